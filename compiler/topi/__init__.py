@@ -6,7 +6,7 @@ The package exports what its modules list in ``__all__``, and the compute defini
 from typing import Any
 
 from compiler.ir.extension import public_module
-from compiler.topi import cuda, generic, image, math, nn, random, sparse, tag, utils, vision, x86
+from compiler.topi import generic, image, math, nn, random, sparse, tag, utils, vision
 from compiler.topi.definitions import load_definitions
 from compiler.topi.generic import schedule_injective, schedule_reduce
 
@@ -14,7 +14,6 @@ _TOOLS = ("compute", "definitions", "layout", "operands", "schedules")
 """Modules of helpers, which export nothing."""
 
 __all__ = [
-    "cuda",
     "generic",
     "image",
     "math",
@@ -26,7 +25,6 @@ __all__ = [
     "tag",
     "utils",
     "vision",
-    "x86",
 ]
 __all__ += load_definitions(globals(), (*__all__, *_TOOLS))
 

@@ -40,7 +40,7 @@ MODULES_OF_PACKAGES = {
         batch_matmul batch_norm batch_to_space_nd bitserial_conv2d bitserial_dense bitserial_util bnn conv1d
         conv1d_transpose conv2d conv2d_transpose conv3d conv3d_transpose correlation deformable_conv2d dense
         depth_to_space depthwise_conv2d dilate elemwise fifo_buffer flatten group_norm instance_norm layer_norm
-        local_response_norm mapping rms_norm space_to_batch_nd space_to_depth winograd_util
+        local_response_norm lstm mapping rms_norm space_to_batch_nd space_to_depth winograd_util
     """,
     "tvm.topi.random": "kernel",
     "tvm.topi.sparse": "csrmm csrmv dense",

@@ -193,14 +193,17 @@ MODULES = {
     "tvm.tir.transform.function_pass": "compiler.tir.transform",
     "tvm.tir.transform.transform": "compiler.tir.transform",
     "tvm.topi.cpp": "compiler.topi",
+    "tvm.topi.cpp.cuda": "compiler.classic.topi.cuda",
     "tvm.topi.cpp.generic": "compiler.topi.generic",
     "tvm.topi.cpp.nn": "compiler.topi.nn",
     "tvm.topi.cpp.utils": "compiler.topi.utils",
     "tvm.topi.cpp.vision": "compiler.topi.vision",
-    "tvm.topi.cpp.x86": "compiler.topi.x86",
-    "tvm.topi.cuda.conv3d_winograd": "compiler.topi.winograd_tiles",
+    "tvm.topi.cpp.x86": "compiler.classic.topi.x86",
+    "tvm.topi.cuda": "compiler.classic.topi.cuda",
+    "tvm.topi.cuda.conv3d_winograd": "compiler.classic.topi.winograd_tiles",
     "tvm.topi.cuda.tensor_intrin": "compiler.classic.topi.gpu_tensor_intrin",
-    "tvm.topi.gpu": "compiler.topi.cuda",
+    "tvm.topi.gpu": "compiler.classic.topi.cuda",
+    "tvm.topi.nn.pooling": "compiler.classic.topi.nn.pooling",
     "tvm.topi.nn.utils": "compiler.topi.nn.padding",
     "tvm.topi.scatter": "compiler.topi.arrays.scatter",
     "tvm.topi.signal": "compiler.topi.fourier",
@@ -208,6 +211,7 @@ MODULES = {
     "tvm.topi.testing": "compiler.classic.testing.topi",
     "tvm.topi.vision.rcnn": "compiler.topi.vision",
     "tvm.topi.vision.ssd": "compiler.topi.vision",
+    "tvm.topi.x86": "compiler.classic.topi.x86",
     "tvm.topi.x86.dense_alter_op": "compiler.relay.op.nn.dense_alter_op",
     "tvm.utils.roofline": "compiler.classic.roofline",
 }
@@ -302,6 +306,46 @@ DEFINITIONS = {
         "tvm.arith._ffi_api": ("DomainTouched=domain_touched DomainTouchedAccessMap=domain_touched_access_map")
     },
     "compiler.classic.tir.script_builder.tir": {"tvm.script.tir": "arg func_name func_ret"},
+    "compiler.classic.topi.nn.binary": {
+        "tvm.topi.nn": (
+            "binarize_pack binary_dense bitpack bitserial_conv2d_nchw bitserial_conv2d_nhwc bitserial_dense"
+        )
+    },
+    "compiler.classic.topi.nn.convolutions": {
+        "tvm.topi.nn": (
+            "conv conv1d conv1d_ncw conv1d_nwc conv2d conv2d_hwcn conv2d_nchw conv2d_nhwc conv3d_ncdhw conv3d_ndhwc "
+            "group_conv1d_ncw group_conv1d_nwc group_conv2d_nchw group_conv2d_nhwc"
+        )
+    },
+    "compiler.classic.topi.nn.depthwise": {
+        "tvm.topi.nn": (
+            "depthwise_conv2d_NCHWc depthwise_conv2d_backward_input_nhwc depthwise_conv2d_backward_weight_nhwc "
+            "depthwise_conv2d_nchw depthwise_conv2d_nhwc"
+        )
+    },
+    "compiler.classic.topi.nn.image_convolutions": {
+        "tvm.topi.nn": (
+            "conv2d_NCHWc conv2d_NCHWc_int8 conv2d_winograd_nchw conv2d_winograd_nchw_without_weight_transform "
+            "conv2d_winograd_nhwc conv2d_winograd_nhwc_without_weight_transform correlation_nchw "
+            "deformable_conv2d_nchw deformable_conv2d_nhwc unpack_NCHWc_to_nchw"
+        )
+    },
+    "compiler.classic.topi.nn.lstm": {"tvm.topi.nn": "lstm"},
+    "compiler.classic.topi.nn.normalization": {
+        "tvm.topi.nn": (
+            "group_norm instance_norm layer_norm rms_norm scale_shift_nchw scale_shift_nchwc scale_shift_nhwc"
+        )
+    },
+    "compiler.classic.topi.nn.pooling": {
+        "tvm.topi.nn": "adaptive_pool adaptive_pool1d adaptive_pool3d global_pool pool1d pool2d pool3d pool_grad"
+    },
+    "compiler.classic.topi.nn.transposed_convolutions": {
+        "tvm.topi.nn": (
+            "conv1d_transpose_ncw conv2d_transpose_nchw conv3d_transpose_ncdhw group_conv1d_transpose_ncw "
+            "group_conv2d_transpose_nchw group_conv3d_transpose_ncdhw"
+        )
+    },
+    "compiler.classic.topi.nn.workload": {"tvm.topi.nn": "Workload _get_workload=get_workload get_workload"},
     "compiler.driver.build": {"tvm.target.codegen": "build_module=build"},
     "compiler.driver.relay.executor": {"tvm.relay.backend.vm": "VMExecutor"},
     "compiler.ir.attrs.dict_attrs": {"tvm.ir.attrs": "DictAttrs"},
@@ -353,7 +397,6 @@ DEFINITIONS = {
     "compiler.tir.statements.renewal": {"tvm.tir.stmt_functor": "renew_defs"},
     "compiler.tir.schedule": {"tvm.tir.schedule.schedule": "ScheduleError"},
     "compiler.classic.tir.out_of_bounds": {"tvm.tir.analysis": "OOBChecker"},
-    "compiler.topi.nn.convolution.workload": {"tvm.topi.nn": "Workload _get_workload=get_workload"},
     "compiler.topi.utils": {"tvm.autotvm.utils": "get_const_int get_const_tuple"},
 }
 """By the module that defines them, the names of other modules of TVM; ``Object=Node`` is called ``Node`` there."""

@@ -14,7 +14,7 @@ _SPECIFIED = (
     "correlation",
     "deformable",
     "pool",
-    "pool_grad",
+    "pool_gradients",
     "sampling",
 )
 """Modules whose functions take specifications such as ``ConvSpec``; other modules export them under TVM's names."""

@@ -26,7 +26,7 @@ __all__ = ["BitSpec", "bitpack", "bitserial_conv2d", "bitserial_dense"]
 
 @dataclass(frozen=True, slots=True)
 class BitSpec:
-    """How numbers are taken apart, as of :func:`compiler.topi.nn.binary.bitserial_dense`."""
+    """How numbers are taken apart, as of :func:`compiler.classic.topi.nn.binary.bitserial_dense`."""
 
     data_bits: int
     weight_bits: int

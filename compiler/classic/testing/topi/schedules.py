@@ -8,6 +8,8 @@ from typing import TypeVar
 import numpy as np
 
 from compiler.classic.testing.gradients import Array
+from compiler.classic.topi.nn.convolutions import conv2d_nchw
+from compiler.classic.topi.x86 import schedule_conv2d_nchw
 from compiler.driver.build import build
 from compiler.runtime.arrays.ndarray import array, empty
 from compiler.runtime.device import Device
@@ -15,10 +17,8 @@ from compiler.target.target import Target
 from compiler.te.definition.operation import placeholder
 from compiler.te.definition.tensor import Tensor
 from compiler.te.scheduling.schedule import Schedule
-from compiler.topi.nn.convolution.convolutions import conv2d_nchw
 from compiler.topi.schedules.generic import schedule_injective, schedule_reduce
 from compiler.topi.schedules.gpu import schedule_group
-from compiler.topi.x86 import schedule_conv2d_nchw
 
 __all__ = [
     "compare_numpy_tvm",

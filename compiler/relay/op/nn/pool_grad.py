@@ -28,7 +28,7 @@ from compiler.relay.operator import Array, OpPattern, Types
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
 from compiler.topi.nn.convolution.conv import spatial_letters
-from compiler.topi.nn.pool_grad import avg_pool_grad, max_pool_grad
+from compiler.topi.nn.pool_gradients import avg_pool_grad, max_pool_grad
 
 
 def _relation(types: Types, attrs: PoolAttrs) -> Type:

@@ -51,7 +51,7 @@ def conv2d_NCHWc(
     """Return a convolution of images whose channels stand in blocks, ``(N, O / o, H, W, o)``.
 
     Data are ``(N, C / i, H, W, i)`` and the weight ``(O / o, C / i, H, W, i, o)``, which say the layouts too. The other
-    arguments are those of :func:`~compiler.topi.nn.convolution.convolutions.conv`.
+    arguments are those of :func:`~compiler.classic.topi.nn.convolutions.conv`.
     """
     *_, inner, block = dims(kernel)
     function, layouts = "conv2d_NCHWc", (f"NCHW{dims(data)[-1]}c", f"OIHW{inner}i{block}o")
@@ -121,7 +121,7 @@ def _deformable(name: str, layout: str, kernel_layout: str, offsets: str) -> Cal
         """Return the convolution of data {layout} by a weight {kernel_layout}, read at places moved by offsets.
 
         ``offset``, {offsets}, is how far each element of each window is moved, for each group of channels. The other
-        arguments are those of :func:`~compiler.topi.nn.convolution.convolutions.conv`.
+        arguments are those of :func:`~compiler.classic.topi.nn.convolutions.conv`.
         """
         numbers, layouts = (strides, padding, dilation), (layout, kernel_layout)
         spec = conv_spec(name, kernel, numbers, layouts, int(groups), out_dtype or data.dtype)

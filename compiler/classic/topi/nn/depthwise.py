@@ -38,7 +38,7 @@ def depthwise_conv2d_nchw(
     """Return the convolution of each channel of data of layout NCHW with its own kernels.
 
     The weight is ``(C, multiplier, H, W)``: several kernels for each channel.  The other arguments are those of
-    :func:`~compiler.topi.nn.convolution.convolutions.conv`.
+    :func:`~compiler.classic.topi.nn.convolutions.conv`.
     """
     channels, multiplier, *window = dims(Filter)
     flat = Filter if multiplier == 1 else reshape(Filter, (channels * multiplier, 1, *window))
@@ -61,7 +61,7 @@ def depthwise_conv2d_nhwc(
 
     The weight is ``(H, W, C, multiplier)``, or ``(H, W, multiplier, C)`` where ``kernel_layout`` is ``HWIO``; a data
     type in its place is taken as ``out_dtype``, which was the sixth argument up to TVM 0.12. The other arguments are
-    those of :func:`~compiler.topi.nn.convolution.convolutions.conv`.
+    those of :func:`~compiler.classic.topi.nn.convolutions.conv`.
     """
     if kernel_layout not in ("HWOI", "HWIO"):
         kernel_layout, out_dtype = "HWOI", out_dtype or dt.canonical(kernel_layout)
@@ -87,7 +87,7 @@ def depthwise_conv2d_NCHWc(
     """Return the convolution of each channel with its own kernel; channels stand in blocks.
 
     Data are ``(N, C / c, H, W, c)`` and the weight ``(C / c, 1, H, W, 1, c)``.  The other arguments are those of
-    :func:`~compiler.topi.nn.convolution.convolutions.conv`.
+    :func:`~compiler.classic.topi.nn.convolutions.conv`.
     """
     blocks, *_, block = dims(Filter)
     layouts = (layout, f"OIHW1i{block}o")

@@ -124,7 +124,7 @@ def _bitserial(name: str, data_layout: str, kernel_layout: str) -> Callable[...,
     ) -> Tensor:
         """Return a convolution of data of layout {data} and a weight {kernel}, integers, bit by bit.
 
-        Stride and padding are as in :func:`~compiler.topi.nn.convolution.convolutions.conv`, the rest as in
+        Stride and padding are as in :func:`~compiler.classic.topi.nn.convolutions.conv`, the rest as in
         :func:`bitserial_dense`.
         """
         spec = BitSpec(activation_bits, weight_bits, pack_dtype, out_dtype, bool(unipolar))

@@ -10,7 +10,7 @@ from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
 from compiler.topi.definitions import named
 from compiler.topi.nn import pool
-from compiler.topi.nn import pool_grad as gradients
+from compiler.topi.nn import pool_gradients as gradients
 from compiler.topi.nn.convolution.conv import spatial_letters
 from compiler.topi.operands import Extent, constant, dims
 

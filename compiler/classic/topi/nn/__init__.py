@@ -1,0 +1,1 @@
+"""Computations of ``topi.nn`` under TVM's names, one for each layout of their data."""
