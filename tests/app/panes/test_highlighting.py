@@ -18,6 +18,12 @@ from compiler.relay.parser.token_table import KEYWORDS
 LINE = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=40)
 
 
+@pytest.fixture(autouse=True)
+def time_left() -> None:
+    """Give each test the lexers' time of a task: on a slow machine all of them together take more."""
+    highlighting.renew_budget()
+
+
 def plain(html: str) -> str:
     return unescape(re.sub(r"</?i[^>]*>", "", html))
 
