@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from app import create_app
 from app.sandbox import Runner
@@ -47,9 +49,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @contextmanager
-def serving(app: Flask) -> Iterator[str]:
-    """Serve an application on a port of its own while the block runs; yields its address."""
-    with served(app) as server:
+def serving(app: Flask, port: int = 0) -> Iterator[str]:
+    """Serve an application while the block runs, on a port of its own if none is given; yields its address."""
+    with served(app, port=port) as server:
         yield server.address.removesuffix("/")
 
 
@@ -71,19 +73,26 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     app.extensions["strata"].runner.close()
 
 
+@pytest.fixture(scope="session")
+def port() -> int:
+    """A port that one test after another serves on: at a known address a browser has scripts and styles already."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[..., str]]:
+def serve(tmp_path: Path, port: int) -> Iterator[Callable[..., str]]:
     """Start an explorer over a runner, and render workers, of the test's choice; returns its address."""
-    opened = []
+    with ExitStack() as opened:
 
-    def start(runner: Runner, workers: Renderer | None = None) -> str:
-        context = serving(create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, runner, workers))
-        opened.append(context)
-        return context.__enter__()
+        def start(runner: Runner, workers: Renderer | None = None) -> str:
+            app = create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, runner, workers)
+            try:
+                return opened.enter_context(serving(app, port))
+            except OSError:  # taken: by an earlier explorer of the same test, for example
+                return opened.enter_context(serving(app))
 
-    yield start
-    for context in opened:
-        context.__exit__(None, None, None)
+        yield start
 
 
 @pytest.fixture
@@ -104,25 +113,63 @@ def console() -> Console:
     return Console()
 
 
-@pytest.fixture
-def open_page(browser: Browser, console: Console) -> Iterator[Callable[..., Page]]:
-    """Open an address at a size; afterwards the console must have stayed silent."""
-    contexts = []
+class Visitors:
+    """Browser profiles, lent to one test after another.
 
-    def open_(address: str, width: int = 1440, height: int = 900, **options: object) -> Page:
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)  # type: ignore[arg-type]
-        context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address.split("/?")[0])
-        contexts.append(context)
+    A new one would fetch and compile every script of the page again, which takes three times as long as the rest of
+    opening it. Nothing else of an earlier test is left in one: what its sites stored is deleted.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._free: dict[str, list[BrowserContext]] = {}
+
+    @contextmanager
+    def lend(self, **options: Any) -> Iterator[BrowserContext]:
+        """Lend a profile with these options, which nobody else has meanwhile."""
+        free = self._free.setdefault(repr(sorted(options.items())), [])
+        context = free.pop() if free else self._browser.new_context(**options)
         context.on("page", watch)
+        yield context
+        context.remove_listener("page", watch)
+        for page in context.pages:
+            page.close()
+        context.clear_permissions()
+        context.set_offline(False)
+        context.clear_cookies()
+        free.append(context)
+
+    def arrive(self, context: BrowserContext, address: str) -> Page:
+        """Return a page of a profile, before its first visit of a site."""
+        site = "/".join(address.split("/")[:3])
         page = context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
-        page.on("console", lambda message: console.said.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: console.said.append(f"error: {error}"))
-        page.goto(address)
-        page.wait_for_selector("html[data-ready]")
+        forget = {"origin": site, "storageTypes": "local_storage,indexeddb,cache_storage,service_workers"}
+        session = context.new_cdp_session(page)
+        session.send("Storage.clearDataForOrigin", forget)
+        session.detach()
+        context.grant_permissions(["clipboard-read", "clipboard-write"], origin=site)
         return page
 
-    yield open_
-    for context in contexts:
-        context.close()
+
+@pytest.fixture(scope="session")
+def visitors(browser: Browser) -> Visitors:
+    return Visitors(browser)
+
+
+@pytest.fixture
+def open_page(visitors: Visitors, console: Console) -> Iterator[Callable[..., Page]]:
+    """Open an address at a size, each time as another visitor; afterwards the console must have stayed silent."""
+    with ExitStack() as lent:
+
+        def open_(address: str, width: int = 1440, height: int = 900, **options: Any) -> Page:
+            page = visitors.arrive(lent.enter_context(visitors.lend(**options)), address)
+            page.set_viewport_size({"width": width, "height": height})
+            page.set_default_timeout(PATIENCE_MS)
+            page.on("console", lambda message: console.said.append(f"{message.type}: {message.text}"))
+            page.on("pageerror", lambda error: console.said.append(f"error: {error}"))
+            page.goto(address)
+            page.wait_for_selector("html[data-ready]")
+            return page
+
+        yield open_
     assert console.said == []

@@ -20,11 +20,11 @@ from app.serving.server import Server
 
 @contextmanager
 def served(app: Flask, bounds: Bounds | None = None, **settings: object) -> Iterator[Server]:
-    """Serve an application on a free port while the block runs."""
+    """Serve an application while the block runs, on a free port unless the settings name one."""
     import msgspec
 
     services = services_of(app)
-    config = msgspec.structs.replace(services.config, port=0, **settings)
+    config = msgspec.structs.replace(services.config, **{"port": 0, **settings})
     server = Server(app, config, services.memory, bounds)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
