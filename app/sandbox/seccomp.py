@@ -61,6 +61,8 @@ _CLONE_DETACHED = 0x0040_0000
 _TCGETS = 0x5401
 _FCNTL_COMMANDS = (0, 1, 2, 3, 4, 1030)
 """F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC; not F_SETOWN, which aims signals."""
+_TILE_REGISTERS = (0x1021, 0x1023)
+"""ARCH_GET_XCOMP_SUPP and ARCH_REQ_XCOMP_PERM: what kernels for AMX ask for; it adds to what is saved of a thread."""
 _NOT_READ_ONLY = os.O_ACCMODE | os.O_CREAT | os.O_TRUNC | getattr(os, "O_TMPFILE", 0) & ~getattr(os, "O_DIRECTORY", 0)
 
 
@@ -100,6 +102,7 @@ def checked(pid: int, files: FileAccess) -> dict[str, Rule]:
         "fcntl": Rule((Check(1, _FCNTL_COMMANDS),)),
         "prlimit64": Rule((Check(0, (0, pid)), Check(2, (0,)), Check(2, (0,), high=True))),
         "prctl": Rule((Check(0, (syscalls.PR_SET_NAME,)),)),
+        "arch_prctl": Rule((Check(0, _TILE_REGISTERS),)),
     }
     if files is FileAccess.READ:
         rules["open"] = Rule((Check(1, (0,), _NOT_READ_ONLY),), errno.EACCES)
@@ -166,7 +169,8 @@ def program(pid: int, files: FileAccess, machine: Machine, executes: bool = Fals
         code += [(JUMP_AT_LEAST, 0, 1, X32_BIT), (RETURN, 0, 0, KILL_PROCESS)]
     decisions = {name: [(RETURN, 0, 0, KILL_PROCESS)] for name in FATAL}
     decisions |= {name: [(RETURN, 0, 0, ALLOW)] for name in allowed(files, executes)}
-    decisions |= {name: _decide(rule) for name, rule in checked(pid, files).items()}
+    starts = STARTS_A_PROGRAM if executes else frozenset()
+    decisions |= {name: _decide(rule) for name, rule in checked(pid, files).items() if name not in starts}
     for name, decision in sorted(decisions.items()):
         nr = syscalls.number(name, machine)
         if nr is not None:

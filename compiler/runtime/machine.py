@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import platform
@@ -18,6 +19,9 @@ __all__ = ["VARIABLE", "Machine", "available_cores", "this_machine"]
 VARIABLE = "STRATA_SIMULATED_MACHINE"
 """An environment variable with JSON that replaces facts, to see what this package does on another machine: fields of
 :class:`Machine`, of ``features`` only the names of those that it has."""
+_TILES = "amx-tile"
+_ARCH_PRCTL, _GET_XCOMP_SUPP, _TILE_DATA = 158, 0x1021, 18
+"""Linux's system call, its subfunction for the registers that processes may ask for, and the number of AMX's."""
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
@@ -54,6 +58,8 @@ class Machine:
     def features(self) -> Mapping[str, bool]:
         """Whether it has each feature that LLVM detects, by LLVM's names; none that the processor here lacks."""
         here = {name: bool(present) for name, present in binding.get_host_cpu_features().items()}
+        if here.get(_TILES) and not _keeps_tiles():
+            here |= {name: False for name in here if name.startswith("amx-")}
         stated = self._stated.get("features", here)
         return {name: present and name in stated for name, present in here.items()}
 
@@ -71,6 +77,13 @@ def available_cores() -> int:
 
 def _usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _keeps_tiles() -> bool:
+    """Return whether Linux lets processes of this machine use x86's tile registers: kernels before 5.16 do not."""
+    supported = ctypes.c_uint64()
+    failed = ctypes.CDLL(None).syscall(_ARCH_PRCTL, _GET_XCOMP_SUPP, ctypes.byref(supported))
+    return not failed and bool(supported.value >> _TILE_DATA & 1)
 
 
 def _processor() -> str:
