@@ -13,6 +13,7 @@ from compiler.relay.transform.infer_type import InferType
 from compiler.relay.transform.layout.alter_op_layout import AlterOpLayout
 from compiler.relay.transform.layout.legalize import Legalize
 from compiler.relay.transform.quantize.byte_products import MultiplyBytes
+from compiler.relay.transform.quantize.half_products import MultiplyHalves
 from compiler.relay.transform.quantize.qnn import CanonicalizeQnn
 from compiler.relay.transform.quantize.widen_half_precision import WidenHalfPrecision
 from compiler.relay.transform.rewriter import op_name
@@ -53,7 +54,7 @@ def optimization_passes(target: Target) -> list[Pass]:
     1      Legalize (of quantised operators)
     2      FoldConstant
     3      EliminateCommonSubexpr, FoldScaleAxis, CanonicalizeCast,
-           CanonicalizeOps, MultiplyBytes, AlterOpLayout
+           CanonicalizeOps, MultiplyBytes, MultiplyHalves, AlterOpLayout
     4      CombineParallelConv2D, -Dense and -BatchMatmul, FastMath
     =====  =====================================================================
     """
@@ -75,6 +76,7 @@ def optimization_passes(target: Target) -> list[Pass]:
         CanonicalizeCast(),
         CanonicalizeOps(),
         MultiplyBytes(),
+        MultiplyHalves(),
         AlterOpLayout(target),
         SimplifyExpr(in_build=True),
         FastMath(),

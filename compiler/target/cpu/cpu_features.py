@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from compiler.target.cpu.cpu_lineage import features_of
 from compiler.target.llvm_machine import emitted_for
 
-__all__ = ["byte_product_bits", "converts_halves", "has_fused_multiply_add", "has_sse41", "int16_vector_bits"]
+__all__ = [
+    "byte_product_bits",
+    "converts_halves",
+    "half_product_bits",
+    "has_fused_multiply_add",
+    "has_sse41",
+    "int16_vector_bits",
+    "tile_dtypes",
+    "tile_features",
+]
 
 _FLOOR = """
 declare float @llvm.floor.f32(float)
@@ -106,3 +116,37 @@ def byte_product_bits(triple: str, cpu: str, features: str, first: str, second: 
     if re.search(r"\s(usdot|sdot|udot)\s", text):
         return (128,)
     return tuple(sorted({_REGISTER_BITS[r] for r in re.findall(r"vpdpbusd\s.*%([xyz])mm", text)}, reverse=True))
+
+
+_TILES = {"amx-bf16": "bfloat16", "amx-int8": "int8"}
+
+
+@cache
+def tile_features(triple: str, cpu: str, features: str) -> frozenset[str]:
+    """Return the features of a CPU that multiply in tiles, under Linux: ``amx-bf16``, ``amx-int8``."""
+    if not (triple.startswith("x86_64") and "linux" in triple):
+        return frozenset()
+    known = features_of("x86_64", cpu, features)
+    return frozenset(_TILES) & known if "amx-tile" in known else frozenset()
+
+
+def tile_dtypes(triple: str, cpu: str, features: str) -> frozenset[str]:
+    """Return the data types that a CPU multiplies in tiles, ``bfloat16`` and ``int8``."""
+    return frozenset(_TILES[feature] for feature in tile_features(triple, cpu, features))
+
+
+@cache
+def half_product_bits(triple: str, cpu: str, features: str) -> tuple[int, ...]:
+    """Return the widths in bits of the vectors of bfloat16 whose products are added in pairs, the widest first.
+
+    The instructions are ``vdpbf16ps`` (AVX512-BF16) on x86 and ``bfdot`` on AArch64.  Intel's processors with AMX take
+    twice as long for one as for multiplying and adding as many bits of float32, as measured on Emerald Rapids: they
+    have none, so that vectors are widened.
+    """
+    architecture = triple.split("-")[0]
+    if architecture in ("aarch64", "arm64"):
+        return (128,) if "bf16" in features_of("aarch64", cpu, features) else ()
+    known = features_of(architecture, cpu, features)
+    if "avx512bf16" not in known or "amx-tile" in known | features_of(architecture, cpu, ""):
+        return ()
+    return (512, 256, 128) if "avx512vl" in known else (512,)

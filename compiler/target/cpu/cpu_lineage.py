@@ -21,7 +21,7 @@ from compiler.target.cpu import cpu_lineage_table
 from compiler.target.cpu.cpus import TRIPLES, cpus
 from compiler.target.llvm_machine import target_machine
 
-__all__ = ["ARCHITECTURES", "ask_llvm", "features_of_cpus", "nearest_cpus"]
+__all__ = ["ARCHITECTURES", "ask_llvm", "features_of", "features_of_cpus", "nearest_cpus"]
 
 ARCHITECTURES: Mapping[str, str] = {"x86_64": "x86-64", "aarch64": "generic", "riscv64": "generic-rv64"}
 """The architectures of the table, each with the CPU that has little more than every other one."""
@@ -68,6 +68,11 @@ def features_of_cpus(architecture: str) -> Mapping[str, frozenset[str]]:
     return known
 
 
+def features_of(architecture: str, cpu: str, features: str) -> frozenset[str]:
+    """Return the features of a CPU by its name, as changed by some that are stated, such as ``+avx2,-fma``."""
+    return _changed(features_of_cpus(architecture).get(cpu, frozenset()), features.split(",") if features else [])
+
+
 def nearest_cpus(architecture: str, cpu: str, features: str, among: Iterable[str]) -> list[str]:
     """Sort CPUs by their resemblance to one: the number of features that only one of the two has.
 
@@ -78,7 +83,7 @@ def nearest_cpus(architecture: str, cpu: str, features: str, among: Iterable[str
     known = features_of_cpus(architecture)
     if cpu not in known and not features:
         return []
-    own = _changed(known.get(cpu, frozenset()), features.split(",") if features else [])
+    own = features_of(architecture, cpu, features)
 
     def distance(other: str) -> tuple[int, int, str]:
         alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(cpu, other, strict=False)))

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from compiler.target.cpu.cpu_features import tile_features
 from compiler.target.llvm_machine import emitted_for
 
 __all__ = ["used_features"]
@@ -67,6 +68,9 @@ _X86 = {
     "avx512vpopcntdq": _Probe("<16 x i32>", "call <16 x i32> @llvm.ctpop.v16i32(<16 x i32> %x)", "vpopcntd", _WIDE),
     "avx512bitalg": _Probe("<64 x i8>", "call <64 x i8> @llvm.ctpop.v64i8(<64 x i8> %x)", "vpopcntb", _WIDE),
     "avx512vnni": _Probe("i32", _dot(64, "zext"), "vpdpbusd.*zmm", _WIDE, "<64 x i8>"),
+    "avx512bf16": _Probe(
+        "<16 x bfloat>", "fptrunc <16 x float> %x to <16 x bfloat>", "vcvtneps2bf16", _WIDE, "<16 x float>"
+    ),
     "avxvnni": _Probe("i32", _dot(32, "zext"), r"\{vex\}\s*vpdpbusd", operands="<32 x i8>"),
 }
 _AARCH64 = {
@@ -81,9 +85,9 @@ _PROBES = {"x86_64": _X86, "i686": _X86, "aarch64": _AARCH64, "arm64": _AARCH64}
 
 @cache
 def used_features(triple: str, cpu: str, features: str) -> frozenset[str]:
-    """Return the features that LLVM uses for a machine, among those that can be detected."""
+    """Return the features that are used for a machine: those of tiles, and what LLVM's instructions reveal."""
     probes = _PROBES.get(triple.split("-")[0], {})
-    return frozenset(
+    return tile_features(triple, cpu, features).union(
         feature
         for feature, probe in probes.items()
         if re.search(probe.instruction, emitted_for(probe.program(), triple, cpu, features))

@@ -38,6 +38,7 @@ __all__ = [
     "REALIZE_SCOPE",
     "RUN_ONCE",
     "THREAD_KEYS",
+    "TILE_PRODUCT",
     "Allocate",
     "AllocateConst",
     "AssertStmt",
@@ -116,6 +117,8 @@ COPROC_UOP_SCOPE = "coproc_uop_scope"
 """Attribute whose body the runtime's function of that name carries out, once or more often."""
 REALIZE_SCOPE = "realize_scope"
 """Key of the attribute that says where a buffer exists, around the statement that realizes it."""
+TILE_PRODUCT = "pragma_tile_product"
+"""Attribute around loops over sums of products that tile registers may hold, where processors have them."""
 RUN_ONCE = "TVMBackendRunOnce"
 """The function that carries out a body the first time that the code of the module comes to it, and never again."""
 

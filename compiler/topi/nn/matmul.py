@@ -107,7 +107,7 @@ class _Product:
         count = -(-columns // width)
         is_cut = columns % width != 0
         products = products_per_step(self.depth, self.dtypes, self.out_dtype)
-        group = products if products == _OF_BYTES else 1
+        group = products if products == _OF_BYTES or "bfloat16" in self.dtypes else 1
         dtype = self.out_dtype if products == 1 else self.dtypes[1] if group > 1 else "int16"
         panels = self._packed(columns, count, width, dtype, group)
         k = te.reduce_axis((0, self.depth // products), name="k")

@@ -1,8 +1,8 @@
-"""Sums of products of narrow integers, two or four products per step.
+"""Sums of products of narrow numbers, two or four products per step.
 
-CPUs multiply 16-bit integers in pairs, or bytes in fours, and add the products to a sum of 32 bits in one instruction
-or two, such as x86's ``pmaddwd``, ``vpdpwssd`` and ``vpdpbusd``, and AArch64's ``sdot``.  A definition that adds as
-many products in each step of its reduction lets code generation use them.
+CPUs multiply 16-bit integers or bfloat16 in pairs, or bytes in fours, and add the products to a sum of 32 bits in one
+instruction or two, such as x86's ``pmaddwd``, ``vpdpwssd``, ``vpdpbusd`` and ``vdpbf16ps``, and AArch64's ``sdot`` and
+``bfdot``.  A definition that adds as many products in each step of its reduction lets code generation use them.
 """
 
 from __future__ import annotations
@@ -10,13 +10,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.target.cpu.cpu_features import byte_product_bits, int16_vector_bits
+from compiler.target.cpu.cpu_features import byte_product_bits, half_product_bits, int16_vector_bits, tile_dtypes
 from compiler.target.target import Target
 from compiler.topi.compute import computes_by_threads
 from compiler.topi.operands import Extent
 
-__all__ = ["NARROW", "has_byte_products", "has_pair_products", "missing_products", "products_per_step", "step_sum"]
+__all__ = [
+    "NARROW",
+    "TILE_ROWS",
+    "fills_tiles",
+    "has_byte_products",
+    "has_half_products",
+    "has_pair_products",
+    "has_tiles",
+    "missing_products",
+    "products_per_step",
+    "step_sum",
+]
 
+TILE_ROWS = 16
+"""Rows of a tile register, each of 64 bytes: of 16 sums, or of 16 groups of products."""
+_MIN_GROUPS = 4
 NARROW = ("int16", "int8", "uint8")
 """Data types whose values int16 holds."""
 
@@ -33,13 +47,39 @@ def has_byte_products(target: Target | None, first: str, second: str) -> bool:
     return bool(byte_product_bits(target.triple, target.cpu, target.llvm_features, *sorted((first, second))[::-1]))
 
 
+def has_tiles(target: Target | None, dtype: str) -> bool:
+    """Return whether a target multiplies ``bfloat16`` or ``int8`` in tile registers."""
+    if target is None or target.kind != "llvm":
+        return False
+    return dtype in tile_dtypes(target.triple, target.cpu, target.llvm_features)
+
+
+def fills_tiles(groups: int) -> bool:
+    """Return whether a sum over groups of products that stand side by side is one over tiles of enough of them."""
+    return max(d for d in range(1, TILE_ROWS + 1) if groups % d == 0) >= _MIN_GROUPS
+
+
+def has_half_products(target: Target | None) -> bool:
+    """Return whether a target multiplies pairs of bfloat16 that stand side by side in memory."""
+    if target is None or target.kind != "llvm":
+        return False
+    widths = half_product_bits(target.triple, target.cpu, target.llvm_features)
+    return bool(widths) or has_tiles(target, "bfloat16")
+
+
 def products_per_step(extent: Extent, dtypes: Sequence[str], out_dtype: str) -> int:
     """Return how many of the ``extent`` products of a sum each step of it adds.
 
     On a CPU they are 4 for products of bytes that the current target multiplies in fours, and 2 for other narrow
-    integers, if they are summed in 32 bits and the extent is a multiple; else 1.
+    integers, and bfloat16 where the target multiplies pairs of it, if they are summed in 32 bits and the extent is a
+    multiple; else 1.
     """
-    if not isinstance(extent, int) or extent % 2 or not _come_in_pairs(dtypes, out_dtype):
+    if not isinstance(extent, int) or extent % 2:
+        return 1
+    if set(dtypes) == {"bfloat16"} and out_dtype == "float32":
+        target = Target.current()
+        return 2 if has_half_products(target) and (fills_tiles(extent // 2) or not has_tiles(target, "bfloat16")) else 1
+    if not _come_in_pairs(dtypes, out_dtype):
         return 1
     return 4 if extent % 4 == 0 and has_byte_products(Target.current(), *dtypes) else 2
 

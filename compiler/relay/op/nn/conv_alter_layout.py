@@ -14,9 +14,11 @@ from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType
 from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
-from compiler.topi.nn.product_sums import has_pair_products
+from compiler.topi.nn.product_sums import has_pair_products, has_tiles, products_per_step
 from compiler.topi.schedules.kit import tile_lanes
 
+_PAIRS = {("int16", "int32"), ("bfloat16", "float32")}
+"""Data types of data and of sums where pairs of products are added at once."""
 _NARROW = 4
 """Channels that a block must have for vectors to be worth it."""
 
@@ -34,27 +36,36 @@ def alter_conv2d_layout(call: Call, types: Sequence[TensorType], target: Target)
     """
     attrs = ConvAttrs.of(call)
     plain = (attrs.data_layout, attrs.kernel_layout, attrs.out_layout or "NCHW") == ("NCHW", "OIHW", "NCHW")
-    fast = types[0].dtype == "float32" or (types[0].dtype, attrs.out_dtype) == ("int16", "int32")
+    fast = types[0].dtype == "float32" or (types[0].dtype, attrs.out_dtype) in _PAIRS
     if not plain or target.kind != "llvm" or not fast or not all(t.is_static for t in types[:2]):
         return None
     channels, outputs = types[0].concrete_shape[1], types[1].concrete_shape[0]
     if channels != types[1].concrete_shape[1] * attrs.groups:
         return None  # several kernels for each channel
-    width = tile_lanes(target)
+    # A row of a tile register holds pairs of as many channels as two vectors.
+    width = tile_lanes(target) * (2 if types[0].dtype == "bfloat16" and has_tiles(target, "bfloat16") else 1)
     depthwise = attrs.groups == channels == outputs and channels > 1
     groups = 1 if depthwise else attrs.groups
     inner, outer = _block(channels // groups, width), _block(outputs // groups, width)
-    if outer < (_NARROW if groups == 1 else width):
+    if outer < (_NARROW if groups == 1 else tile_lanes(target)):
         return None  # narrow groups are faster with vectors along rows
     names = {"data_layout": f"NCHW{inner}c", "out_layout": f"NCHW{outer}c"}
     if depthwise:
         names["kernel_layout"] = f"OIHW1i{outer}o"
-    elif types[0].dtype == "int16" and inner % 2 == 0 and has_pair_products(target):
+    elif _adds_pairs(inner, types[0].dtype, target):
         names["kernel_layout"] = f"OIHW{inner // 2}i{outer}o2i"
     else:
         names["kernel_layout"] = f"OIHW{inner}i{outer}o"
     packed = "nn.contrib_depthwise_conv2d_NCHWc" if depthwise else "nn.contrib_conv2d_NCHWc"
     return call_op(packed, *call.args, **{**attrs, **names})
+
+
+def _adds_pairs(channels: int, dtype: str, target: Target) -> bool:
+    """Return whether products of a block of channels are added in pairs, which then stand side by side."""
+    if dtype != "bfloat16":
+        return dtype == "int16" and channels % 2 == 0 and has_pair_products(target)
+    with target:
+        return products_per_step(channels, (dtype, dtype), "float32") == 2
 
 
 def conv2d_alter_layout(

@@ -11,6 +11,7 @@ from compiler.ir.attrs.kinds import BOOL, INT, OPTIONAL_DTYPE, STRING, optional
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
+from compiler.relay.accumulation import HALF_TYPES
 from compiler.relay.expr import Call, Constant, Expr
 from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.nn.dense_alter_op import PANEL, pack_dense
@@ -37,6 +38,7 @@ from compiler.topi.nn.matmul import matmul as topi_matmul
 from compiler.topi.nn.product_sums import has_pair_products, products_per_step
 from compiler.topi.schedules.x86.matmul import schedule_matmul
 
+_FLOATS = ("float32", *HALF_TYPES)
 _OUTER_AXES = "ABDEFGHIJKLM"
 _UNITS = optional(INT)
 _UNITS_DOC = "Number of output columns, where the weight has no type."
@@ -137,7 +139,7 @@ def _pack_dense(call: Call, types: Sequence[TensorType], target: Target) -> Call
         return None
     out_dtype = call.attrs.get_str("out_dtype")
     group = products_per_step(data.dims[-1], (data.dtype, weight.dtype), out_dtype)
-    if group == 1 and (data.dtype != "float32" or all(d == 1 for d in data.dims[:-1])):
+    if group == 1 and (data.dtype not in _FLOATS or all(d == 1 for d in data.dims[:-1])):
         return None
     return pack_dense(call.attrs, call.args, out_dtype, group if group != 2 or has_pair_products(target) else 1)
 

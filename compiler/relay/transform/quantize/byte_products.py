@@ -15,7 +15,7 @@ from compiler.target.target import Target
 from compiler.tir.layout.data_layout import layout
 from compiler.topi.nn.product_sums import NARROW, has_byte_products, has_pair_products
 
-__all__ = ["MultiplyBytes"]
+__all__ = ["MultiplyBytes", "in_panels"]
 
 _BYTES = ("uint8", "int8")
 _GROUP = 4
@@ -81,7 +81,7 @@ class _Multiplier(GraphMutator):
         if self._dtype is None or weight is None or data is None:
             return None
         data = self._as_multiplied(data)
-        return _in_panels(data.values, weight, _GROUP, data.zero)
+        return in_panels(data.values, weight, _GROUP, data.zero)
 
     def _padded_product(self, call: Call) -> RelayExpr | None:
         """Return a product of narrow integers with zeros added to the weight, where that does not fill panels."""
@@ -90,7 +90,7 @@ class _Multiplier(GraphMutator):
             return None
         if not (weight.shape[0] % PANEL or weight.shape[1] % self._group):
             return None
-        return _in_panels(call.args[0], weight, self._group, None)
+        return in_panels(call.args[0], weight, self._group, None)
 
     def _as_multiplied(self, data: _Bytes) -> _Bytes:
         """Return bytes of the signedness that is multiplied."""
@@ -104,18 +104,29 @@ class _Multiplier(GraphMutator):
         return _Bytes(values, step if data.zero is None else call_op("add", data.zero, step))
 
 
-def _in_panels(data: RelayExpr, weight: Array, group: int, zero: RelayExpr | None) -> RelayExpr:
-    """Return the product of data, less a zero point, with a weight ``(units, in)``, of which a few are zeros."""
+def in_panels(
+    data: RelayExpr,
+    weight: Array,
+    group: int,
+    zero: RelayExpr | None = None,
+    out_dtype: str = "int32",
+    missing: int = 0,
+) -> RelayExpr:
+    """Return the product of data, less a zero point, with a weight ``(units, in)``, of which a few are zeros.
+
+    Zeros fill up its panels, and the inputs to a multiple of ``group``, after ``missing`` ones.
+    """
     units, depth = weight.shape
-    weight = np.pad(weight, ((0, -units % PANEL), (0, -depth % group)))
+    missing += -(depth + missing) % group
+    weight = np.pad(weight, ((0, -units % PANEL), (0, missing)))
     t = tensor_type(data)
     assert t is not None, "operands of products are tensors"
-    if depth % group:
-        width = [*[(0, 0)] * (len(t.dims) - 1), (0, -depth % group)]
+    if missing:
+        width = [*[(0, 0)] * (len(t.dims) - 1), (0, missing)]
         data = call_op("nn.pad", data, const_like(0, t.dtype), pad_width=width)
     panels = layout(panel_layout(group))
     packed = array_const(panels.from_plain(weight, "NC"))
-    product = call_op("nn.contrib_dense_pack", data, packed, weight_layout=str(panels), out_dtype="int32", units=None)
+    product = call_op("nn.contrib_dense_pack", data, packed, weight_layout=str(panels), out_dtype=out_dtype, units=None)
     if zero is not None:
         added = call_op("multiply", zero, array_const(weight.sum(axis=1, dtype="int32")))
         product = call_op("subtract", product, added)

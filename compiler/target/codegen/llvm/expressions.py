@@ -49,7 +49,6 @@ from compiler.ir.op import Op
 from compiler.target.codegen.llvm.indices import Indices
 from compiler.target.codegen.llvm.intrinsics import INTRINSICS
 from compiler.target.codegen.llvm.memory import Memory, flat_index
-from compiler.target.codegen.llvm.selection.byte_products import byte_product
 from compiler.target.codegen.llvm.selection.division import (
     floor_div,
     floor_mask,
@@ -59,6 +58,7 @@ from compiler.target.codegen.llvm.selection.division import (
     trunc_div,
     trunc_mod,
 )
+from compiler.target.codegen.llvm.selection.dot_products import dot_product
 from compiler.target.codegen.llvm.selection.narrowing import may_not_fit
 from compiler.target.codegen.llvm.selection.pair_products import pair_product
 from compiler.target.codegen.llvm.selection.speculation import is_speculatable
@@ -117,7 +117,7 @@ class Expressions(Functor):
     # arithmetic
 
     def visit_Add(self, n: Add) -> ir.Value:
-        if dt.lanes(n.dtype) > 1 and (products := byte_product(self, n) or pair_product(self, n)) is not None:
+        if dt.lanes(n.dtype) > 1 and (products := dot_product(self, n) or pair_product(self, n)) is not None:
             return products
         return self._arithmetic(n, self.state.builder.add, self.state.builder.fadd)
 

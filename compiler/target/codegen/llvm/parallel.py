@@ -21,7 +21,7 @@ from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, Literal
 from compiler.tir.expressions.builtin import CALL_PACKED
 from compiler.tir.expressions.device_ops import CALL_PACKED_LOWERED
 from compiler.tir.statements.buffer import Buffer, BufferLoad
-from compiler.tir.statements.stmt import Allocate, AssertStmt, BufferStore, For
+from compiler.tir.statements.stmt import TILE_PRODUCT, Allocate, AssertStmt, AttrStmt, BufferStore, For
 from compiler.tir.trace import CALL_TRACE_PACKED
 
 
@@ -187,7 +187,7 @@ _PACKED_CALLS = (CALL_PACKED, CALL_PACKED_LOWERED, CALL_TRACE_PACKED)
 
 
 class _Failures(Visitor):
-    """Looks for statements that can fail: assertions, calls of packed functions or subroutines, heap allocations."""
+    """Looks for what can fail: assertions, calls of packed functions or subroutines, heap allocations, tiles."""
 
     def __init__(self) -> None:
         self.may_fail = False
@@ -195,6 +195,10 @@ class _Failures(Visitor):
 
     def visit_AssertStmt(self, n: AssertStmt) -> None:
         self.may_fail = True
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        self.may_fail |= n.attr_key == TILE_PRODUCT  # the system may refuse the registers
+        self.visit_Node(n)
 
     def visit_Call(self, n: Call) -> None:
         self.may_fail |= n.op in _PACKED_CALLS or isinstance(n.op, GlobalVar)

@@ -122,6 +122,13 @@ def suffix(typ: ir.Type) -> str:
     return f"v{typ.count}{text}" if typ.count > 0 else f"nxv{-typ.count}{text}"
 
 
+def loop_hints(module: ir.Module, *hints: str) -> ir.MDValue:
+    """Return the metadata node of a loop: a self-reference, followed by the hints."""
+    loop = ir.MDValue(module, [], name=str(len(module.metadata)))
+    loop.operands = (loop, *(module.add_metadata([hint]) for hint in hints))
+    return loop
+
+
 @dataclass(slots=True)
 class FunctionState:
     """The state of the current function, with the insertion point.

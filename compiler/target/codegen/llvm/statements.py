@@ -18,7 +18,8 @@ from compiler.target.codegen.llvm.expressions import Expressions
 from compiler.target.codegen.llvm.memory import divisor
 from compiler.target.codegen.llvm.parallel import OutlinedLoop
 from compiler.target.codegen.llvm.selection.speculation import is_speculatable
-from compiler.target.codegen.llvm.state import FunctionState
+from compiler.target.codegen.llvm.selection.tile_products import tile_product
+from compiler.target.codegen.llvm.state import FunctionState, loop_hints
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, constant, memory_type, null
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.producer_stmt import Prefetch
@@ -27,6 +28,7 @@ from compiler.tir.statements.stmt import (
     IMPORT_LLVM,
     RUN_ONCE,
     THREAD_KEYS,
+    TILE_PRODUCT,
     Allocate,
     AllocateConst,
     AssertStmt,
@@ -93,7 +95,7 @@ class Statements(Functor):
             self.state.shared.imported.append(n.value.value)
         if n.attr_key == COPROC_UOP_SCOPE:
             self._once(n)
-        else:
+        elif n.attr_key != TILE_PRODUCT or not tile_product(self.state, self.expressions.memory, n.body):
             self.visit(n.body)
 
     def _once(self, n: AttrStmt) -> None:
@@ -196,9 +198,9 @@ class Statements(Functor):
         counter.add_incoming(following, builder.block)
         back = builder.cbranch(builder.icmp_signed("<", following, end), body, after)
         if n.kind is ForKind.UNROLLED or _is_short_sum(n):
-            back.set_metadata("llvm.loop", _loop_hints(state.shared.module, "llvm.loop.unroll.full"))
+            back.set_metadata("llvm.loop", loop_hints(state.shared.module, "llvm.loop.unroll.full"))
         elif _chains_selects(n):
-            back.set_metadata("llvm.loop", _loop_hints(state.shared.module, "llvm.loop.unroll.disable"))
+            back.set_metadata("llvm.loop", loop_hints(state.shared.module, "llvm.loop.unroll.disable"))
         state.enter(after)
 
     def _parallel(self, n: For) -> None:
@@ -333,10 +335,3 @@ def _is_running_choice(store: BufferStore) -> bool:
         isinstance(side, BufferLoad) and side.buffer is store.buffer and structural_equal(side.indices, store.indices)
         for side in (value.a, value.b)
     )
-
-
-def _loop_hints(module: ir.Module, *hints: str) -> ir.MDValue:
-    """Return the metadata node of a loop: a self-reference, followed by the hints."""
-    loop = ir.MDValue(module, [], name=str(len(module.metadata)))
-    loop.operands = (loop, *(module.add_metadata([hint]) for hint in hints))
-    return loop

@@ -61,6 +61,19 @@ class ScalableVectorType(ir.VectorType):  # type: ignore[misc]
         return f"<vscale x {-self.count} x {self.element}>"
 
 
+class BFloatType(ir.Type):  # type: ignore[misc]
+    """bfloat16 as intrinsics take it; it is computed with and stored as other types."""
+
+    def _to_string(self) -> str:
+        return "bfloat"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self))
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
 def with_lanes(scalar: ir.Type, count: int) -> ir.Type:
     """Return a vector type of ``count`` lanes: the scalar type for 1, a scalable vector for a negative count."""
     if count > dt.MAX_LANES:

@@ -17,7 +17,7 @@ from compiler.ir.expr.primexpr import IntImm
 from compiler.target.target import Target
 from compiler.te import Schedule, Tensor
 from compiler.topi.compute import RowVectors
-from compiler.topi.nn.product_sums import NARROW
+from compiler.topi.nn.product_sums import NARROW, TILE_ROWS
 from compiler.topi.schedules.anchor import Group, find_anchor, tiled_group
 from compiler.topi.schedules.choice import choose
 from compiler.topi.schedules.kit import (
@@ -33,6 +33,7 @@ from compiler.topi.schedules.kit import (
     tile_registers,
     vectorize_elements,
 )
+from compiler.topi.schedules.tiles import in_tiles, multiplies_tiles, tile_shape
 from compiler.topi.tag import Tag
 
 __all__ = ["schedule_conv"]
@@ -69,7 +70,11 @@ def _packed(group: Group, target: Target) -> None:
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     n, c, h, w, b = group.result.op.axis
     total = _blocks_of_a_group(group)
-    blocks, columns = _packed_tile(total, extent(w) or 1, target, _adds_pairs(group))
+    is_tiled = multiplies_tiles(group.anchor, target)
+    if is_tiled:
+        columns, blocks = tile_shape(extent(w) or 1, total, max((extent(b) or 1) // TILE_ROWS, 1))
+    else:
+        blocks, columns = _packed_tile(total, extent(w) or 1, target, _adds_pairs(group))
     blocks = choose("tile_blocks", blocks, divisors(total, _MAX_TUNED_BLOCKS))
     columns = _choose_columns(group, columns, target)
     co, ci = s.split(c, factor=blocks)
@@ -81,10 +86,13 @@ def _packed(group: Group, target: Target) -> None:
     s.vectorize(b)
     tile.compute_at(s, wo)
     tile_n, tile_c, tile_h, tile_w, tile_b = tile.op.axis
-    tile.reorder(*tile.op.reduce_axis, tile_n, tile_c, tile_h, tile_w, tile_b)
-    tile.unroll(tile_c)
-    tile.unroll(tile_w)
-    tile.vectorize(tile_b)
+    if is_tiled:
+        in_tiles(tile, tile_w, tile.split(tile_b, factor=divisor(extent(tile_b), TILE_ROWS))[1])
+    else:
+        tile.reorder(*tile.op.reduce_axis, tile_n, tile_c, tile_h, tile_w, tile_b)
+        tile.unroll(tile_c)
+        tile.unroll(tile_w)
+        tile.vectorize(tile_b)
     parallel(s, [n, co, h])
 
 

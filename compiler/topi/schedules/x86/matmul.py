@@ -27,6 +27,7 @@ from compiler.topi.schedules.kit import (
     tile_lanes,
     tile_registers,
 )
+from compiler.topi.schedules.tiles import in_tiles, multiplies_tiles, tile_shape
 from compiler.topi.tag import Tag
 
 __all__ = ["schedule_matmul"]
@@ -55,7 +56,11 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
     product = PanelProduct.of(anchor)
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     *outer, i, j = group.result.op.axis
-    count, rows = _panel_tile(group, product, target)
+    is_tiled = multiplies_tiles(anchor, target)
+    if is_tiled:
+        rows, count = tile_shape(extent(i) or 1, 1 if product.is_cut else _panel_count(group, product))
+    else:
+        count, rows = _panel_tile(group, product, target)
     count = choose("tile_panels", count, divisors(_panel_count(group, product), max(_PANEL_COUNTS)))
     rows = _choose_rows(anchor, -2, rows, _MAX_TUNED_ROWS)
     jo, ji = s.split(j, factor=count * product.width)
@@ -74,10 +79,13 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
     tile.compute_at(s, io)
     *tile_outer, tile_i, tile_j = group.tile.op.axis
     tile_v, tile_l = tile.split(tile_j, factor=product.width)
-    tile.reorder(*group.tile.op.reduce_axis, *tile_outer, tile_i, tile_v, tile_l)
-    tile.unroll(tile_i)
-    tile.unroll(tile_v)
-    tile.vectorize(tile_l)
+    if is_tiled:
+        in_tiles(tile, tile_i, tile_l)
+    else:
+        tile.reorder(*group.tile.op.reduce_axis, *tile_outer, tile_i, tile_v, tile_l)
+        tile.unroll(tile_i)
+        tile.unroll(tile_v)
+        tile.vectorize(tile_l)
     panels = next((op for op in group.computations if op.tag == Tag.PANELS), None)
     if panels is None:
         if is_worth_parallel(anchor, tile_lanes(target, group.tile.dtype)):

@@ -14,15 +14,20 @@ from llvmlite import ir
 
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import Add, Broadcast, Cast, Mul, PrimExpr, Ramp, Var, const, is_const_int
+from compiler.ir.expr.primexpr import Add, Broadcast, Call, Cast, Mul, PrimExpr, Ramp, Var, const, is_const_int
 from compiler.ir.expr.substitute import substitute
+from compiler.ir.op import Op
 from compiler.target.codegen.llvm.state import Emitter
 from compiler.target.codegen.llvm.types import I16, I32, lane_mask
 from compiler.target.cpu.cpu_features import int16_vector_bits
+from compiler.tir.expressions.builtin import REINTERPRET
 from compiler.tir.statements.buffer import BufferLoad
+from compiler.tir.transform.legalize.bf16_bits import BITS
 
-__all__ = ["Factors", "factors", "joined", "pair_product", "row"]
+__all__ = ["BF16_BITS", "Factors", "factors", "joined", "pair_product", "row", "split_sum"]
 
+BF16_BITS = BITS
+"""The data type that bfloat16 is stored in."""
 _NARROW = ("int16", "int8", "uint8")
 _INTRINSICS = {
     16: "llvm.x86.avx512.pmaddw.d.512",
@@ -71,7 +76,10 @@ def _terms(n: Add) -> tuple[PrimExpr | None, Factors, Factors] | None:
 
 
 def factors(product: PrimExpr, dtypes: Sequence[str] = _NARROW) -> Factors | None:
-    """Return the factors of a product before their conversion to 32 bits, if they are of some data types."""
+    """Return the factors of a product before their conversion to 32 bits, if they are of some data types.
+
+    Among these, :data:`BF16_BITS` are those of bfloat16.
+    """
     if not isinstance(product, Mul):
         return None
     a, b = _narrow(product.a, dtypes), _narrow(product.b, dtypes)
@@ -82,12 +90,43 @@ def _narrow(factor: PrimExpr, dtypes: Sequence[str]) -> PrimExpr | None:
     """Return a factor before its conversion to 32 bits; a scalar if it is a broadcast."""
     is_same = isinstance(factor, Broadcast)
     wide = factor.value if isinstance(factor, Broadcast) else factor
-    if not isinstance(wide, Cast) or dt.element(wide.value.dtype) not in dtypes:
+    narrow = _bits_of_half(wide) if BF16_BITS in dtypes else wide.value if isinstance(wide, Cast) else None
+    if narrow is None or dt.element(narrow.dtype) not in dtypes:
         return None
     if is_same and dt.lanes(wide.dtype) > 1:
         return None
-    value = wide.value
+    value = narrow
     return value.value if isinstance(value, Broadcast) and dt.lanes(value.value.dtype) == 1 else value
+
+
+def _bits_of_half(wide: PrimExpr) -> PrimExpr | None:
+    """Return the bits of a bfloat16 from its conversion to float32: a shift by half a word."""
+    if not (isinstance(wide, Call) and wide.op is REINTERPRET and dt.element(wide.dtype) == "float32"):
+        return None
+    shift = wide.args[0]
+    if not (isinstance(shift, Call) and isinstance(shift.op, Op) and shift.op.name == "tir.shift_left"):
+        return None
+    bits, by = shift.args
+    by = by.value if isinstance(by, Broadcast) else by
+    is_widened = isinstance(bits, Cast) and dt.element(bits.value.dtype) == BF16_BITS
+    return bits.value if is_widened and isinstance(bits, Cast) and is_const_int(by, 16) else None
+
+
+def split_sum(n: Add, dtypes: Sequence[str], count: int) -> tuple[PrimExpr | None, list[Factors]] | None:
+    """Split a sum into the rest, if any, and the factors of ``count`` products of the same of some data types."""
+    rest, products, pending = None, [], [n.b, n.a]
+    for _ in range(4 * count):  # of longer sums, the parts are looked at one by one
+        if not pending:
+            break
+        addend = pending.pop()
+        if (found := factors(addend, dtypes)) is not None:
+            products.append(found)
+        elif isinstance(addend, Add):
+            pending += [addend.b, addend.a]
+        else:
+            rest = addend if rest is None else rest + addend
+    types = {tuple(dt.element(f.dtype) for f in each) for each in products}
+    return (rest, products) if not pending and len(products) == count and len(types) == 1 else None
 
 
 def _interleaved(emitter: Emitter, first: PrimExpr, second: PrimExpr, part: int) -> Callable[[int], ir.Value]:
