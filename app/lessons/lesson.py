@@ -99,6 +99,8 @@ class Lesson:
     steps: tuple[Step, ...]
     revision: str
     """Hash of the file."""
+    text: str
+    """The file."""
     own: bool = False
     """Whether it is from a teacher's folder, and may change while the server runs."""
 
@@ -182,7 +184,7 @@ def read_lesson(path: Path, own: bool = False) -> Lesson:
     except LessonError as error:
         raise LessonError(f"{path.name}: {error}") from error
     revision = hashlib.sha256(content).hexdigest()[:16]
-    return Lesson(name, settings, introduction, steps, revision, own)
+    return Lesson(name, settings, introduction, steps, revision, text, own)
 
 
 def _front(text: str) -> tuple[Settings, str, int]:

@@ -37,7 +37,7 @@ def compile_(given: argparse.Namespace, explorer: Explorer) -> int:
         shown.print_console(answer)
         if failed:
             return WRONG_PROGRAM
-    sys.stdout.write(shown.text_of(shown.listing_of(answer, workspace, given.emit, given.function, given.step)))
+    sys.stdout.write(shown.text(answer, workspace, given.emit, given.function, given.step))
     return WRONG_PROGRAM if failed else 0
 
 
@@ -85,7 +85,7 @@ def diff(given: argparse.Namespace, explorer: Explorer) -> int:
     if any(failed):
         return WRONG_PROGRAM
     texts = [
-        shown.text_of(shown.listing_of(answer, workspace, given.emit, given.function)).splitlines()
+        shown.text(answer, workspace, given.emit, given.function)
         for answer, workspace in zip(answers, workspaces, strict=True)
     ]
     lines = shown.difference(texts[0], texts[1], (given.before, given.after), sys.stdout.isatty())

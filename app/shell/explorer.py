@@ -6,7 +6,7 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
@@ -108,7 +108,9 @@ class _Here:
 
     def lines(self, path: str) -> Iterator[bytes]:
         """Return the lines of the response."""
-        return _lines(self._client.get(path, buffered=False).response)
+        from app.web.streams import lines_of
+
+        return lines_of(self._client.get(path, buffered=False).response)
 
 
 @contextmanager
@@ -116,13 +118,6 @@ def here() -> Iterator[Explorer]:
     """Start an explorer in this process, whose data are gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="strata-") as folder:
         yield _Here(folder)
-
-
-def _lines(parts: Iterable[bytes | str]) -> Iterator[bytes]:
-    rest = b""
-    for part in parts:
-        *whole, rest = (rest + (part if isinstance(part, bytes) else part.encode())).split(b"\n")
-        yield from whole
 
 
 def _message(body: bytes, otherwise: str) -> str:

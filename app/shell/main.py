@@ -53,6 +53,8 @@ def parser() -> argparse.ArgumentParser:
     proposing.add_argument("--loop", type=int, help="position of the loop in the stage; the stage itself by default")
     proposing.add_argument("--all", action="store_true", help="also what cannot be applied, and why")
     _command(commands, "link", "store a script on a server and print its address").add_argument("script")
+    assisting = commands.add_parser("mcp", help="serve an assistant over standard input and output")
+    assisting.add_argument("--server", default=os.environ.get("STRATA_SERVER", ""), help="carry it out there, not here")
     exporting = _command(commands, "export", "write a page in one file, which needs no server")
     exporting.add_argument("script")
     exporting.add_argument("-o", "--output", help="the file (the script's name with .html)")
@@ -101,6 +103,10 @@ def _carry_out(given: argparse.Namespace) -> int:
     from app.shell import commands
     from app.shell.explorer import Server, here
 
+    if given.command == "mcp":
+        from app.shell.assistant import serve
+
+        return serve(given.server)
     carried_out = getattr(commands, given.command.replace("compile", "compile_"))
     with nullcontext(Server(given.server)) if given.server else here() as explorer:
         code: int = carried_out(given, explorer)

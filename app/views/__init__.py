@@ -14,9 +14,11 @@ from app.views import (
     health,
     lessons,
     links,
+    mcp,
     metrics,
     proposals,
     targets,
+    texts,
     traces,
     webgpu,
 )
@@ -33,10 +35,12 @@ BLUEPRINTS = (
     classes.bp,
     docs.bp,
     targets.bp,
+    texts.bp,
     traces.bp,
     webgpu.bp,
     proposals.bp,
     health.bp,
     metrics.bp,
+    mcp.bp,
 )
 """All blueprints of the application."""

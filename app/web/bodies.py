@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 FORM_BYTES = 5 * MIB
 """Size limit of a form without files: the longest script in four-byte characters, and a margin."""
+MESSAGES = "mcp.call"
+"""The endpoint that receives scripts without files."""
 UPLOADS = "api.upload"
 """The endpoint that receives large files."""
 
@@ -41,6 +43,7 @@ def body_rules(app: Flask, config: Config, bare_bytes: int) -> Callable[[WSGIEnv
     in_base64 = config.files_bytes * 4 // 3
     workspace = BodyRule(min(config.body_bytes, in_base64 + FORM_BYTES), held=True)
     bare = BodyRule(min(config.body_bytes, bare_bytes), held=True)
+    message = BodyRule(min(config.body_bytes, FORM_BYTES), held=True)
     upload = BodyRule(config.body_bytes, held=False)
 
     def rule(environ: WSGIEnvironment) -> BodyRule:
@@ -51,6 +54,6 @@ def body_rules(app: Flask, config: Config, bare_bytes: int) -> Callable[[WSGIEnv
             endpoint, _ = app.url_map.bind("localhost").match(environ["PATH_INFO"], method)
         except HTTPException:
             return bare
-        return upload if endpoint == UPLOADS else workspace
+        return {UPLOADS: upload, MESSAGES: message}.get(endpoint, workspace)
 
     return rule

@@ -39,7 +39,7 @@ class ErrorBody(msgspec.Struct, frozen=True, kw_only=True):
 
 def wants_json() -> bool:
     """Return whether the current request comes from a program instead of the page."""
-    return request.path.startswith("/api/") or request.path in ("/healthz", "/readyz", "/metrics")
+    return request.path.startswith("/api/") or request.path in ("/healthz", "/readyz", "/metrics", "/mcp")
 
 
 def _json(status: int, detail: ErrorDetail) -> Response:

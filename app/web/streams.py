@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from flask import Response
 
@@ -53,6 +53,14 @@ class Stream(ABC):
                     yield self.heartbeat
         finally:
             self.close()
+
+
+def lines_of(parts: Iterable[bytes | str]) -> Iterator[bytes]:
+    """Yield the complete lines of a body that comes in parts, without their ends."""
+    rest = b""
+    for part in parts:
+        *whole, rest = (rest + (part if isinstance(part, bytes) else part.encode())).split(b"\n")
+        yield from whole
 
 
 def streamed(stream: Stream, mimetype: str) -> Response:

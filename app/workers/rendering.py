@@ -27,14 +27,22 @@ from app.panes.listing_pane import PaneListing
 from app.panes.listings import CHUNK_LINES, draw_chunk, file_name
 from app.panes.page import Page, page
 from app.panes.selection import View
+from app.panes.texts import difference, find_text, text_of
 from app.panes.throughput import loop_throughput
 from app.protocol import Snapshot
+from app.workers.explaining import explained, failed
 from app.workers.exporting import Exporter
 from app.workers.tasks import (
     Assemble,
+    Compared,
+    CompareTexts,
     ComputeFingerprints,
+    Explain,
+    Explanation,
+    FindText,
     FindTexts,
     Fingerprints,
+    FoundText,
     Html,
     JudgeStep,
     Packed,
@@ -258,6 +266,36 @@ def _judge(task: JudgeStep, answers: Sequence[DecodedAnswer]) -> Verdicts:
     return Verdicts(judge(task.checks, evidence))
 
 
+def _find_text(task: FindText, answers: Sequence[DecodedAnswer]) -> FoundText:
+    answer, choice = answers[0].answer, task.choice
+    text = ""
+    if answer.units or not failed(answer):
+        text = text_of(find_text(answer, task.options, choice.pane, choice.function, choice.step))
+    return FoundText(
+        status=answer.status,
+        text=text,
+        problems=answer.problems,
+        console=answer.console,
+        functions=[unit.name for unit in answer.units],
+    )
+
+
+def _compare(task: CompareTexts, answers: Sequence[DecodedAnswer]) -> Compared:
+    problems = [decoded.answer.problems for decoded in answers]
+    if any(failed(decoded.answer) for decoded in answers):
+        return Compared(equal=False, diff=[], problems=problems)
+    choice = task.choice
+    before, after = (
+        text_of(find_text(decoded.answer, options, choice.pane, choice.function, choice.step))
+        for decoded, options in zip(answers, task.options, strict=True)
+    )
+    return Compared(equal=before == after, diff=difference(before, after), problems=problems)
+
+
+def _explain(task: Explain, answers: Sequence[DecodedAnswer]) -> Explanation:
+    return explained(answers[0].answer, task.function, task.options)
+
+
 _PERFORMERS: dict[type, Callable[[Any, Sequence[DecodedAnswer]], Reply]] = {
     Assemble: _assemble,
     RenderPanes: _panes,
@@ -274,4 +312,7 @@ _PERFORMERS: dict[type, Callable[[Any, Sequence[DecodedAnswer]], Reply]] = {
     FindTexts: _texts,
     ComputeFingerprints: _fingerprints,
     JudgeStep: _judge,
+    FindText: _find_text,
+    CompareTexts: _compare,
+    Explain: _explain,
 }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Annotated, Literal, Protocol, TypeVar
 
 import msgspec
+from msgspec import Meta
 
-from app.artifacts import Measurement, Options, Source
+from app.artifacts import Console, Measurement, Options, Problem, Source, Unit
 from app.graphs.folding import Folding
 from app.jobs.answers import StoredAnswer
 from app.lessons.checks import Check, Verdict
@@ -86,7 +87,66 @@ class Verdicts(msgspec.Struct, frozen=True, tag=True):
     verdicts: list[Verdict]
 
 
-Reply = Html | Update | PageParts | TextFile | Fingerprints | ShownTexts | Packed | Verdicts
+class FoundText(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """A text of an answer, or why the script made none."""
+
+    status: Literal["ok", "error", "timeout", "limit", "crash"]
+    text: str
+    problems: list[Problem]
+    console: list[Console]
+    functions: list[str]
+    """Names of the functions and graphs that the script made."""
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The differences between a text of two answers."""
+
+    equal: bool
+    diff: list[str]
+    """The lines of a unified diff."""
+    problems: list[list[Problem]]
+    """Of both scripts; with an error, nothing is compared."""
+
+
+class HotLoop(msgspec.Struct, frozen=True, kw_only=True):
+    """What LLVM's model of the processor says of the instructions of a loop, with all data in the nearest cache."""
+
+    cycles: float
+    """Cycles of an iteration."""
+    ports: list[tuple[str, float]]
+    """Cycles that each execution port is busy in an iteration, the busiest first."""
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """What is known of a function."""
+
+    status: Literal["ok", "error", "timeout", "limit", "crash"]
+    problems: list[Problem]
+    functions: list[str]
+    """Names of the functions and graphs that the script made."""
+    function: Unit | None
+    """The function without the texts of its steps; None if the script made none."""
+    hot_loop: HotLoop | None
+    """None if nothing loops, or there is no model of the processor."""
+    instructions: dict[str, str]
+    """What the instructions of its assembly do, by mnemonic."""
+    environment: dict[str, str]
+    """Compiler version, LLVM version, CPU model, parallel runtime."""
+
+
+Reply = (
+    Html
+    | Update
+    | PageParts
+    | TextFile
+    | Fingerprints
+    | ShownTexts
+    | Packed
+    | Verdicts
+    | FoundText
+    | Compared
+    | Explanation
+)
 
 
 class Assemble(msgspec.Struct, frozen=True, tag=True):
@@ -217,6 +277,38 @@ class JudgeStep(msgspec.Struct, frozen=True, tag=True):
     """What the step's answer computes; empty if no check asks for it."""
 
 
+class TextChoice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which text of an answer."""
+
+    pane: Annotated[str, Meta(max_length=64)] = "loops"
+    """``loops``, ``llvm``, ``asm``, ``graph``, ``kernel``, ``ptx`` or ``sass``."""
+    function: Annotated[str, Meta(max_length=400)] = ""
+    """Name of a function or graph; the one that was built last if empty."""
+    step: Annotated[str, Meta(max_length=400)] = ""
+    """Name of the pass or primitive after which it is shown; the last one if empty."""
+
+
+class FindText(msgspec.Struct, frozen=True, tag=True):
+    """Return a text of an answer."""
+
+    choice: TextChoice
+    options: Options
+
+
+class CompareTexts(msgspec.Struct, frozen=True, tag=True):
+    """Return the differences of a text of two answers."""
+
+    choice: TextChoice
+    options: list[Options]
+
+
+class Explain(msgspec.Struct, frozen=True, tag=True):
+    """Return what is known of a function."""
+
+    function: str
+    options: Options
+
+
 Task = (
     Assemble
     | RenderPanes
@@ -233,8 +325,24 @@ Task = (
     | FindTexts
     | ComputeFingerprints
     | JudgeStep
+    | FindText
+    | CompareTexts
+    | Explain
 )
-Expected = TypeVar("Expected", Html, Update, PageParts, TextFile, Fingerprints, ShownTexts, Packed, Verdicts)
+Expected = TypeVar(
+    "Expected",
+    Html,
+    Update,
+    PageParts,
+    TextFile,
+    Fingerprints,
+    ShownTexts,
+    Packed,
+    Verdicts,
+    FoundText,
+    Compared,
+    Explanation,
+)
 
 
 class Renderer(Protocol):

@@ -1,0 +1,214 @@
+"""The Model Context Protocol: what its official client is told, and what malformed messages are."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from app import create_app
+from app.artifacts import EXAMPLE, Measurement, Problem
+from app.jobs.local_runner import HANDLER
+from app.mcp.messages import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, RESOURCE_NOT_FOUND
+from app.mcp.tools import MAX_ITEMS, MAX_TEXT, TOOLS, shortened
+from app.protocol import Failed, Measured, MeasuredBy
+from app.sandbox import Outcome, UnsafeLocal
+from app.serving.server import Server
+from app.shell.main import main
+from app.workers.in_process import InProcess
+from tests.app.runners import Script, ScriptedRunner, broken, listing, snapshot
+from tests.app.serving.served import Client, served
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("data")
+    app = create_app({"DATA_DIR": folder, "RATE_LIMIT": 0}, UnsafeLocal(HANDLER), InProcess())
+    with served(app) as running:
+        yield running
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"], ids=["without sessions", "with a handshake"])
+def test_the_official_client_lists_calls_and_reads(server: Server, mode: str) -> None:
+    anyio, official = pytest.importorskip("anyio"), pytest.importorskip("mcp.client")
+
+    async def ask() -> None:
+        async with official.Client(server.address + "mcp", mode=mode) as client:
+            listed = await client.list_tools()
+            assert [tool.name for tool in listed.tools] == list(TOOLS)
+            assert listed.tools[0].input_schema["required"] == ["script"]
+            compiled = await client.call_tool("compile", {"script": EXAMPLE, "pane": "llvm"})
+            assert not compiled.is_error
+            assert "define" in json.loads(compiled.content[0].text)["text"]
+            linked = json.loads((await client.call_tool("link", {"script": EXAMPLE})).content[0].text)
+            assert linked["url"].startswith(server.address + "z/")
+            wrong = await client.call_tool("explain", {"script": EXAMPLE, "function": "nothing"})
+            assert wrong.is_error
+            assert wrong.content[0].text.startswith("the script makes no function 'nothing'; there are: main")
+            with pytest.raises(Exception, match="there is no tool 'rm'"):
+                await client.call_tool("rm", {})
+            resources = (await client.list_resources()).resources
+            read = await client.read_resource(resources[-1].uri)
+            assert read.contents[0].text.startswith('"""')
+            with pytest.raises(Exception, match="there is no resource"):
+                await client.read_resource("strata://lessons/../../etc/passwd")
+
+    anyio.run(ask)
+
+
+def test_tools_return_what_the_api_does(server: Server) -> None:
+    def call(tool: str, **arguments: object) -> Any:
+        with Client(server) as client:
+            answer = client.post("/mcp", request("tools/call", name=tool, arguments=arguments)).json["result"]
+        assert not answer["isError"], answer
+        return json.loads(answer["content"][0]["text"])
+
+    faster = EXAMPLE.replace("factor=16", "factor=8")
+    compared = call("compare", before=EXAMPLE, after=faster)
+    assert not compared["equal"]
+    assert any(line.startswith("+") and "range(128)" in line for line in compared["diff"])
+    explained = call("explain", script=EXAMPLE)
+    assert [loop["annotation"] for loop in explained["function"]["schedule"][0]["loops"]] == ["", "vectorize"]
+    assert explained["instructions"]
+
+
+def test_a_ladder_says_who_measured_and_what_failed(client: FlaskClient, runner: ScriptedRunner) -> None:
+    row = Measurement(name="default", kind="prefix", seconds=1.0, step=0, source="server", checked="ok")
+    events = [MeasuredBy(source="script", reason="it calls C"), Measured(measurement=row)]
+    failed = Failed(label="split", problem=Problem(kind="TVMError", message="no"))
+    runner.scripts["ladder"] = Script([snapshot(None, listing()), *events, failed])
+    arguments = {"script": "ladder"}
+    answer = client.post("/mcp", json=request("tools/call", name="ladder", arguments=arguments)).get_json()["result"]
+    told = json.loads(answer["content"][0]["text"])
+    [measured] = told["measurements"]
+    assert (measured["source"], measured["checked"]) == ("script", "ok"), "whatever the process claimed"
+    assert told["failures"][0]["label"] == "split"
+    assert told["notes"][0] == "the script's own process measures: it calls C"
+
+
+def request(method: str, number: object = 1, **params: object) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b"{", 400, PARSE_ERROR),
+        (b"\xff", 400, PARSE_ERROR),
+        (b"[" * 90_000, 400, INVALID_REQUEST),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": ' + b"[" * 90_000, 400, PARSE_ERROR),
+        (b"[]", 400, INVALID_REQUEST),
+        (b"7", 400, INVALID_REQUEST),
+        (b'{"id": 1, "method": "ping"}', 400, INVALID_REQUEST),
+        (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', 400, INVALID_REQUEST),
+        (b'{"jsonrpc": "2.0", "id": [], "method": "ping"}', 400, INVALID_REQUEST),
+        (request("tools/remove"), 200, METHOD_NOT_FOUND),
+        (request("tools/call"), 200, INVALID_PARAMS),
+        ({**request("tools/call"), "params": None}, 200, INVALID_PARAMS),
+        (request("tools/call", name="os.system", arguments={"command": "id"}), 200, INVALID_PARAMS),
+        (request("resources/read", uri="file:///etc/passwd"), 200, RESOURCE_NOT_FOUND),
+        (request("resources/read", uri="strata://lessons/"), 200, RESOURCE_NOT_FOUND),
+    ],
+)
+def test_malformed_messages_get_an_error(client: FlaskClient, body: Any, status: int, code: int) -> None:
+    data = body if isinstance(body, bytes) else json.dumps(body)
+    response = client.post("/mcp", data=data, content_type="application/json")
+    assert (response.status_code, response.get_json()["error"]["code"]) == (status, code)
+    assert response.get_json()["error"]["message"]
+    assert response.get_json()["id"] == (1 if status == 200 else None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({}, "missing required field `script`"),
+        ({"script": 3}, "Expected `str`"),
+        ({"script": "x", "skript": "y"}, "unknown field `skript`"),
+        ({"script": "x", "threads": 0}, "`int` >= 1"),
+        ({"script": "x" * 1_000_001}, "length <= 1000000"),
+        ({"script": "x", "device": "abacus"}, "matching regex"),
+    ],
+)
+def test_wrong_arguments_are_told_to_the_assistant(
+    client: FlaskClient, runner: ScriptedRunner, arguments: dict[str, object], words: str
+) -> None:
+    client.application.config["MAX_CONTENT_LENGTH"] = None
+    answer = client.post("/mcp", json=request("tools/call", name="compile", arguments=arguments)).get_json()["result"]
+    assert answer["isError"]
+    assert words in answer["content"][0]["text"]
+    assert runner.jobs == []
+
+
+def test_a_tool_fails_as_the_api_does(tmp_path: Path, runner: ScriptedRunner) -> None:
+    client = create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 9}, runner).test_client()
+    compiling = request("tools/call", name="compile", arguments={"script": "crash"})
+    runner.scripts["crash"] = Script([], Outcome(status="crash", detail="SIGSEGV"))
+    told = json.loads(client.post("/mcp", json=compiling).get_json()["result"]["content"][0]["text"])
+    assert (told["status"], told["text"]) == ("crash", "")
+    assert "SIGSEGV" in told["problems"][0]["message"]
+    runner.refuses = broken
+    answer = client.post("/mcp", json=compiling).get_json()["result"]
+    assert answer["isError"]
+    assert "start" in answer["content"][0]["text"]
+    statuses = [client.post("/mcp", json=compiling).status_code for _ in range(6)]
+    assert statuses[0] == 200
+    assert statuses[-1] == 429, "calls count against the quota of their address, and so does what they ask for"
+
+
+def test_what_is_no_request_has_no_answer(client: FlaskClient) -> None:
+    for body in ({"jsonrpc": "2.0", "method": "notifications/initialized"}, {"jsonrpc": "2.0", "id": 1, "result": {}}):
+        response = client.post("/mcp", json=body)
+        assert (response.status_code, response.data) == (202, b"")
+    assert client.get("/mcp").status_code == 405
+    assert client.delete("/mcp").status_code == 405
+    assert client.post("/mcp", data=b"{}", content_type="text/plain").status_code == 415
+    unheard = client.post("/mcp", json=request("ping"), headers={"MCP-Protocol-Version": "1999-01-01"})
+    assert (unheard.status_code, "2025-11-25" in unheard.get_json()["error"]["expected"]) == (400, True)
+    foreign = client.post("/mcp", json=request("ping"), headers={"Origin": "https://evil.example"})
+    assert foreign.status_code == 403
+
+
+def test_arguments_of_forty_megabytes_are_refused_before_they_are_read(server: Server) -> None:
+    with Client(server) as client:
+        length = f"Content-Length: {40 << 20}"
+        client.send("POST /mcp HTTP/1.1", "Host: localhost", "Content-Type: application/json", length, body=b"{")
+        refused = client.read()
+    assert (refused.status, refused.json["error"]["code"]) == (413, "too_large")
+
+
+def test_long_texts_are_shortened_and_say_so() -> None:
+    cut = shortened({"text": "x" * (MAX_TEXT + 5), "lines": list(range(MAX_ITEMS + 2)), "n": 1.5})
+    assert cut["text"].endswith("\n… 5 characters more; ask for one function")
+    assert cut["lines"][-1] == "… 2 more"
+    assert len(cut["lines"]) == MAX_ITEMS + 1
+    assert cut["n"] == 1.5
+
+
+def test_it_is_spoken_over_standard_input_and_output(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = [
+        json.dumps(request("initialize", protocolVersion="2025-06-18")),
+        json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        "",
+        '{"jsonrpc": "2.0", "id": 2, "method": "' + "x" * (40 << 20) + '"}',
+        json.dumps(request("tools/call", "three", name="link", arguments={"script": EXAMPLE})),
+    ]
+
+    class Standard:
+        def __init__(self, content: bytes) -> None:
+            self.buffer = io.BytesIO(content)
+
+    written = Standard(b"")
+    monkeypatch.setattr(sys, "stdin", Standard("\n".join(sent).encode()))
+    monkeypatch.setattr(sys, "stdout", written)
+    assert main(["mcp", "--server", server.address]) == 0
+    hello, long, linked = [json.loads(line) for line in written.buffer.getvalue().splitlines()]
+    assert hello["result"]["protocolVersion"] == "2025-06-18"
+    assert (long["id"], long["error"]["code"]) == (None, INVALID_REQUEST)
+    assert linked["id"] == "three"
+    assert server.address + "z/" in linked["result"]["content"][0]["text"]
