@@ -34,8 +34,11 @@ class Place:
 
     access: Access
     node: Node
+    # the store that it belongs to, or itself: inside of one statement no barrier can lie
+    statement: Node
     writes: bool
     atomic: bool = False
+    repeated: bool = False  # whether a thread runs the statement in a loop
 
     def site(self, axes: Mapping[str, int]) -> Site:
         """Return what a thread does here."""

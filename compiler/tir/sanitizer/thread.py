@@ -211,16 +211,25 @@ class Thread:
 
     def _report_race(self, first: Event, second: Event, element: int) -> None:
         buffer = second.place.access.buffer
-        same_block = first.thread.block == second.thread.block
-        cure = (
-            "and no barrier lies between; a barrier must come between the two"
-            if same_block
-            else "and nothing orders blocks; let one block do both, or make two kernels of them"
-        )
         what = " and ".join("writes" if event.place.writes else "reads" for event in (first, second))
-        message = f"one thread {what.replace(' and ', ', another one ')} element {element} of {buffer.name}, {cure}"
+        message = f"one thread {what.replace(' and ', ', another one ')} element {element} of {buffer.name}, {_cure(first, second)}"
         sites = tuple(event.place.site(event.thread.axes) for event in (first, second))
         self._result.add((Fault.DATA_RACE, first.place, second.place), Report(Fault.DATA_RACE, message, sites))
+
+
+def _cure(first: Event, second: Event) -> str:
+    """Return why nothing orders two accesses that race, and what would make them right."""
+    if first.thread.block != second.thread.block:
+        return "and nothing orders blocks; let one block do both, or make two kernels of them"
+    if first.place.statement is not second.place.statement:
+        return "and no barrier lies between; a barrier must come between the two"
+    way = (
+        "let each thread write an element of its own, or only one of them write"
+        if first.place.writes and second.place.writes
+        else "read it into a variable of the thread, then a barrier, then write; a sum of all threads takes atomic_add"
+    )
+    between = ", except between two iterations of its loop" if second.place.repeated else ""
+    return f"both in one statement, inside of which no barrier can lie{between}; {way}"
 
 
 def _is_part(buffer: Buffer, memory: ShadowMemory, data: Array) -> bool:

@@ -32,6 +32,7 @@ class ThreadSource(PythonSource):
     def __init__(self, variables: Sequence[Var]) -> None:
         super().__init__({})
         self._parameters = [self._name(var) for var in variables]
+        self._storing: BufferStore | None = None
 
     def generator(self, code: Stmt) -> Callable[..., Steps]:
         """Return the code as a generator function ``(thread, *values)``."""
@@ -48,16 +49,18 @@ class ThreadSource(PythonSource):
     ) -> str:
         text = str(n) if isinstance(n, BufferLoad) else str(n).strip().splitlines()[-1].strip()
         access = memory.Access(n.buffer, tuple(index.dtype for index in n.indices), text)
-        return self._constant(Place(access, n, writes, atomic))
+        statement = self._storing or n
+        return self._constant(Place(access, n, statement, writes, atomic, repeated=self._loops > 0))
 
     def visit_BufferLoad(self, n: BufferLoad) -> str:
         return f"thread.read({self._place(n, False)}, {self._view(n.buffer)}, {self._tuple(n.indices)})"
 
     def visit_BufferStore(self, n: BufferStore) -> None:
-        value = self._fresh("t")
+        self._storing, value = n, self._fresh("t")
         self._line(f"{value} = {self.visit(n.value)}")
         place = self._place(n, True)
         self._line(f"thread.write({place}, {self._view(n.buffer)}, {self._tuple(n.indices)}, {value})")
+        self._storing = None
 
     def visit_Allocate(self, n: Allocate) -> None:
         self._line(f"thread.allocate({self._constant(n)}, prod({self._tuple(n.extents)}) * {dt.lanes(n.dtype)})")

@@ -41,6 +41,20 @@ def test_a_missing_barrier_is_a_race() -> None:
     assert not check(f"{SHARED}S[tx] = A[tx]\n{WAIT}C[tx] = S[tx // 2]").reports
 
 
+@pytest.mark.parametrize(
+    ("statement", "way"),
+    [
+        ("C[0] = tx", "no barrier can lie; let each thread write an element of its own"),
+        ("C[tx] = C[(tx + 1) % 64]", "no barrier can lie; read it into a variable of the thread"),
+        ("for k in range(2):\n    C[0] = tx * 2 + k", "except between two iterations of its loop; let each thread"),
+    ],
+)
+def test_threads_that_race_in_one_statement_are_not_sent_for_a_barrier(statement: str, way: str) -> None:
+    messages = [report.message for report in check(statement).reports]
+    assert all(way in message and "must come" not in message for message in messages)
+    assert messages
+
+
 def test_what_was_read_must_not_be_overwritten_at_once() -> None:
     loop = "for k in range(2):\n    S[tx] = A[tx] + k\n    {0}\n    C[tx] = S[63 - tx]\n    {1}"
     wait = WAIT.strip()
