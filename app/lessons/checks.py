@@ -7,6 +7,7 @@ in words what it asks, and judges the :class:`~app.lessons.evidence.Evidence`.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal, get_args
 
 from msgspec import Meta, Struct
@@ -203,11 +204,28 @@ class ContentCheck(CheckBase, frozen=True, kw_only=True, tag="contains"):
             return False, f"nothing was made for {_title(self.pane)}"
         pattern = re.compile(self.text)
         count = sum(len(pattern.findall(line.text)) for line in listing.lines)
-        return min(self.at_least, self.at_most) <= count <= self.at_most, _occurrences(count)
+        passed = min(self.at_least, self.at_most) <= count <= self.at_most
+        if count:
+            return passed, f"found {_often(count)}"
+        instead = "" if passed else _other_numbers(self.text, [line.text for line in listing.lines])
+        return passed, instead or "not found"
 
 
-def _occurrences(count: int) -> str:
-    return f"found {_often(count)}" if count else "not found"
+def _other_numbers(pattern: str, lines: Sequence[str]) -> str:
+    """Return the numbers of a text that a pattern would find if it named others, ``""`` if there is none.
+
+    ``T\\.grid\\(60, 16\\)`` finds nothing in ``for i, j in T.grid(57, 17):``, of which this returns ``yours are 57
+    and 17``.
+    """
+    parts = re.split(r"(?<![\\\w{\[])(\d+)(?![\w\]}])", pattern)
+    if len(parts) == 1:
+        return ""
+    loose = re.compile("".join(r"(?P<_%d>\d+)" % index if index % 2 else part for index, part in enumerate(parts)))
+    found = next(filter(None, map(loose.search, lines)), None)
+    if found is None:
+        return ""
+    *most, last = [found[f"_{index}"] for index in range(1, len(parts), 2)]
+    return f"yours are {', '.join(most)} and {last}" if most else f"yours is {last}"
 
 
 class Fact(CheckBase, frozen=True, kw_only=True, tag="fact"):
@@ -418,7 +436,7 @@ def judge(checks: list[Check], evidence: Evidence) -> list[Verdict]:
     """Judge all checks; a script that fails passes none."""
     errors = [problem for problem in evidence.answer.problems if problem.severity == "error"]
     if evidence.answer.status != "ok" or errors:
-        detail = _late(errors) if evidence.answer.status == "timeout" else _failed(errors)
+        detail = _late(evidence.answer.problems) if evidence.answer.status == "timeout" else _failed(errors)
         return [Verdict(words=check.sentence, passed=False, detail=detail) for check in checks]
     return [check.verdict(evidence) for check in checks]
 
@@ -428,9 +446,9 @@ def _failed(errors: list[Problem]) -> str:
     return f"the script fails: {errors[0].message if errors else 'the script did not end'}"[:400]
 
 
-def _late(errors: list[Problem]) -> str:
+def _late(problems: list[Problem]) -> str:
     """Return advice for a script that ran out of time, without the longer time of Run."""
-    line = next((problem.line for problem in errors if problem.line), None)
+    line = next((problem.line for problem in problems if problem.line), None)
     where = f" at line {line}" if line else ""
     return (
         f"the script ran out of time{where}: check again, since the server may have been busy; "

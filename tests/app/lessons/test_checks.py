@@ -205,6 +205,22 @@ def test_a_wrong_result_is_not_right() -> None:
     assert not verdict({"kind": "faster", "times": 1, "than": "numpy"}, [*wrong, measurement("numpy", 1.0)]).passed
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (r"T\.grid\(60, 16\)", "yours are 57 and 17"),
+        (r"T\.Buffer\(\(1000,\)", "yours is 969"),
+        (r"grid\(60, 16\) of (?:3|4)", "not found"),
+        (r"parallel", "not found"),
+        (r"[0-8]{4}x", "not found"),
+    ],
+)
+def test_numbers_that_are_not_those_asked_for_are_quoted(text: str, words: str) -> None:
+    listing = texts("line: T.Buffer((969,))", "for i, j in T.grid(57, 17):")
+    answer = Answer(units=ANSWER.units, listings={"k": listing})
+    assert verdict({"kind": "contains", "pane": "asm", "text": text}, answer=answer).detail == words
+
+
 def test_noise_is_told() -> None:
     noisy = [measurement("kernel", 1.0, spread=0.5), measurement("numpy", 1.0)]
     assert "measure again" in verdict({"kind": "faster", "times": 1, "than": "numpy"}, noisy).detail
@@ -217,7 +233,7 @@ def test_a_script_that_fails_passes_nothing() -> None:
 
 
 def test_a_script_whose_time_was_over_is_told_what_helps() -> None:
-    stopped = Problem(kind="Timeout", message="it was stopped; Run allows more time", line=7)
+    stopped = Problem(kind="Timeout", message="it was stopped; Run allows more time", line=7, severity="info")
     made = verdict({"kind": "right"}, answer=Answer(status="timeout", problems=[stopped], units=ANSWER.units))
     assert not made.passed
     assert "ran out of time at line 7: check again" in made.detail
