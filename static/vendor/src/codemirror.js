@@ -1,14 +1,14 @@
 export { EditorState, StateEffect, StateField, Compartment, RangeSetBuilder, Prec } from "@codemirror/state";
 export {
-  EditorView, Decoration, GutterMarker, gutter, gutterLineClass, keymap, lineNumbers, drawSelection, highlightActiveLine,
-  highlightActiveLineGutter, highlightSpecialChars, hoverTooltip, showTooltip, placeholder,
+  EditorView, Decoration, WidgetType, keymap, lineNumbers, drawSelection,
+  highlightActiveLineGutter, hoverTooltip, showTooltip,
 } from "@codemirror/view";
 export { defaultKeymap, history, historyKeymap, indentWithTab, toggleTabFocusMode } from "@codemirror/commands";
 export { HighlightStyle, syntaxHighlighting, syntaxTree, bracketMatching, indentOnInput, indentUnit } from "@codemirror/language";
 export { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
-export { setDiagnostics, lintGutter, lintKeymap } from "@codemirror/lint";
+export { setDiagnostics, lintKeymap } from "@codemirror/lint";
 export { searchKeymap, highlightSelectionMatches } from "@codemirror/search";
-export { python, pythonLanguage } from "@codemirror/lang-python";
+export { python } from "@codemirror/lang-python";
 export { tags } from "@lezer/highlight";
 // What the keys of Vim and Emacs need of the editor besides; they are modules of their own.
 export { EditorSelection, MapMode } from "@codemirror/state";
