@@ -105,7 +105,7 @@ class CallPolicy(Instrument):
         if not self._momentary or (self._graph_allowance is not None and self._graph_allowance.left > 0):
             return None
         self._stopped.add(id(executor))
-        self._transcript.note("live preview: the model is not run to its end; press Run")
+        self._transcript.note(f"live preview: {self._why_stopped()}; press Run")
         for index in range(executor.num_outputs):
             _forget(executor.get_output(index))
         return True
@@ -133,9 +133,17 @@ class CallPolicy(Instrument):
         self._transcript.note(
             f"live preview: timed {len(seconds)} {'call' if len(seconds) == 1 else 'calls'}; press Run to benchmark"
             if seconds
-            else "live preview: a model that takes this long is not timed; press Run to benchmark"
+            else f"live preview: not timed, as {self._why_stopped()}; press Run to benchmark"
         )
         return seconds or [math.nan]
+
+    def _why_stopped(self) -> str:
+        """Return why a model was not run to its end."""
+        if self._graph_allowance is None:
+            return f"a model of more than {GRAPH_KERNELS} kernels is not run while you type"
+        if self._graph_allowance.starved:
+            return "the server is busy and the model did not come to its end"
+        return f"the model runs for more than {GRAPH_SECONDS:g} s"
 
     def _sample(self, callee: Callee, name: str, args: Sequence[Any], repeat: int) -> list[float]:
         """Return the times of some calls of a kernel; a call that the script made before has warmed it up."""

@@ -1,4 +1,4 @@
-"""Suggestions for misspelt names, as in Python's tracebacks."""
+"""Suggestions for unknown names: the import that a script lacks, or what it may have misspelt."""
 
 from __future__ import annotations
 
@@ -8,8 +8,25 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 
+IMPORTS = {
+    "T": "from tvm.script import tir as T",
+    "graph_executor": "from tvm.contrib import graph_executor",
+    "np": "import numpy as np",
+    "numpy": "import numpy",
+    "onnx": "import onnx",
+    "relay": "from tvm import relay",
+    "te": "from tvm import te",
+    "tir": "from tvm import tir",
+    "topi": "from tvm import topi",
+    "tvm": "import tvm",
+}
+"""How the modules that scripts use are imported, by the names that tutorials give them."""
+
+
 def suggestion(exc: BaseException, names: Mapping[str, Any]) -> str:
     """Return ``; did you mean 'vectorize'?`` for an unknown name that is close to a known one, else ``""``.
+
+    For the name of a module, it is ``; 'from tvm import te' is missing above``.
 
     Parameters
     ----------
@@ -23,6 +40,8 @@ def suggestion(exc: BaseException, names: Mapping[str, Any]) -> str:
     if isinstance(exc, AttributeError) and exc.obj is not None:
         candidates = (name for name in dir(exc.obj) if not name.startswith("_"))
     elif isinstance(exc, NameError):
+        if missing in IMPORTS and not isinstance(exc, UnboundLocalError):
+            return f"; {IMPORTS[missing]!r} is missing above"
         candidates = [*names, *dir(builtins)]
     else:
         return ""

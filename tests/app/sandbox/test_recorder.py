@@ -259,6 +259,9 @@ def test_a_crash_is_told_at_its_line_and_shows_nothing_of_the_server(crash: str,
     assert [line.text for line in answer.console] == ["begun"]
 
 
+LFS = "version https://git-lfs.github.com/spec/v1"
+
+
 @pytest.mark.parametrize(
     ("script", "words"),
     [
@@ -268,6 +271,12 @@ def test_a_crash_is_told_at_its_line_and_shows_nothing_of_the_server(crash: str,
         ("import socket; socket.create_connection(('1.1.1.1', 80))", "reaches no network"),
         ("import urllib.request; urllib.request.urlopen('http://example.com')", "reaches no network"),
         ("input('name? ')", "nothing can be typed in for a script here"),
+        ("te.placeholder((1,))", "name 'te' is not defined; 'from tvm import te' is missing above"),
+        ("import onnx; onnx.load('model.onnx')", "no file of that name is attached: drop it on the page"),
+        ("import tensorflow.keras", "can install it: pip install '.[tensorflow]'"),
+        ("import pandas_of_nobody", "scripts here have numpy, onnx and tvm"),
+        (f"open('a', 'w').write('{LFS}'); import onnx; onnx.load('a')", "; a is a Git LFS pointer, not the file"),
+        ("open('a', 'w').write('<!DOCTYPE html>'); import onnx; onnx.load('a')", "; a is a web page, not the file"),
         ("import onnx; onnx.load_model_from_string(b'no model')", "not an ONNX model, or only a part of one"),
     ],
 )

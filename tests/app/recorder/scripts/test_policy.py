@@ -27,7 +27,7 @@ def executor_of_a_model() -> GraphExecutor:
     return executor
 
 
-def test_a_model_that_is_broken_off_has_no_numbers_for_results() -> None:
+def test_a_model_that_is_broken_off_has_no_numbers_for_results(monkeypatch: pytest.MonkeyPatch) -> None:
     executor = executor_of_a_model()
     np.testing.assert_array_equal(executor.get_output(0).numpy(), np.ones(4, "float32"))
     transcript = Transcript()
@@ -36,7 +36,11 @@ def test_a_model_that_is_broken_off_has_no_numbers_for_results() -> None:
     assert policy.stop_graph(executor)
     assert policy.has_broken_off()
     assert np.isnan(executor.get_output(0).numpy()).all()
-    assert "not run to its end" in transcript.finished()[0].text
+    assert "a model of more than 12 kernels is not run while you type" in transcript.finished()[0].text
+    for starved, why in ((True, "the server is busy"), (False, "the model runs for more than 2.5 s")):
+        monkeypatch.setattr(policy, "_graph_allowance", SimpleNamespace(starved=starved, left=0.0))
+        assert policy.stop_graph(executor)
+        assert why in transcript.finished()[-1].text
 
 
 @pytest.mark.parametrize(
