@@ -388,6 +388,8 @@ class Unit(Struct, frozen=True, kw_only=True):
     kernels: list[Kernel] = []
     unmeasured: str = ""
     """Why the kernels of a graph are not measured; empty if they are."""
+    unbuilt: str = ""
+    """Why a graph that the script does not build has no kernels; empty if it has."""
     own_kernels: list[OwnKernel] = []
     race: ModelRace | None = None
     device: KernelReport | None = None
@@ -406,18 +408,24 @@ class Console(Struct, frozen=True):
     text: str
 
 
+Severity = Literal["error", "warning", "info"]
+"""How bad a problem is: ``info`` is none of the script's, which was stopped before its end and goes on with Run."""
+
+
 class Problem(Struct, frozen=True, kw_only=True):
     """An error, with the line of the script and what was expected."""
 
     kind: str
-    """Exception class or ``Timeout``, ``OutputLimit``, ``MemoryLimit``, ``Crash``."""
+    """Exception class or ``Timeout``, ``OutputLimit``, ``MemoryLimit``, ``Crash``, ``Exit``, or a kernel's fault."""
     message: str
     line: int | None = None
     column: int | None = None
     end_column: int | None = None
-    severity: Literal["error", "warning"] = "error"
+    severity: Severity = "error"
     trace: list[str] = []
     """The stack frames of the script, innermost last."""
+    origins: list[OriginId] = []
+    """Of the expression that is wrong, so that its node can be marked in a drawing."""
     cut_short: bool = False
     """Whether the script was terminated early; the message says where its results so far are shown."""
     starved: bool = False

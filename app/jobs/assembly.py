@@ -7,11 +7,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import msgspec
 
-from app.artifacts import SCRIPT_NAME, Answer, Console, Drawing, Listing, Problem, Source, drawing_key, listing_key
+from app.artifacts import (
+    SCRIPT_NAME,
+    Answer,
+    Console,
+    Drawing,
+    Listing,
+    Problem,
+    Severity,
+    Source,
+    drawing_key,
+    listing_key,
+)
 from app.jobs.answers import Status, attributed
 from app.logs import quoted
 from app.protocol import Message, Snapshot
@@ -44,7 +54,6 @@ _LEFT = "the script ended its own process early"
 _REST_SHOWN = "; what was done until then is shown"
 _LEFT_NOTE = "the script left its process early"
 Describe = Callable[[Outcome, int | None, str], Problem]
-Severity = Literal["error", "warning"]
 
 
 def _timeout(outcome: Outcome, line: int | None, who: str) -> Problem:
@@ -222,7 +231,10 @@ def _assembled(messages: Sequence[bytes], outcome: Outcome, source: Source) -> A
     if outcome.status in ENDS and answer.status != "timeout":
         ended, describe = ENDS[outcome.status]
         who = PASS_TRACE if assembly.traces_passes else WHO[source]
-        answer = _with_problem(answer, ended, describe(outcome, assembly.line, who))
+        problem = describe(outcome, assembly.line, who)
+        if ended == "timeout" and answer.mode == "compile":
+            problem = msgspec.structs.replace(problem, severity="info")
+        answer = _with_problem(answer, ended, problem)
     return answer
 
 

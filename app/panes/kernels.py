@@ -107,6 +107,8 @@ class KernelTable:
     @property
     def facts(self) -> list[str]:
         """The statistics in the title."""
+        if self.unit.unbuilt:
+            return []
         hint = f"times {wording('script').label}" if self.measured else self.unit.unmeasured or "Run measures each"
         return [count(len(self.unit.kernels), "kernel"), *self.unit.memory, *([hint] if self.unit.kernels else [])]
 
@@ -153,6 +155,6 @@ def kernel_rows(kernels: Sequence[Kernel]) -> list[KernelRow]:
 
 
 def produce_kernels(pane: Pane, selection: Selection) -> KernelTable | None:
-    """Return the kernels of the selected graph, if it was built."""
+    """Return the kernels of the selected graph, if it was built, or why it cannot be."""
     graph = selection.graph
-    return KernelTable(graph) if graph is not None and (graph.built or graph.kernels) else None
+    return KernelTable(graph) if graph is not None and (graph.built or graph.kernels or graph.unbuilt) else None

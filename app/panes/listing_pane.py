@@ -113,10 +113,10 @@ class PaneListing:
         if self.step is None or not self.step.step.facts:
             return []
         facts = self.step.step.facts
-        traffic = sum(value for name, value in facts.items() if name.startswith("bytes"))
+        traffic = [value for name, value in facts.items() if name.startswith("bytes")]
         nouns = {"operators": "operator", "kernels": "kernel call"}
         counts = [count(int(facts[name]), noun) for name, noun in nouns.items() if name in facts]
-        return [*counts, f"{graph_fact('bytes', traffic)} memory traffic"]
+        return [*counts, *([f"{graph_fact('bytes', sum(traffic))} memory traffic"] if traffic else [])]
 
 
 def produce_listing(pane: Pane, selection: Selection) -> PaneListing | None:

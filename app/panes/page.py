@@ -28,8 +28,14 @@ class Page(Selection):
 
     @property
     def failed(self) -> bool:
-        """Whether the script failed."""
-        return bool(self.answer.problems)
+        """Whether the script failed or was stopped, so that its answer may lack what it would have made."""
+        return any(problem.severity != "warning" for problem in self.answer.problems)
+
+    @property
+    def problem(self) -> Problem | None:
+        """The problem that the status names: what ended the script, or else what is wrong with a kernel."""
+        ranks = {"error": 0, "info": 1, "warning": 2}
+        return min(self.answer.problems, key=lambda problem: ranks[problem.severity], default=None)
 
     @property
     def redrawn(self) -> list[Pane]:

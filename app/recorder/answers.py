@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 
-from app.artifacts import Answer, AssemblyFilter, Measurement, Mode, Unit
+from app.artifacts import Answer, AssemblyFilter, Measurement, Mode, Problem, Unit
 from app.recorder.gpus.kernel_scripts import KernelScripts
 from app.recorder.origins import OriginRows
 from app.recorder.printing import ArtifactPrinter
@@ -18,6 +18,10 @@ from compiler.ir.origin import OriginTable
 
 PRINTING_SECONDS = 2.0
 """The time limit for printing the listings of a snapshot, after which the remaining ones are omitted."""
+
+
+MAX_FAULTS = 10
+"""The maximum number of faults of kernels that are reported as problems; their pane has all of them."""
 
 
 class AnswerBuilder:
@@ -67,15 +71,16 @@ class AnswerBuilder:
         listings = {key: item for key, item in self._printing.listings.items() if key not in self._sent}
         drawings = {key: item for key, item in self._printing.drawings.items() if key not in self._sent}
         self._sent.update(listings, drawings)
+        failed = any(problem.severity == "error" for problem in self._script.problems)
         return Answer(
             mode=self._mode,
-            status="timeout" if self._script.timed_out else "error" if self._script.problems else "ok",
+            status="timeout" if self._script.timed_out else "error" if failed else "ok",
             units=units,
             listings=listings,
             drawings=drawings,
             origins=self._rows.rows(),
             console=self._script.transcript.finished(),
-            problems=list(self._script.problems),
+            problems=[*self._script.problems, *self._faults()],
             measurements=list(measurements),
             milliseconds=(time.perf_counter() - self._began) * 1e3,
             environment=environment(),
@@ -84,6 +89,15 @@ class AnswerBuilder:
     def _units(self) -> list[Unit]:
         graphs = [self._graphs.unit(graph) for graph in self._recorder.graphs]
         return [*graphs, *(self._functions.unit(function) for function in self._recorder.functions)]
+
+    def _faults(self) -> list[Problem]:
+        """Return what the sanitizer found, at the lines of the script; the code is what the script asked for."""
+        reports = [function.report for function in self._recorder.functions if function.report is not None]
+        found = [(fault, [site.line for site in fault.sites]) for report in reports for fault in report.faults]
+        return [
+            Problem(kind=fault.kind, message=fault.message, line=next(filter(None, lines), None), severity="warning")
+            for fault, lines in found[:MAX_FAULTS]
+        ]
 
     def _note_what_is_missing(self, patience: float) -> None:
         note = self._script.transcript.note

@@ -20,6 +20,7 @@ from compiler.ir.error import TargetError, TVMError
 from compiler.ir.expr.primexpr import Var
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
+from compiler.relay.inference.errors import TypeInferenceError
 from compiler.target.assembly_targets import HOST, assembly_target, assembly_targets
 from compiler.target.codegen.llvm import codegen
 from compiler.target.codegen.llvm.tracing.pass_trace import trace_passes
@@ -39,16 +40,25 @@ class Completion:
         Whether the server compiles CUDA C with NVIDIA's compilers.
     note : callable
         Adds a note to the console.
+    report : callable
+        Reports an error as one of the script.
     """
 
     def __init__(
-        self, mode: Mode, options: Options, recorder: Recorder, compiles_cuda: bool, note: Callable[[str], None]
+        self,
+        mode: Mode,
+        options: Options,
+        recorder: Recorder,
+        compiles_cuda: bool,
+        note: Callable[[str], None],
+        report: Callable[[BaseException], None],
     ) -> None:
         self._mode = mode
         self._options = options
         self._recorder = recorder
         self._compiles_cuda = compiles_cuda
         self._note = note
+        self._report = report
 
     def run(self) -> None:
         """Build the last schedule or program, a kernel of the last graph, and assembly for the selected targets."""
@@ -147,7 +157,11 @@ class Completion:
         try:
             with self._recorder.building_for_explorer(graphs.last):
                 build_graph(graphs.last.last, target=Target(self._options.target))
+        except TypeInferenceError as error:
+            graphs.last.unbuilt = str(error)
+            self._report(error)
         except TVMError as error:
+            graphs.last.unbuilt = str(error)
             self._note(f"no kernels are shown: {error}")
 
     # assembly

@@ -75,7 +75,9 @@ class Session:
             request.mode, self._recorder, self._table, self._script, filters, self._kernels, job_seconds=allowed[1]
         )
         note = self._script.transcript.note
-        self._completion = Completion(request.mode, request.options, self._recorder, request.compiles_cuda, note)
+        self._completion = Completion(
+            request.mode, request.options, self._recorder, request.compiles_cuda, note, self._script.report
+        )
         moment = Watchdog(MOMENT_SECONDS, self._give_up_kernel, MOMENT_PATIENCE_SECONDS)
         kernels = moment if guarded and request.mode in MOMENTARY else None
         self._policy = CallPolicy(request, self._recorder, self._script.transcript, self._before_native, kernels)

@@ -5,9 +5,12 @@ A script's own exceptions are untrusted: their class, attributes and representat
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
+
+import msgspec
 
 from app.artifacts import SCRIPT_NAME, Problem
 from app.recorder.scripts.frames import columns, deepest_line, raised_by_script, user_trace
@@ -51,12 +54,18 @@ def problems_of(exc: BaseException, names: Mapping[str, Any]) -> list[Problem]:
         return [problem(class_name(exc), _cannot_be_shown(exc, failure), exc)]
 
 
-def exit_note(code: object) -> str:
-    """Return a note about the argument of ``sys.exit``."""
+def exit_problem(exc: SystemExit) -> Problem | None:
+    """Return the problem of a script that called ``sys.exit`` with a status that says it failed, else None."""
+    code = exit_code(exc)
+    if code is None or (type(code) is int and code == 0):
+        return None
+    left = problem("Exit", "", exc)
+    where = f" at line {left.line}" if left.line else ""
     try:
-        return f"the script exited with {clean(repr(code))}"
+        status = f"status {code}" if type(code) is int else clean(repr(code))
     except BaseException as failure:  # its representation is the script's own
-        return f"the script exited with {class_name(code)}, which cannot be shown: {class_name(failure)}"
+        status = f"{class_name(code)}, which cannot be shown: {class_name(failure)}"
+    return msgspec.structs.replace(left, message=f"the script ended{where} with {status}", trace=[], cut_short=True)
 
 
 def problem(kind: str, message: str, exc: BaseException) -> Problem:
@@ -108,7 +117,8 @@ def _message(exc: BaseException, names: Mapping[str, Any]) -> str:
     if isinstance(exc, MemoryError):
         return "the script asked for more memory than a run may have"
     try:
-        return (printable(brief(exc)).strip() or class_name(exc)) + suggestion(exc, names) + remark(exc)
+        statement = linecache.getline(SCRIPT_NAME, deepest_line(_traceback(exc)) or 0)
+        return (printable(brief(exc)).strip() or class_name(exc)) + suggestion(exc, names) + remark(exc, statement)
     except BaseException as failure:  # even str() of an exception may raise
         return _cannot_be_shown(exc, failure)
 
@@ -159,4 +169,5 @@ def _diagnosed(diagnostic: Diagnostic, exc: TypeInferenceError) -> Problem:
         column=where.column if one_line else None,
         end_column=where.end_column if one_line else None,
         trace=[clean(entry) for entry in user_trace(exc.__traceback__)],
+        origins=sorted(diagnostic.span),
     )

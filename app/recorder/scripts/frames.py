@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 import threading
 import traceback
@@ -23,6 +24,13 @@ def deepest_line(tb: TracebackType | None, file: str = SCRIPT_NAME) -> int | Non
             line = tb.tb_lineno
         tb = tb.tb_next
     return line
+
+
+def first_line(tb: TracebackType | None) -> int | None:
+    """Return the outermost line of the script in a traceback: that of its own statement, not of a function's."""
+    while tb is not None and tb.tb_frame.f_code.co_filename != SCRIPT_NAME:
+        tb = tb.tb_next
+    return None if tb is None else tb.tb_lineno
 
 
 def raised_by_script(tb: TracebackType | None) -> bool:
@@ -70,6 +78,22 @@ def current_line() -> int | None:
 def main_thread_line() -> int | None:
     """Return the current line of the script, from another thread."""
     return line_of(sys._current_frames().get(threading.main_thread().ident or 0))
+
+
+def main_thread_statement() -> int | None:
+    """Return the line of the script's own statement that the main thread is in, whatever functions that calls."""
+    frame, line = sys._current_frames().get(threading.main_thread().ident or 0), None
+    while frame is not None:
+        if frame.f_code.co_filename == SCRIPT_NAME:
+            line = frame.f_lineno
+        frame = frame.f_back
+    return line
+
+
+def lines_after(source: str, line: int) -> tuple[int, int] | None:
+    """Return the first and the last line of the statements that come after that of a line; None if there are none."""
+    rest = [statement for statement in ast.parse(source).body if statement.lineno > line]
+    return (rest[0].lineno, rest[-1].end_lineno or rest[-1].lineno) if rest else None
 
 
 def line_of(frame: FrameType | None) -> int | None:

@@ -18,10 +18,10 @@ from types import FrameType
 
 import msgspec
 
-from app.artifacts import SCRIPT_NAME, Console, ConsoleStream, Problem
+from app.artifacts import SCRIPT_NAME, Console, ConsoleStream, Problem, Severity
 from app.recorder.scripts.allowance import Allowance
-from app.recorder.scripts.failures import exit_code, exit_note, printable, problem, problems_of
-from app.recorder.scripts.frames import deepest_line
+from app.recorder.scripts.failures import exit_problem, printable, problem, problems_of
+from app.recorder.scripts.frames import deepest_line, first_line, lines_after, main_thread_statement
 from app.recorder.scripts.terminal import as_shown
 from app.sandbox.handler import INTERRUPT
 
@@ -141,7 +141,7 @@ class Script:
         self.transcript = Transcript()
         self._module = types.ModuleType("__main__")
         self._module.__dict__.update(__file__=SCRIPT_NAME, __builtins__=builtins)
-        self._thread_problems: list[Problem] = []
+        self._further: list[Problem] = []
         self._ending: _Ending | None = None
         self._given_up: _Ending | None = None
         self._interrupted_after: float | None = None
@@ -150,9 +150,9 @@ class Script:
 
     @property
     def problems(self) -> list[Problem]:
-        """What went wrong: in threads of the script, then what ended it."""
+        """What went wrong: in threads of the script and in what it leaves unbuilt, then what ended it."""
         ending = self._ending or self._given_up
-        return [*self._thread_problems, *(ending.problems if ending else ())]
+        return [*self._further, *(ending.problems if ending else ())]
 
     @property
     def timed_out(self) -> bool:
@@ -196,6 +196,10 @@ class Script:
             with self._budget(allowance), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 try:
                     exec(compile(self.source, SCRIPT_NAME, "exec"), names)
+                except SystemExit as exc:
+                    left = exit_problem(exc)
+                    if left is not None:
+                        self._end(_Ending((left,)))
                 except Exception:
                     if after_failure is not None:
                         after_failure()
@@ -204,14 +208,10 @@ class Script:
                     afterwards()
         except BudgetExceeded as exc:
             message = self._stopped(deepest_line(exc.__traceback__), allowance)
-            stopped = msgspec.structs.replace(
-                problem("Timeout", message, exc), cut_short=True, starved=allowance.lacked > allowance.elapsed / 2
-            )
+            stopped = problem("Timeout", message + self._rest(first_line(exc.__traceback__)), exc)
+            starved = allowance.lacked > allowance.elapsed / 2
+            stopped = msgspec.structs.replace(stopped, cut_short=True, starved=starved, severity=self._severity)
             self._end(_Ending((stopped,), timed_out=True))
-        except SystemExit as exc:
-            code = exit_code(exc)
-            if code is not None and not (type(code) is int and code == 0):
-                self.transcript.note(exit_note(code))
         except BaseException as exc:
             if issubclass(type(exc), AssertionError) and incomplete():  # an exception may refuse to tell its class
                 where = f"line {deepest_line(exc.__traceback__)}"
@@ -223,7 +223,11 @@ class Script:
         """Report an error in a thread of the script as one of the script itself."""
         exc = failure.exc_value
         if exc is not None and not isinstance(exc, SystemExit):
-            self._thread_problems.extend(problems_of(exc, {}))
+            self.report(exc)
+
+    def report(self, exc: BaseException) -> None:
+        """Report an error that did not end the script."""
+        self._further.extend(problems_of(exc, {}))
 
     def _budget(self, allowance: Allowance) -> contextlib.AbstractContextManager[None]:
         def interrupted() -> None:
@@ -263,8 +267,24 @@ class Script:
 
         On a busy machine the script may still come to its end while the watchdog, in its thread, shows what was seen.
         """
-        stopped = Problem(kind="Timeout", message=message, line=line, cut_short=True, starved=starved)
+        message += self._rest(main_thread_statement())
+        stopped = Problem(
+            kind="Timeout", message=message, line=line, cut_short=True, starved=starved, severity=self._severity
+        )
         self._given_up = _Ending((stopped,), timed_out=True)
+
+    @property
+    def _severity(self) -> Severity:
+        """Of a stop: none of the script's faults where a run in full gives it more time."""
+        return "info" if self._hurried else "error"
+
+    def _rest(self, line: int | None) -> str:
+        """Say which statements did not run, as the script was stopped in the one at that line."""
+        rest = lines_after(self.source, line) if line else None
+        if rest is None:
+            return ""
+        first, last = rest
+        return f"; line {first} did not run" if first == last else f"; lines {first} to {last} did not run"
 
     def _end(self, ending: _Ending) -> None:
         """Note the script's own end; the first one counts."""

@@ -63,6 +63,7 @@ class GraphUnits:
             steps=steps,
             kernels=self._kernels(graph),
             unmeasured=why_unmeasured(graph.built) or graph.unmeasured if graph.built is not None else "",
+            unbuilt=graph.unbuilt,
             own_kernels=self._own_kernels(graph),
             race=graph.race,
             memory=memory_words(graph.built) if graph.built is not None else [],
@@ -165,14 +166,12 @@ def _fact_delta(before: dict[str, float], after: dict[str, float]) -> dict[str, 
 
 
 def graph_facts(module: IRModule) -> dict[str, float]:
-    """Return the numbers of operators and kernels of a graph, and the memory traffic of a run."""
+    """Return the numbers of operators and kernels of a graph, and the memory traffic of a run where types tell it."""
     traffic = memory_traffic(module)
-    return {
-        "operators": float(sum(list_op_freqs(module).values())),
-        "kernels": float(traffic.kernels),
-        "bytes read": float(traffic.bytes_read),
-        "bytes written": float(traffic.bytes_written),
-    }
+    counts = {"operators": float(sum(list_op_freqs(module).values())), "kernels": float(traffic.kernels)}
+    if traffic.untyped:
+        return counts
+    return counts | {"bytes read": float(traffic.bytes_read), "bytes written": float(traffic.bytes_written)}
 
 
 def memory_words(built: BuiltGraph | Executable) -> list[str]:

@@ -128,6 +128,8 @@ class GraphSubject(Subject):
     """Of each kernel that was measured, all of its calls in one run."""
     unmeasured: str = ""
     """Why no kernel was measured in a run."""
+    unbuilt: str = ""
+    """Why the explorer could not build it."""
     race: ModelRace | None = None
     """Against the same model without the kernels that the workspace defines."""
 

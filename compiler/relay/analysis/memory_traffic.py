@@ -33,6 +33,7 @@ class MemoryTraffic:
     kernels: int = 0
     bytes_read: int = 0
     bytes_written: int = 0
+    untyped: int = 0  # of these calls, those whose type is not inferred
 
 
 def memory_traffic(module: IRModule) -> MemoryTraffic:
@@ -44,6 +45,7 @@ def memory_traffic(module: IRModule) -> MemoryTraffic:
     for expr in _outside_kernels(module):
         if isinstance(expr, Call) and _is_kernel(expr.op) and not is_alias(expr):
             traffic.kernels += 1
+            traffic.untyped += expr.checked_type_ is None
             traffic.bytes_read += sum(bytes_of(arg.checked_type_) for arg in expr.args)
             traffic.bytes_written += bytes_of(expr.checked_type_)
     return traffic

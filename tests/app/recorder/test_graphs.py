@@ -11,6 +11,8 @@ from app.artifacts import Answer, Mode, Options
 from app.gallery import load_gallery
 from app.jobs.assembly import assemble
 from app.panes.kernels import KernelTable
+from app.panes.page import Page, page
+from app.panes.selection import View
 from app.protocol import Request
 from app.sandbox import Limits, Sandbox
 from tests.app.recorder.models import HOSTILE, equal_layers
@@ -54,6 +56,40 @@ def record(
 @pytest.fixture(scope="module")
 def answer(sandbox: Sandbox) -> Answer:
     return record(sandbox, NETWORK)
+
+
+def test_a_graph_whose_types_do_not_fit_is_an_error_at_its_line_and_node(sandbox: Sandbox) -> None:
+    lines = NETWORK.splitlines()[:3]
+    network = ['x, w = relay.var("x", shape=(1, 784)), relay.var("w", shape=(784, 256))']
+    network += ["y = relay.nn.relu(relay.nn.dense(x, w))", "mod = tvm.IRModule.from_expr(relay.Function([x, w], y))"]
+    answer = record(sandbox, "\n".join([*lines, *network]))
+    [problem] = answer.problems
+    assert (answer.status, problem.kind, problem.line) == ("error", "TypeInferenceError", 5)
+    assert "784 and 256" in problem.message
+    shown = page(answer, View())
+    assert shown.graph is not None
+    [step, *_] = shown.graph.steps
+    nodes = answer.drawings[step.drawing or ""].nodes
+    assert [node.label for node in nodes if set(node.origins) & set(problem.origins)] == ["nn.dense"]
+    assert step.facts.keys() == {"operators", "kernels"}
+    assert "kernels" in [pane.name for pane in shown.redrawn]
+    assert "784 and 256" in kernel_table(shown).unit.unbuilt
+
+
+def kernel_table(shown: Page) -> KernelTable:
+    content = shown.contents["kernels"]
+    assert isinstance(content, KernelTable)
+    return content
+
+
+def test_a_race_is_a_warning_at_its_line(sandbox: Sandbox) -> None:
+    example = next(example for example in load_gallery().examples if "race" in example.name)
+    answer = record(sandbox, example.script)
+    [problem, *_] = answer.problems
+    assert (answer.status, problem.kind, problem.severity) == ("ok", "data race", "warning")
+    assert problem.line is not None
+    assert "A[block * 64 + thread] =" in example.script.splitlines()[problem.line - 1]
+    assert page(answer, View()).problem == problem
 
 
 def test_every_pass_is_a_step_with_its_text_drawing_and_facts(answer: Answer) -> None:

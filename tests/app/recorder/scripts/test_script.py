@@ -183,10 +183,34 @@ def test_a_script_that_does_not_end_is_given_up_at_its_line() -> None:
     assert script.timed_out
 
 
-def test_exit_is_not_a_mistake() -> None:
-    script = run("import sys\nprint('x')\nsys.exit(3)\n")
-    assert not script.problems
-    assert "exited with 3" in script.transcript.finished()[-1].text
+@pytest.mark.parametrize(
+    ("status", "words"), [("3", "status 3"), ("'no input'", "'no input'"), ("True", "True")]
+)
+def test_a_script_that_exits_with_a_status_of_failure_is_said_to_have_ended_there(status: str, words: str) -> None:
+    completed: list[bool] = []
+    script = Script(f"import sys\nprint('x')\nsys.exit({status})\n")
+    script.run(Allowance(5.0, 5.0), lambda: completed.append(True))
+    [problem] = script.problems
+    assert (problem.kind, problem.line) == ("Exit", 3)
+    assert problem.message == f"the script ended at line 3 with {words}"
+    assert completed  # what it scheduled is built as at its last line
+
+
+def test_a_script_that_exits_without_a_failure_has_no_problem() -> None:
+    assert not run("import sys\nsys.exit()\n").problems
+    assert not run("import sys\nsys.exit(0)\n").problems
+
+
+def test_a_preview_that_is_stopped_is_no_mistake_and_names_what_did_not_run() -> None:
+    source = "def work():\n    while True:\n        pass\n\nwork()\nx = 1\nassert x == 1, (\n    'never'\n)\n"
+    [problem] = run(source, budget=0.2).problems
+    assert (problem.severity, problem.cut_short) == ("info", True)
+    assert problem.line in (2, 3)
+    assert problem.message.endswith("; lines 6 to 9 did not run")
+    in_full = Script("while True:\n    pass\n", hurried=False)
+    in_full.run(Allowance(0.1, 0.1))
+    assert in_full.problems[0].severity == "error"
+    assert "did not run" not in in_full.problems[0].message
 
 
 def test_the_script_is_main_and_has_its_own_names() -> None:
