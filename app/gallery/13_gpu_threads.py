@@ -1,7 +1,7 @@
 """Blocks and threads
 
 Axes bound to blocks and threads of a GPU: the loop IR shows what each thread computes, next to the kernel in CUDA C and
-PTX. The server has no GPU, but your machine may have one: My GPU, in the Benchmark pane, runs the kernel through your
+PTX. The server has no GPU, but your machine may have one: Your GPU, in the Benchmark pane, runs the kernel through your
 browser.
 """
 

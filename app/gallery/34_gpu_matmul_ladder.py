@@ -1,7 +1,7 @@
 """GPU matmul: the ladder
 
 All steps in one schedule: a thread for several rows, a thread per tile, sums in registers, tiles in shared memory,
-vectors of four. Press My GPU, then Ladder on my GPU: each step that a GPU can run is timed on yours, and the others
+vectors of four. Press Your GPU, then Ladder on your GPU: each step that a GPU can run is timed on yours, and the others
 show the reason.
 """
 

@@ -35,6 +35,8 @@ class StoredAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The keys of its drawings."""
     problems: list[Problem] = []
     """Its first problems, shortened."""
+    recalled: bool = False
+    """Whether it was made for an earlier request, whose time it tells."""
 
     def json(self) -> bytes:
         """Return the answer as JSON."""

@@ -10,6 +10,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
+import msgspec
+
 from app.artifacts import Workspace
 from app.counts import ANSWERS
 from app.errors import RequestError, Superseded
@@ -165,7 +167,7 @@ class Compiler:
         cached = self._cache.get(key)
         ANSWERS.add("work" if cached is None else "cache")
         if cached is not None:
-            return cached
+            return msgspec.structs.replace(cached, recalled=True)
         return self._single_flight.join(key, lambda: self._compile(workspace, client, pending, key))
 
     @property

@@ -25,6 +25,10 @@ class Page(Selection):
     timeline: list[TimelineGroup]
     bare: Collection[str] = ()
     """Listing panes that are empty so far, so that they cannot keep an earlier listing."""
+    replaced: bool = False
+    """Whether what is shown belongs to another program, so that no pane may keep it."""
+    recalled: bool = False
+    """Whether the answer was made for an earlier request, whose time it tells."""
 
     @property
     def failed(self) -> bool:
@@ -46,7 +50,7 @@ class Page(Selection):
         return self.contents[pane.name] is not None or pane.name in self.bare
 
     def _draws(self, pane: Pane) -> bool:
-        return self._reached(pane) or not (self.failed or pane.on_demand)
+        return self._reached(pane) or self.replaced or not (self.failed or pane.on_demand)
 
     def explained(self, pane: Pane) -> Pane:
         """Return the definition of a pane, with the reason if it has no listing.
@@ -74,12 +78,12 @@ class Page(Selection):
     @property
     def redraws_timeline(self) -> bool:
         """Whether this answer redraws the timeline."""
-        return bool(self.function or self.graph or not self.failed)
+        return bool(self.function or self.graph or self.replaced or not self.failed)
 
     @property
     def stale(self) -> list[str]:
         """The panes, and ``strip``, that still show an earlier answer."""
-        if not self.failed:
+        if not self.failed or self.replaced:
             return []
         panes = [pane.name for pane in table.PANES if table.compiled(pane) and not self._reached(pane)]
         return [*panes, *([] if self.redraws_timeline else ["strip"])]
@@ -97,11 +101,12 @@ class Page(Selection):
         return "device" if kernels else "cpu"
 
     @property
-    def data(self) -> dict[str, str | list[OriginRow] | list[Problem] | list[Measurement] | dict[str, str]]:
+    def data(self) -> dict[str, bool | str | list[OriginRow] | list[Problem] | list[Measurement] | dict[str, str]]:
         """The data of an answer for the page's scripts."""
         return {
             "status": self.answer.status,
             "mode": self.answer.mode,
+            "replaces": self.replaced,
             "target": self.target,
             "machine": self.machine,
             "origins": origin_rows(self.answer),

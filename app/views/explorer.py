@@ -167,7 +167,7 @@ def compiled_parts(workspace: Workspace) -> PageParts | None:
     services, client = current_services(), current_client()
     try:
         answer = services.compiler.compile(workspace, client)
-        task = RenderPage(workspace.script, workspace.options, compiled=True)
+        task = RenderPage(workspace.script, workspace.options, compiled=True, recalled=answer.recalled)
         return services.renderer.perform(task, PageParts, [answer], client.address)
     except RequestError:
         return None
@@ -251,7 +251,7 @@ def panes() -> Response:
         workspace = _read_workspace()
         answer = current_services().compiler.compile(workspace, _tab(), seq)
         answered = time.perf_counter()
-        html = _answer_html(answer, _view(), workspace.options, _shown())
+        html = _answer_html(answer, _view(), workspace.options, _shown(), _replaced())
     except Superseded:
         return Response(status=204)  # an error status would be logged in the browser's console
     except RequestError as error:
@@ -291,7 +291,7 @@ def run() -> Response:
     except RequestError as error:
         messages.end(_line(RunMessage(kind="refused", html=_refused_html(error), retry=error.retry_after)))
     else:
-        follow = _follow(workspace, tab, _view(), request.form.get("seq", 0, type=int))
+        follow = _follow(workspace, tab, _view(), request.form.get("seq", 0, type=int), _replaced())
         produce = copy_current_request_context(lambda: _produce(messages, follow, claim))
         threading.Thread(target=produce, name="run", daemon=True).start()
     return streamed(messages, "application/x-ndjson")
@@ -316,21 +316,21 @@ def _line(message: RunMessage) -> bytes:
     return msgspec.json.encode(message) + b"\n"
 
 
-def _follow(workspace: Workspace, tab: Client, view: View, seq: int) -> Iterator[RunMessage]:
+def _follow(workspace: Workspace, tab: Client, view: View, seq: int, replaced: bool) -> Iterator[RunMessage]:
     try:
         sent: RunUpdate | None = None
         for update in current_services().compiler.follow(workspace, tab, seq):
             if sent is not update:
-                message, sent = _run_message(update, view, workspace.options), update
+                message, sent = _run_message(update, view, workspace.options, replaced), update
             yield message
     except RequestError as error:
         yield RunMessage(kind="refused", html=_refused_html(error), retry=error.retry_after)
 
 
-def _run_message(update: RunUpdate, view: View, options: Options) -> RunMessage:
+def _run_message(update: RunUpdate, view: View, options: Options, replaced: bool) -> RunMessage:
     """Return the message for an update."""
     if update.answer is not None:
-        return RunMessage(kind="answer", html=_answer_html(update.answer, view, options))
+        return RunMessage(kind="answer", html=_answer_html(update.answer, view, options, replaced=replaced))
     if update.snapshot is None:
         return RunMessage(kind="update", html=render_template("panes/_run_update.html"), place=update.place)
     task = RenderUpdate(update.snapshot, view, options)
@@ -346,8 +346,15 @@ def _view() -> View:
     return View.read(request.form.get("view", ""))
 
 
-def _answer_html(answer: StoredAnswer, view: View, options: Options, shown: tuple[str, ...] = ()) -> str:
-    return render(RenderPanes(view, options, shown), [answer])
+def _answer_html(
+    answer: StoredAnswer, view: View, options: Options, shown: tuple[str, ...] = (), replaced: bool = False
+) -> str:
+    return render(RenderPanes(view, options, shown, replaced, answer.recalled), [answer])
+
+
+def _replaced() -> bool:
+    """Return whether the page shows another program than the one that it sends."""
+    return request.form.get("replaced") == "true"
 
 
 def _shown() -> tuple[str, ...]:

@@ -133,7 +133,8 @@ def _assemble(task: Assemble, _: Sequence[DecodedAnswer]) -> Packed:
 def _panes(task: RenderPanes, answers: Sequence[DecodedAnswer]) -> Html:
     shown = page(answers[0].answer, task.view, task.options, _bare(task.shown))
     contents = {name: _omitted(content, task.shown) for name, content in shown.contents.items()}
-    return Html(_template("panes/_answer.html", page=replace(shown, contents=contents)))
+    shown = replace(shown, contents=contents, replaced=task.replaced, recalled=task.recalled)
+    return Html(_template("panes/_answer.html", page=shown))
 
 
 def _bare(shown: Sequence[str]) -> list[str]:
@@ -148,7 +149,7 @@ def _omitted(content: object | None, shown: Sequence[str]) -> object | None:
 
 
 def _page(task: RenderPage, answers: Sequence[DecodedAnswer]) -> PageParts:
-    shown = page((answers or [EMPTY])[0].answer, View(), task.options)
+    shown = replace(page((answers or [EMPTY])[0].answer, View(), task.options), recalled=task.recalled)
     macros = _environment().get_template("panes/_macros.html").module
     context = {"page": shown, "script": task.script, "compiled": task.compiled, "swap": ""}
     panes = {

@@ -167,6 +167,10 @@ class RenderPanes(msgspec.Struct, frozen=True, tag=True):
     options: Options
     shown: tuple[str, ...] = ()
     """Keys of the bodies that the page already shows; their lines are omitted."""
+    replaced: bool = False
+    """Whether the page shows another program, none of which may stay beside this one's answer."""
+    recalled: bool = False
+    """As of a stored answer."""
 
 
 class RenderPage(msgspec.Struct, frozen=True, tag=True):
@@ -176,6 +180,8 @@ class RenderPage(msgspec.Struct, frozen=True, tag=True):
     options: Options
     compiled: bool
     """Whether there is an answer; otherwise the page requests one itself."""
+    recalled: bool = False
+    """As of a stored answer."""
 
 
 class RenderUpdate(msgspec.Struct, frozen=True, tag=True):

@@ -1,5 +1,5 @@
 // Asks for an answer whenever the workspace changes; only the newest one counts.
-import { $, $$, announce, toast, readJson } from "./dom.js";
+import { $, $$, announce, counted, toast, readJson } from "./dom.js";
 import { editor } from "./editor.js";
 import { PANES } from "./panes.js";
 import { ask, busyWords, retryAfter, unreached } from "./server.js";
@@ -9,6 +9,7 @@ const PAUSE = { usual: 250, short: 150 }; // milliseconds without a key after wh
 const QUICK = 200; // milliseconds of an answer after which the next pause is short
 const FADING = 400; // milliseconds after which what is shown loses colour
 const PATIENCE = 800;
+const LONG = 2000; // milliseconds of a compilation after which it can be stopped
 const AGAIN = 3000; // milliseconds after which a server that did not answer is asked again
 let pause = PAUSE.short; // of the typist, as long as the server is quick: a request too many costs it little
 let keyed = 0; // when the text changed last
@@ -16,6 +17,7 @@ let timer = null; // of the next request
 let fading; // timer of the colours
 let slow;
 let asking = null; // aborts the request that is under way
+let began = 0; // when it was sent
 
 /** Newer requests take the place of older ones, whose answers are dropped even if they come. */
 function begin() {
@@ -39,7 +41,7 @@ export function compile() {
   begin();
   running(false);
   slow = setTimeout(sayWaiting, PATIENCE, state.seq);
-  const began = performance.now();
+  began = performance.now();
   send(state.seq, "/panes", async (response) => {
     pause = performance.now() - began < QUICK ? PAUSE.short : PAUSE.usual;
     const html = await response.text();
@@ -55,8 +57,24 @@ export function compile() {
 
 /** Say that it takes long; why, the server is asked, which may take long too. */
 function sayWaiting(seq) {
-  $("#state").textContent = "compiling …";
+  sayCompiling();
   sayWhy(seq);
+}
+
+function sayCompiling() {
+  const waited = performance.now() - began;
+  $("#state").textContent = waited < LONG ? "compiling …" : `compiling … ${Math.floor(waited / 1000)} s`;
+  $("#stop-button").hidden = waited < LONG;
+}
+
+/** Give up what is compiled: its request ends, and with it the script. */
+function stop() {
+  begin();
+  done();
+  const box = $("#state");
+  box.className = "state stopped";
+  box.textContent = `stopped after ${counted(Math.round((performance.now() - began) / 1000), "second")}`;
+  announce(box.textContent);
 }
 
 /** What takes so long: the queue, or the script itself. */
@@ -64,7 +82,8 @@ async function sayWhy(seq) {
   const response = await fetch(`/api/queue?tab=${state.tab}`).catch(() => null); // the request itself tells of a lost network
   const { compiling: [place] = [] } = response?.ok ? await response.json() : {};
   if (!current(seq) || !document.body.classList.contains("pending")) return;
-  $("#state").textContent = place ? busyWords(place) : "compiling …";
+  sayCompiling();
+  if (place) $("#state").textContent = busyWords(place);
   slow = setTimeout(sayWhy, PATIENCE, seq);
 }
 
@@ -113,10 +132,13 @@ function again(action, seconds) {
 function sayBusy() {
   $("#state").textContent = busyWords();
   $("#state").className = "state waiting";
+  $("#stop-button").hidden = false;
 }
 
 export function startCompiling() {
   on("busy", () => { if (document.body.classList.contains("pending")) sayBusy(); else toast(busyWords()); });
+  on("replaced", () => { state.replaced = true; });
+  $("#stop-button").addEventListener("click", stop);
   on("edited", () => {
     clearTimeout(timer);
     asking?.abort();
@@ -176,7 +198,7 @@ function swap(html, then) {
 
 function form() {
   const data = new FormData();
-  const fields = { script: editor.text, options: JSON.stringify(state.options), uploads: JSON.stringify(Object.fromEntries(state.uploads)), view: JSON.stringify(state.view), shown: shown(), tab: state.tab, seq: state.seq };
+  const fields = { script: editor.text, options: JSON.stringify(state.options), uploads: JSON.stringify(Object.fromEntries(state.uploads)), view: JSON.stringify(state.view), shown: shown(), tab: state.tab, seq: state.seq, replaced: state.replaced };
   for (const [name, value] of Object.entries(fields)) data.append(name, value);
   for (const [name, blob] of state.files) data.append("files", blob, name);
   return data;
@@ -195,6 +217,7 @@ function running(active) {
 function done() {
   clearTimeout(slow);
   clearTimeout(fading);
+  $("#stop-button").hidden = true;
   document.body.classList.remove("pending", "overdue");
   if (timer !== null) outdate(); // typing went on while the answer was made
   running(false);
@@ -219,6 +242,8 @@ function arrived() {
   if ($(".code[data-omitted]")) return compile();
   const answer = readJson("answer");
   markStale(staleNames());
+  if (state.replaced) for (const scrolled of $$(".pane:not(#pane-source) .scroll")) scrolled.scrollTop = 0;
+  state.replaced = false;
   editor.mark(answer.problems);
   // A script that had no processor may come to its end the next time.
   const starved = answer.mode === "compile" && answer.problems.some((problem) => problem.starved);

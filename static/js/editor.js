@@ -11,6 +11,7 @@ import { keepDraft, readDraft } from "./draft.js";
 import { editing, leaveEditor, listenAround, startEditing } from "./editing.js";
 import { explanations } from "./explain.js";
 import { format, formatting } from "./format.js";
+import { problemMessages, showMessages } from "./messages.js";
 import { renaming } from "./rename.js";
 import { signatureHelp } from "./signature.js";
 import { state, tell } from "./state.js";
@@ -25,12 +26,14 @@ const style = HighlightStyle.define([
 ]);
 
 const setLines = StateEffect.define();
+const NO_LINES = { tints: new Map(), related: new Set(), failed: new Set(), running: null, of: null, marks: Decoration.none };
 
 /** Classes of whole lines: {tints: Map, related: Set, failed: Set, running: number}, by 1-based line of a text; tints and
  * links are of the lines where statements begin. */
 const lines = StateField.define({
-  create: () => ({ tints: new Map(), related: new Set(), failed: new Set(), running: null, of: null, marks: Decoration.none }),
+  create: () => NO_LINES,
   update(value, transaction) {
+    if (transaction.docChanged && isAnother(transaction.startState.doc, transaction.newDoc, transaction.changes)) return NO_LINES;
     let next = value;
     for (const effect of transaction.effects) if (effect.is(setLines)) next = { ...next, ...effect.value };
     const { state, startState } = transaction;
@@ -41,6 +44,17 @@ const lines = StateField.define({
   },
   provide: (field) => EditorView.decorations.from(field, (value) => value.marks),
 });
+
+/** Whether a change puts another script in the place of the whole one before: most of its lines are new. */
+function isAnother(before, after, changes) {
+  let whole = false;
+  changes.iterChanges((from, to) => { whole ||= from === 0 && to === before.length; });
+  if (!whole) return false;
+  const written = (doc) => doc.toString().split("\n").map((line) => line.trim()).filter(Boolean);
+  const known = new Set(written(before));
+  const lines = written(after);
+  return 2 * lines.filter((line) => known.has(line)).length < lines.length || !lines.length;
+}
 
 const COMPOUND = /^(?:For|While|If|With|Try|Match|Function|Class)|^Decorated|^Script$|^Body$/;
 
@@ -85,7 +99,7 @@ function makeView() {
   const extensions = [
     EditorView.cspNonce.of($("#entry").nonce), editing,
     lineNumbers(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(),
-    closeBrackets(), highlightSelectionMatches(), autocompletion({ override: [complete], icons: false }), explanations, signatureHelp, renaming, formatting,
+    closeBrackets(), highlightSelectionMatches(), problemMessages, autocompletion({ override: [complete], icons: false }), explanations, signatureHelp, renaming, formatting,
     EditorState.readOnly.of(reading), EditorView.editable.of(!reading), EditorState.tabSize.of(4), indentUnit.of("    "), python(), syntaxHighlighting(style), lines,
     EditorView.contentAttributes.of({ "aria-label": "Script", tabindex: "0" }),
     keymap.of([
@@ -97,6 +111,7 @@ function makeView() {
     EditorView.updateListener.of((update) => {
       if (update.docChanged) {
         keepDraft(update.state.doc.toString());
+        if (isAnother(update.startState.doc, update.state.doc, update.changes)) tell("replaced");
         tell("edited");
       }
       if (update.selectionSet && update.view.hasFocus && !update.docChanged) {
@@ -129,6 +144,7 @@ function replaceSelected(event, view) {
 }
 
 let hovered = 0;
+let marked = false; // whether problems are underlined
 
 const linesAt = (view, position) => statement(view.state, view.state.doc.lineAt(position).number);
 
@@ -197,9 +213,12 @@ export const editor = {
       return { from, to, severity: problem.severity, message: `${problem.kind}: ${problem.message}` };
     }).sort((a, b) => a.from - b.from);
     const button = $("#problems-button");
-    if (diagnostics.length || !button.hidden) view.dispatch(setDiagnostics(view.state, diagnostics));
-    button.hidden = !diagnostics.length;
-    button.textContent = counted(diagnostics.length, "problem");
+    if (diagnostics.length || marked) view.dispatch(setDiagnostics(view.state, diagnostics));
+    marked = diagnostics.length > 0;
+    const wrong = placed.filter(({ severity }) => severity !== "info");
+    button.hidden = !wrong.length;
+    button.textContent = counted(wrong.length, "problem");
     update({ failed: new Set(placed.filter(({ severity }) => severity === "error").map(({ line }) => line)) });
+    showMessages(view, problems);
   },
 };

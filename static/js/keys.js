@@ -29,6 +29,7 @@ const sizes = { Equal: 1, Minus: -1, Digit0: 0, NumpadAdd: 1, NumpadSubtract: -1
 
 export function startKeys() {
   document.addEventListener("keydown", pressed, true);
+  $("#skip").addEventListener("click", (event) => act(event, () => focusPane("source")));
   $("#open-help").addEventListener("click", () => $("#help").showModal());
   $("#open-gallery").addEventListener("click", () => $("#gallery").showModal());
   $("#run-button").addEventListener("click", toggleRun);
@@ -41,6 +42,7 @@ export function startKeys() {
   for (const menu of $$("details.menu")) menu.addEventListener("toggle", () => { if (menu.open) openers.set(menu, document.activeElement); });
   document.addEventListener("click", ({ target }) => {
     for (const menu of $$("details.menu")) if (!menu.contains(target)) menu.open = false;
+    if (target.closest("[data-run]")) toggleRun();
     const goto = target.closest("[data-goto]");
     if (goto) tell("goto", Number(goto.dataset.goto));
   });

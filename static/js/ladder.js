@@ -38,6 +38,7 @@ export function startLadder() {
     if (measurements.length && !shown) $("#pane-bench").classList.remove("stale");
     labelSteps();
   });
+  on("replaced", ladder.forget);
   on("edited", forgetPredictions);
   on("edited", () => { if ($("#bench table")) $("#pane-bench").classList.add("stale"); });
 }

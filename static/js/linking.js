@@ -43,8 +43,12 @@ export function startLinking() {
 }
 
 function readAnswer() {
-  const { origins } = readJson("answer");
-  if (origins.length) model.setOrigins(origins);
+  const { origins, replaces } = readJson("answer");
+  if (replaces) {
+    model.panes.clear();
+    unpin();
+  }
+  if (origins.length || replaces) model.setOrigins(origins);
   for (const pane of LISTINGS) {
     // What stayed from an earlier answer does not know the origins of this one.
     if (origins.length && $(`#pane-${pane}`).classList.contains("stale")) forget(pane);
@@ -113,12 +117,14 @@ function colour() {
 /** Find the axes of the schedule, the nodes of the drawing and the rows of tables that link, and colour them. */
 function mark() {
   marked = new Map();
+  const faulty = new Set(readJson("answer").problems.flatMap(({ origins }) => origins));
   for (const node of $$("[data-origins]")) {
     const ids = idsOf(node);
     const footprint = node.matches("p") ? model.axis(ids) : model.footprint(ids);
     const single = node.matches("p, .node");
     setTint(node, single ? model.tintOf(footprint) : undefined);
     if (single || node.matches("tr")) marked.set(node, footprint);
+    if (node.matches(".node")) node.classList.toggle("faulty", ids.some((id) => faulty.has(id)));
   }
 }
 

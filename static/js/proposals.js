@@ -27,7 +27,7 @@ export async function propose(place, factor) {
   if (state.options.prefix !== undefined) return { script, proposals: [], problem: "an earlier step is shown: choose the last primitive first" };
   const subject = { unit: state.view.unit, place, ...(factor ? { factor } : {}) };
   const response = await post("/api/proposals", { ...(await workspaceJson(script)), subject });
-  const answer = await response.json();
+  const answer = await response.json().catch(() => ({ error: { message: "the server is not responding" } }));
   if (!response.ok) return { script, proposals: [], problem: answer.error.message };
   return { script, proposals: answer.proposals ?? [], problem: answer.problem ?? "" };
 }

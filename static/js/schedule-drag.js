@@ -9,6 +9,7 @@ const THRESHOLD = 5; // pixels that a press moves before it is a drag
 const EDGE = 24; // pixels from the end of the pane, where holding still scrolls it
 const SCROLL = 6; // pixels that it scrolls in a frame
 let drag = null; // {handle, from, at, asked, answer, moving, proposal}
+let queued = null; // what was dropped before it was known what can be dropped where
 
 export function startScheduling() {
   const pane = $("#pane-schedule");
@@ -37,6 +38,7 @@ function press(event) {
   const handle = event.target.closest(".grip");
   if (!handle || event.button !== 0) return;
   event.preventDefault();
+  queued = null;
   handle.setPointerCapture(event.pointerId);
   drag = { handle, from: event, at: event, asked: propose(placeOf(handle)), answer: null, moving: false, proposal: null };
   const mine = drag;
@@ -112,34 +114,49 @@ function told({ label, refused, gain, edit, asks }) {
 function targetAt({ clientX, clientY }, answer) {
   const under = document.elementFromPoint(clientX, clientY);
   const row = under?.closest("#pane-schedule p[data-origins]");
-  return placeOn(under) ?? { aimed: row, proposal: row ? proposalFor(row, clientY, answer?.proposals ?? []) : null };
+  return placeOn(under) ?? { aimed: row, proposal: row ? proposalFor(spotOn(row, clientY), answer?.proposals ?? []) : null };
+}
+
+/** Where on a loop something is dropped: {stage, loop, inMiddle}. */
+function spotOn(row, y) {
+  const box = row.getBoundingClientRect();
+  return { ...placeOf($(".grip", row)), inMiddle: Math.abs(y - box.top - box.height / 2) < box.height / 4 };
 }
 
 /** The proposal of a drop on a loop: onto the middle of a neighbour fuses, elsewhere the loop takes its place. */
-function proposalFor(row, y, proposals) {
-  const { stage, loop } = placeOf($(".grip", row));
+function proposalFor({ stage, loop, inMiddle }, proposals) {
   const here = proposals.filter(({ onto }) => onto?.stage === stage && onto.loop === loop);
-  const box = row.getBoundingClientRect();
-  const inMiddle = Math.abs(y - box.top - box.height / 2) < box.height / 4;
   return here.find(({ primitive }) => (primitive === "fuse") === inMiddle) ?? here[0] ?? null;
 }
 
 function drop() {
   if (!drag) return;
   const { handle, at, asked, answer, moving, proposal } = drag;
+  const { aimed } = targetAt(at, answer);
+  const row = handle.closest("p[data-origins]");
   end();
   if (!moving) openMenu(handle, asked);
-  else if (!answer) dropLater(at, asked);
+  else if (!answer && aimed && aimed !== row) dropLater(aimed, spotOn(aimed, at.clientY), asked);
   else if (proposal?.asks) openMenu(handle, asked, "input");
   else if (proposal) apply(proposal, answer.script);
 }
 
-/** Do what a quick hand dropped before it was known what can be dropped where. */
-async function dropLater(at, asked) {
-  const answer = await asked;
-  const { proposal } = targetAt(at, answer);
-  if (answer.problem) toast(answer.problem);
-  else if (proposal) apply(proposal, answer.script);
+/** Do what a quick hand dropped before it was known what can be dropped where; until then, say that it waits. */
+async function dropLater(row, spot, asked) {
+  const mine = queued = {};
+  const tip = $("#drop-tip");
+  tip.textContent = "Dropped here once it is known what can be applied …";
+  tip.classList.remove("refusal");
+  tip.hidden = false;
+  row.classList.add("aimed");
+  const { script, proposals, problem } = await asked;
+  row.classList.remove("aimed");
+  if (mine !== queued) return;
+  queued = null;
+  tip.hidden = true;
+  const proposal = proposalFor(spot, proposals);
+  if (problem || !proposal) toast(problem || "Nothing can be dropped there");
+  else apply(proposal, script);
 }
 
 function end() {

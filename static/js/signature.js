@@ -6,11 +6,15 @@ import { element } from "./dom.js";
 const PAUSE = 150;
 const setHelp = StateEffect.define();
 
+/** Whether a change is the typist's, and not another script in the place of theirs. */
+const typed = (transaction) => ["input", "delete", "undo", "redo", "move"].some((kind) => transaction.isUserEvent(kind));
+
 const help = StateField.define({
   create: () => null,
   update(value, transaction) {
     for (const effect of transaction.effects) if (effect.is(setHelp)) return effect.value;
-    return value && transaction.docChanged ? { ...value, pos: transaction.changes.mapPos(value.pos) } : value;
+    if (!value || !transaction.docChanged) return value;
+    return typed(transaction) ? { ...value, pos: transaction.changes.mapPos(value.pos) } : null;
   },
   provide: (field) => showTooltip.from(field),
 });
@@ -44,7 +48,7 @@ async function look(view) {
   const expression = call && spelt(call.callee);
   const name = expression && (await resolve(expression, state.doc.toString()));
   const article = name && (await documentation(name));
-  if (view.state.doc !== state.doc || view.state.selection.main.head !== state.selection.main.head) return; // typed on
+  if (!view.hasFocus || view.state.doc !== state.doc || view.state.selection.main.head !== state.selection.main.head) return; // typed on
   const shown = article ? { pos: call.from, above: true, create: () => ({ dom: drawn(article, call) }) } : null;
   if (shown || state.field(help)) view.dispatch({ effects: setHelp.of(shown) });
 }
@@ -85,10 +89,16 @@ export function parametersOf(signature) {
 /** Show it while arguments are typed, and while the cursor moves among them; Escape puts it away. */
 export const signatureHelp = [
   help,
-  EditorView.updateListener.of(({ view, docChanged, selectionSet, state }) => {
+  EditorView.updateListener.of(({ view, docChanged, selectionSet, state, transactions }) => {
     if (!docChanged && !(selectionSet && state.field(help))) return;
     clearTimeout(due);
-    due = setTimeout(look, PAUSE, view);
+    if (!docChanged || transactions.some(typed)) due = setTimeout(look, PAUSE, view);
+  }),
+  EditorView.domEventHandlers({
+    blur: (_, view) => {
+      clearTimeout(due);
+      if (view.state.field(help)) view.dispatch({ effects: setHelp.of(null) });
+    },
   }),
   keymap.of([{ key: "Escape", run: (view) => Boolean(view.state.field(help)) && (view.dispatch({ effects: setHelp.of(null) }), true) }]),
 ];

@@ -26,12 +26,14 @@ export const state = {
   made: page.made, // what the link was made with
   here: page.here, // what this server compiles with
   compiled: page.compiled,
+  replaced: false, // whether the panes show another script, none of which may stay
 };
 
 /** Events between modules, and what comes with each. */
 const EVENTS = {
   edited: "the script changed",
   busy: "the server has no time yet, and is asked again; comes with the seconds until then",
+  replaced: "another script takes the place of the whole one before; comes before `edited`",
   options: "the options, the files or the view changed: compile anew",
   answered: "an answer was swapped in; comes with its data",
   unmeasured: "a run ended well, and the script measured nothing",

@@ -47,7 +47,7 @@ class Student(HttpUser):
             "seq": str(self.edits),
         }
         with self.client.post("/panes", data=fields, name="edit", catch_response=True) as response:
-            if response.ok and "compiled in" not in response.text:
+            if response.ok and "✓ compiled" not in response.text:
                 response.failure(f"not compiled: {response.text[:200]}")
 
 

@@ -196,7 +196,7 @@ def test_a_kernel_opens_down_to_its_assembly_and_as_a_script(network: Page) -> N
     page.click(".kernels tr:first-child [data-open-kernel]")
     settled(page)
     expect(page.locator(".cm-content")).to_contain_text("one kernel of a model")
-    expect(page.locator("#state")).to_contain_text("compiled in")
+    expect(page.locator("#state")).to_contain_text("✓ compiled")
     expect(page.locator("#pane-schedule .stage").first).to_be_visible()
 
 
@@ -231,7 +231,7 @@ def test_a_dropped_model_gets_a_script_and_a_link(explorer: str, open_page: Call
     page = open_page(explorer, 1680, 980)
     attach(page, "model.onnx", two_layers())
     expect(page.locator(".cm-content")).to_contain_text('onnx.load("model.onnx")')
-    expect(page.locator("#state")).to_contain_text("compiled in")
+    expect(page.locator("#state")).to_contain_text("✓ compiled")
     assert "nn.relu" in nodes(page)
     for chip in page.locator("#strip .graph .chip").all():
         chip.click()
@@ -243,7 +243,7 @@ def test_a_dropped_model_gets_a_script_and_a_link(explorer: str, open_page: Call
     expect(page).to_have_url(re.compile(r"/z/\w+"))
     opened = open_page(page.url, 1680, 980)
     settled(opened)
-    expect(opened.locator("#state")).to_contain_text("compiled in")
+    expect(opened.locator("#state")).to_contain_text("✓ compiled")
     expect(opened.locator(".file")).to_contain_text("model.onnx")
     assert nodes(opened) == nodes(page)
 
@@ -251,7 +251,7 @@ def test_a_dropped_model_gets_a_script_and_a_link(explorer: str, open_page: Call
 def test_a_dropped_model_with_a_loop_runs_on_the_virtual_machine(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1680, 980)
     attach(page, "model.onnx", models.build("loop", small=True).SerializeToString())
-    expect(page.locator("#state")).to_contain_text("compiled in")
+    expect(page.locator("#state")).to_contain_text("✓ compiled")
     expect(page.locator("#pane-console")).to_contain_text("output 0 (4,)")
     assert nodes(page) != []
 
@@ -312,7 +312,7 @@ def test_no_node_moves_on_the_screen_from_pass_to_pass(
     file = base64.b64encode(models.build(name, small=True, **MODELS[name]).SerializeToString()).decode()
     page = open_page(linked(explorer, {"script": OPTIMIZED, "files": {"model.onnx": file}}), 1680, 1000)
     page.wait_for_selector("#graph .node")
-    expect(page.locator("#state")).to_contain_text("compiled in")
+    expect(page.locator("#state")).to_contain_text("✓ compiled")
     expect(page.locator("#pane-console")).not_to_contain_text("not printed")
     steps = page.locator("#step-graph option").evaluate_all(
         "all => all.filter((o, i) => o.dataset.changed === '1' || !i).map((o) => [o.value, o.dataset.drawing ?? ''])"
@@ -404,7 +404,7 @@ def test_a_graph_on_a_phone_in_the_dark(explorer: str, open_page: Callable[..., 
 def test_a_lesson_imports_builds_and_checks_a_model(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{explorer}/?example=model-from-onnx", 1680, 980)
     settled(page)
-    expect(page.locator("#state")).to_contain_text("compiled in")
+    expect(page.locator("#state")).to_contain_text("✓ compiled")
     expect(page.locator("#pane-console")).to_contain_text("agrees with the interpreter")
     assert page.locator("#strip .graph .chip").count() > 4
 

@@ -115,7 +115,7 @@ def test_a_run_shows_its_line_and_can_be_stopped(explorer: str, open_page: Calla
     expect(page.locator(".running-line")).to_contain_text("timer(a, b, c)")
     expect(page.locator("#state")).to_contain_text(f"running line {line}")
     page.click("#run-button")
-    expect(page.locator("#state")).to_contain_text("compiled in")
+    expect(page.locator("#state")).to_contain_text("✓ compiled")
     expect(page.locator(".running-line")).to_have_count(0)
     expect(page.locator("#run-label")).to_have_text("Run")
 

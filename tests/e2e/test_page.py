@@ -328,10 +328,10 @@ def test_an_older_answer_never_overwrites_a_newer_one(
     page.keyboard.press("Control+a")
     page.keyboard.insert_text("quick")
     settled(page)
-    expect(page.locator("#state")).to_contain_text("compiled in")
+    expect(page.locator("#state")).to_contain_text("✓ compiled")
     runner.go.set()
     page.wait_for_timeout(500)
-    expect(page.locator("#state")).to_contain_text("compiled in")
+    expect(page.locator("#state")).to_contain_text("✓ compiled")
     expect(page.locator(".problem")).to_have_count(0)
 
 
@@ -350,7 +350,7 @@ def test_a_server_that_is_gone_is_told_everywhere_and_asked_until_it_is_back(
     assert not [said for said in console.said if "ERR_INTERNET_DISCONNECTED" not in said]
     console.said.clear()
     page.context.set_offline(False)
-    expect(page.locator("#state")).to_contain_text("compiled in")
+    expect(page.locator("#state")).to_contain_text("✓ compiled")
 
 
 def test_a_key_ends_the_job_of_the_text_before(serve: Callable[[Runner], str], open_page: Callable[..., Page]) -> None:
