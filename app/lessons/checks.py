@@ -220,7 +220,7 @@ def _other_numbers(pattern: str, lines: Sequence[str]) -> str:
     parts = re.split(r"(?<![\\\w{\[])(\d+)(?![\w\]}])", pattern)
     if len(parts) == 1:
         return ""
-    loose = re.compile("".join(r"(?P<_%d>\d+)" % index if index % 2 else part for index, part in enumerate(parts)))
+    loose = re.compile("".join(rf"(?P<_{index}>\d+)" if index % 2 else part for index, part in enumerate(parts)))
     found = next(filter(None, map(loose.search, lines)), None)
     if found is None:
         return ""

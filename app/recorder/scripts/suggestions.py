@@ -7,7 +7,6 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-
 IMPORTS = {
     "T": "from tvm.script import tir as T",
     "graph_executor": "from tvm.contrib import graph_executor",

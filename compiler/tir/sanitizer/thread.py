@@ -211,8 +211,8 @@ class Thread:
 
     def _report_race(self, first: Event, second: Event, element: int) -> None:
         buffer = second.place.access.buffer
-        what = " and ".join("writes" if event.place.writes else "reads" for event in (first, second))
-        message = f"one thread {what.replace(' and ', ', another one ')} element {element} of {buffer.name}, {_cure(first, second)}"
+        what = ", another one ".join("writes" if event.place.writes else "reads" for event in (first, second))
+        message = f"one thread {what} element {element} of {buffer.name}, {_cure(first, second)}"
         sites = tuple(event.place.site(event.thread.axes) for event in (first, second))
         self._result.add((Fault.DATA_RACE, first.place, second.place), Report(Fault.DATA_RACE, message, sites))
 
