@@ -174,6 +174,11 @@ const textOf = (value) => (value instanceof Set || value instanceof Map ? [...va
 export const editor = {
   get text() { return view.state.doc.toString(); },
   set text(script) { view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: script } }); },
+  /** Begin with another script; nothing that belongs to the one before stays. */
+  open(script) {
+    tell("replaced");
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: script }, effects: setLines.of(NO_LINES) });
+  },
   /** Write lines in the place of others, or before one, as one step that Undo takes back. */
   replaceLines({ line, removed = 0, text }) {
     const { doc } = view.state;

@@ -1,8 +1,8 @@
 // Files that lie beside the script: attached by button or by dropping them on the page.
 import { $, $$, element, toast } from "./dom.js";
 import { editor } from "./editor.js";
-import { isModel, modelScript } from "./model.js";
-import { state, tell } from "./state.js";
+import { isModel } from "./model.js";
+import { on, state, tell } from "./state.js";
 
 const LONGEST_NAME = 120;
 const MOST = 32 * 1024 * 1024;
@@ -26,11 +26,21 @@ export function startFiles() {
     take([...event.dataTransfer.files]);
   }, true);
   draw();
+  on("edited", showShapes);
+  showShapes();
+}
+
+let shapes = false; // whether the module is loaded that shows the sizes of what a model's file leaves open
+
+function showShapes() {
+  if (shapes || !editor.text.includes(" open in the file")) return;
+  shapes = true;
+  import("./model/shapes.js");
 }
 
 async function take(files) {
   if (files.length === 1 && files[0].name.endsWith(".py")) {
-    editor.text = await files[0].text();
+    editor.open(await files[0].text());
     return;
   }
   if (files.some(({ name }) => name.length > LONGEST_NAME)) {
@@ -40,7 +50,7 @@ async function take(files) {
   const small = files.filter((file) => file.size <= SMALL && !isModel(file.name));
   for (const file of files) if (!small.includes(file) && !(await store(file))) return;
   const model = files.find(({ name }) => isModel(name));
-  if (model) editor.text = modelScript(model.name);
+  if (model) await open(model, files);
   const size = [...state.files.values(), ...small].reduce((sum, file) => sum + file.size, 0);
   if (size > MOST) {
     toast("Attached files may total at most 32 MB");
@@ -49,6 +59,15 @@ async function take(files) {
   for (const file of small) state.files.set(file.name, file);
   draw();
   tell("options");
+}
+
+/** Put the script of a model in the place of the one before, whose own models go with it. */
+async function open(model, files) {
+  const { modelScript } = await import("./model/script.js");
+  const script = await modelScript(model);
+  for (const name of state.uploads.keys()) if (isModel(name) && !files.some((file) => file.name === name)) state.uploads.delete(name);
+  tell("model");
+  editor.open(script);
 }
 
 /** Let the server keep a file; returns whether it does. */

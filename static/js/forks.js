@@ -24,6 +24,7 @@ export function startForks() {
   $("#fork-leave").addEventListener("click", leave);
   keepInLinks(() => (race ? { race: `${race.date} ${race.numbers.join(" ")}` } : {}));
   on("edited", () => { race = null; });
+  on("model", () => detach(...[...state.files.keys()].filter((name) => name === ORIGINAL || name.endsWith(MODEL) || name.endsWith(OWN))));
   on("answered", arrived);
   arrived();
 }
@@ -36,7 +37,7 @@ async function open(name) {
   delete state.options.kernel;
   attach(ORIGINAL, original || script);
   if (script.includes("te.create_schedule")) attach(`${name}${MODEL}`, editor.text);
-  editor.text = script;
+  editor.open(script);
   toast(`Edit the schedule: Run measures it in alternation with ${ORIGINAL}`);
 }
 
@@ -55,7 +56,7 @@ async function leave() {
   const model = await state.files.get(`${name}${MODEL}`).text();
   detach(ORIGINAL, `${name}${MODEL}`);
   $("#fork").hidden = true;
-  editor.text = model;
+  editor.open(model);
 }
 
 function drop(name) {
