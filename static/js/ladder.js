@@ -35,7 +35,7 @@ export function startLadder() {
   keepInLinks(() => ({ ...pack("ladder", shown), ...pack("reference", reference) }));
   on("unmeasured", () => { if (!running && $("#strip .group.loops, #strip .group.schedule")) start("/api/measure"); });
   on("answered", ({ measurements }) => {
-    if (measurements.length && !shown) $("#pane-bench").classList.remove("stale");
+    if ((measurements.length && !shown) || !$("#bench table")) $("#pane-bench").classList.remove("stale");
     labelSteps();
   });
   on("replaced", ladder.forget);

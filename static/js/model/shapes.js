@@ -1,5 +1,5 @@
 // The sizes that the script gives the open dimensions of a model, as lines of the script and as fields above it.
-import { $, element } from "../dom.js";
+import { $, $$, element } from "../dom.js";
 import { editor } from "../editor.js";
 import { on } from "../state.js";
 
@@ -47,9 +47,13 @@ function draw() {
   const found = read(editor.text);
   const box = $("#shapes");
   box.hidden = !found;
-  if (!found || box.contains(document.activeElement)) return;
-  const fields = [...found.sizes].slice(0, SHOWN).map(([name, size]) => element("label", {}, `${name} `, element("input", { type: "number", min: "1", max: "1000000", value: size, "data-open-dimension": name })));
-  box.replaceChildren("Open in the file; these sizes are guesses: ", ...fields);
+  if (!found) return;
+  const names = [...found.sizes.keys()].slice(0, SHOWN);
+  if (names.join() !== $$("input", box).map(({ dataset }) => dataset.openDimension).join()) {
+    const fields = names.map((name) => element("label", {}, `${name} `, element("input", { type: "number", min: "1", max: "1000000", "data-open-dimension": name })));
+    box.replaceChildren("Open in the file; these sizes are guesses: ", ...fields);
+  }
+  for (const field of $$("input", box)) if (field !== document.activeElement) field.value = found.sizes.get(field.dataset.openDimension);
 }
 
 /** Write a size into the script, wherever the file names that dimension. */
