@@ -105,8 +105,8 @@ def test_a_step_is_checked_on_the_students_own_result(school: str, open_page: Ca
     expect(page.get_by_text("Times two.")).to_be_hidden()
     page.get_by_text("Hint").click()
     expect(page.get_by_text("Times two.")).to_be_visible()
-    write(page, page.locator("#script").input_value().replace("te.create", "ter.create"))
-    expect(page.locator(".line-message")).to_contain_text("name 'ter' is not defined; did you mean 'te'?")
+    write(page, page.locator("#script").input_value().replace("te.create", "tem.create"))
+    expect(page.locator(".line-message")).to_contain_text("name 'tem' is not defined; did you mean 'te'?")
     expect(page.locator(".line-message")).to_be_in_viewport()  # no pane of this lesson has a console
     expect(page.locator("#announce")).to_contain_text("did you mean 'te'?")
     write(page, page.locator("#script").input_value().replace("+ 1.0", "* 3.0"))
