@@ -17,7 +17,7 @@ from app.artifacts import EXAMPLE, Measurement, Problem
 from app.jobs.local_runner import HANDLER
 from app.mcp.messages import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, RESOURCE_NOT_FOUND
 from app.mcp.tools import MAX_ITEMS, MAX_TEXT, TOOLS, shortened
-from app.protocol import Failed, Measured, MeasuredBy
+from app.protocol import Failed, Measured, RecordedFunction
 from app.sandbox import Outcome, UnsafeLocal
 from app.serving.server import Server
 from app.shell.main import main
@@ -80,7 +80,7 @@ def test_tools_return_what_the_api_does(server: Server) -> None:
 
 def test_a_ladder_says_who_measured_and_what_failed(client: FlaskClient, runner: ScriptedRunner) -> None:
     row = Measurement(name="default", kind="prefix", seconds=1.0, step=0, source="server", checked="ok")
-    events = [MeasuredBy(source="script", reason="it calls C"), Measured(measurement=row)]
+    events = [RecordedFunction(name="f", reason="it calls C"), Measured(measurement=row)]
     failed = Failed(label="split", problem=Problem(kind="TVMError", message="no"))
     runner.scripts["ladder"] = Script([snapshot(None, listing()), *events, failed])
     arguments = {"script": "ladder"}
@@ -89,7 +89,7 @@ def test_a_ladder_says_who_measured_and_what_failed(client: FlaskClient, runner:
     [measured] = told["measurements"]
     assert (measured["source"], measured["checked"]) == ("script", "ok"), "whatever the process claimed"
     assert told["failures"][0]["label"] == "split"
-    assert told["notes"][0] == "the script's own process measures: it calls C"
+    assert told["notes"][0] == "the script's own process measures: f: it calls C"
 
 
 def request(method: str, number: object = 1, **params: object) -> dict[str, object]:
