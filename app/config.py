@@ -72,6 +72,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Log a line for each request."""
     log: Literal["text", "json"] = "text"
     """Format of the log; JSON has one object a line."""
+    contact: Annotated[str, msgspec.Meta(pattern=r"^((mailto:|https://)[!-~]{1,200})?\Z")] = ""
+    """The operator, ``mailto:…`` or ``https://…``, whom ``/.well-known/security.txt`` names; empty for nobody."""
     metrics_token: str = ""
     """Bearer token that lets other machines read ``/metrics``; empty for this machine only."""
     hosts: str = ""

@@ -17,6 +17,8 @@ PAGES = (
     ("gpus", "compiler/target/README.md", "What is generated for GPUs, and how each language is checked"),
     ("server", "app/deployment/README.md", "Settings, several servers, a cluster, data and backups"),
     ("security", "app/sandbox/README.md", "How untrusted scripts are isolated"),
+    ("privacy", "app/PRIVACY.md", "What is stored about visitors, where and for how long"),
+    ("accessibility", "app/ACCESSIBILITY.md", "What works without a mouse or without seeing, and what does not yet"),
     ("measurements", "tests/benchmarks/README.md", "Speed, and behaviour under attack"),
     ("agreement", "tests/outside/README.md", "Random programs run here and on classic TVM"),
     ("inside-the-compiler", "compiler/README.md", "One line of source on its way, and how to add to each part"),

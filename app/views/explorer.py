@@ -132,7 +132,9 @@ def open_link(link: str) -> Response:
     with opened(link) as content:
         workspace = content.state.workspace
         pieces = page_pieces(workspace, compiled=None, title=title_of(workspace.script), link=content)
-        return spooled((piece.encode() for piece in pieces), "text/html")
+        response = spooled((piece.encode() for piece in pieces), "text/html")
+    response.headers["X-Robots-Tag"] = "noindex"
+    return response
 
 
 @bp.get("/z/<link>/code")

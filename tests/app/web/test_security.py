@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -152,3 +153,24 @@ def test_strangers_are_let_in_only_where_walls_hold(tmp_path: Path) -> None:
     runner = start_runner(Config(unsafe_local=True, data_dir=tmp_path))
     assert isinstance(runner, UnsafeLocal)
     runner.close()
+
+
+def test_finders_of_holes_are_told_whom_to_tell(tmp_path: Path) -> None:
+    client = create_app(
+        {"DATA_DIR": tmp_path, "CONTACT": "mailto:security@strata.example"}, ScriptedRunner()
+    ).test_client()
+    told = dict(line.split(": ", 1) for line in client.get("/.well-known/security.txt").text.splitlines())
+    assert told["Contact"] == "mailto:security@strata.example"
+    left = datetime.fromisoformat(told["Expires"]) - datetime.now(UTC)
+    assert timedelta(days=90) < left < timedelta(days=366), "RFC 9116: less than a year"
+    assert client.get(told["Policy"].removeprefix("http://localhost")).status_code == 200
+    for contact in ("security@strata.example", "https://x\nContact: mailto:me@evil.example", "javascript:alert(1)"):
+        with pytest.raises(ConfigurationError):
+            Config.read({"contact": contact}, {})
+
+
+def test_links_are_not_for_search_engines_but_their_previews_are(client: FlaskClient) -> None:
+    link = client.post("/api/links", json={"workspace": {"script": ""}}).get_json()["id"]
+    assert client.get(f"/z/{link}").headers["X-Robots-Tag"] == "noindex"
+    assert "Disallow: /z" not in client.get("/robots.txt").text
+    assert client.get("/favicon.ico").data[:4] == b"\0\0\1\0"
