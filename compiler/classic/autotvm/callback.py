@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 
 from compiler.classic.autotvm.measure import MeasureInput, MeasureResult
-from compiler.classic.autotvm.task.record import append_lines, encode
+from compiler.classic.autotvm.task.record import encode
 from compiler.classic.autotvm.tuner import Tuner, flops
+from compiler.runtime.log_lines import append_lines
 from compiler.runtime.timing.clock import is_disturbed
 
 __all__ = ["Monitor", "log_to_file", "progress_bar"]

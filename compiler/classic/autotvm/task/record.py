@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import pickle
-import warnings
 from collections.abc import Iterable, Iterator
 from io import BytesIO
-from os import SEEK_END, PathLike
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
@@ -18,6 +17,7 @@ from compiler.classic.autotvm.task.task import Task
 from compiler.classic.autotvm.task.workload import Workload
 from compiler.ir.error import ArgumentError
 from compiler.ir.extension import public_module
+from compiler.runtime.log_lines import whole_lines
 from compiler.target.target import Target
 
 __all__ = [
@@ -88,24 +88,6 @@ class _TextUnpickler(pickle.Unpickler):
 
 def _tuples(value: object) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
-
-
-def whole_lines(rows: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of a log that are not empty; those cut off when their writer was killed only cause a warning."""
-    for number, row in enumerate(rows, 1):
-        if row.startswith("{") and not row.rstrip().endswith("}"):
-            warnings.warn(f"line {number} of a log was cut off, its record is left out: {row[:80]!r}", stacklevel=2)
-        elif row.strip():
-            yield row
-
-
-def append_lines(path: str | PathLike[str], lines: Iterable[str]) -> None:
-    """Append lines to a log, the first to a line of its own though the last one was cut off."""
-    with Path(path).open("a+b") as file:
-        if file.tell():
-            file.seek(-1, SEEK_END)
-            file.write(b"" if file.read() == b"\n" else b"\n")
-        file.write("".join(f"{line}\n" for line in lines).encode())
 
 
 def load_from_buffer(file: TextIO) -> Iterator[tuple[MeasureInput, MeasureResult]]:

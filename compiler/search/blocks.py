@@ -1,0 +1,157 @@
+"""What the rules ask about a block: the loops of its axes, and how its accesses move along them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from compiler.ir.expr.primexpr import (
+    Add,
+    Cast,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    IterVar,
+    Max,
+    Min,
+    Mul,
+    PrimExpr,
+    Sub,
+    Var,
+)
+from compiler.tir.schedule.random_variables import BlockRV, LoopRV
+from compiler.tir.schedule.schedule import Schedule
+from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.buffer import Buffer, BufferRegion, BufferStore
+from compiler.tir.statements.stmt import For
+
+__all__ = ["BlockFacts", "block_facts", "blocks_of", "divisors", "flat_offset", "holds_only", "movements", "value_at"]
+
+
+def value_at(expr: PrimExpr, values: Mapping[Var, int]) -> int:
+    """Return an integer expression's value where variables have some, the others 0; 0 of what is not arithmetic."""
+    if isinstance(expr, IntImm):
+        return expr.value
+    if isinstance(expr, Var):
+        return values.get(expr, 0)
+    if isinstance(expr, Cast):
+        return value_at(expr.value, values)
+    if not isinstance(expr, (Add, Sub, Mul, FloorDiv, FloorMod, Min, Max)):
+        return 0
+    a, b = value_at(expr.a, values), value_at(expr.b, values)
+    if isinstance(expr, Add):
+        return a + b
+    if isinstance(expr, Sub):
+        return a - b
+    if isinstance(expr, Mul):
+        return a * b
+    if isinstance(expr, (Min, Max)):
+        return (min if isinstance(expr, Min) else max)(a, b)
+    return 0 if not b else a // b if isinstance(expr, FloorDiv) else a % b
+
+
+def flat_offset(buffer: Buffer, indices: Sequence[PrimExpr], values: Mapping[Var, int]) -> int:
+    """Return the place of an element in a compact buffer."""
+    offset = 0
+    for index, dim in zip(indices, buffer.shape, strict=True):
+        offset = offset * value_at(dim, {}) + value_at(index, values)
+    return offset
+
+
+def movements(region: BufferRegion, axes: Sequence[IterVar]) -> list[int]:
+    """Return by how many elements an access moves in memory with one step along each axis."""
+    indices = [r.min for r in region.region]
+    origin = flat_offset(region.buffer, indices, {})
+    return [flat_offset(region.buffer, indices, {axis.var: 1}) - origin for axis in axes]
+
+
+@dataclass(frozen=True)
+class BlockFacts:
+    """A block whose loops are its axes.
+
+    Attributes
+    ----------
+    loops : list of LoopRV
+        One for each axis, in the order of the axes.
+    kinds : str
+        A letter for each: ``S``, or ``R`` for one that is reduced.
+    reads, writes : list of list of int
+        Of each access, by how many elements it moves with each axis.
+    """
+
+    rv: BlockRV
+    block: Block
+    loops: list[LoopRV]
+    kinds: str
+    extents: list[int]
+    reads: list[list[int]]
+    writes: list[list[int]]
+
+    def axes(self, kind: str) -> list[int]:
+        """Return the places of the axes of a kind."""
+        return [i for i, k in enumerate(self.kinds) if k == kind]
+
+    @property
+    def dtype(self) -> str:
+        """The data type of what it computes."""
+        return self.block.writes[0].buffer.dtype
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it reduces into a single buffer."""
+        return "R" in self.kinds and self.block.init is not None and isinstance(self.block.body, BufferStore)
+
+    @property
+    def is_reusing(self) -> bool:
+        """Whether elements are read in several places of the result, which tiles keep near."""
+        spatial = [i for i in self.axes("S") if self.extents[i] > 1]
+        own = self.block.writes[0].buffer
+        reads = [r for r, region in zip(self.reads, self.block.reads, strict=True) if region.buffer is not own]
+        return self.is_sum and any(read[i] == 0 for read in reads for i in spatial)
+
+
+def block_facts(sch: Schedule, rv: BlockRV) -> BlockFacts | None:
+    """Return what is known of a block; None unless its loops are its axes, of constant extents."""
+    sref = sch.get_sref(rv)
+    loops = sch.get_loops(rv)
+    realize = sch.state.realize_of(sref)
+    block = realize.block
+    if len(loops) != len(block.iter_vars) or not block.writes:
+        return None
+    extents = []
+    for loop, value in zip(loops, realize.iter_values, strict=True):
+        stmt = sch.get_sref(loop).stmt
+        if not isinstance(stmt, For) or stmt.loop_var is not value or not isinstance(stmt.extent, IntImm):
+            return None
+        extents.append(stmt.extent.value)
+    kinds = "".join("R" if axis.iter_type == IterVar.CommReduce else "S" for axis in block.iter_vars)
+    reads = [movements(region, block.iter_vars) for region in block.reads]
+    return BlockFacts(rv, block, loops, kinds, extents, reads, [movements(w, block.iter_vars) for w in block.writes])
+
+
+def holds_only(sch: Schedule, loop: LoopRV, rv: BlockRV) -> bool:
+    """Return whether a loop runs over one block and nothing else."""
+    stmt = sch.get_sref(loop).stmt
+    return isinstance(stmt, For) and isinstance(stmt.body, BlockRealize) and stmt.body.block is sch.get_sref(rv).stmt
+
+
+def blocks_of(sch: Schedule) -> list[BlockRV]:
+    """Return the blocks of a program without those that contain others, in their order."""
+    found: list[BlockRV] = []
+    todo = [sch.get_block("root")]
+    while todo:
+        rv = todo.pop(0)
+        children = sch.get_child_blocks(rv)
+        if children:
+            todo = [*children, *todo]
+        else:
+            found.append(rv)
+    return found
+
+
+def divisors(extent: int, most: int | None = None) -> list[int]:
+    """Return the divisors of an extent, from 1 up, those at most ``most``."""
+    small = [d for d in range(1, math.isqrt(extent) + 1) if extent % d == 0]
+    every = sorted({*small, *(extent // d for d in small)})
+    return [d for d in every if most is None or d <= most]

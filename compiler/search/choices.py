@@ -1,0 +1,114 @@
+"""The decisions of a candidate: named choices, made while its schedule is derived.
+
+The rules derive a schedule step by step and ask a :class:`Picker` wherever there is more than one way::
+
+    picker.pick("C.i.inner", (1, 2, 4, 8))   # the same name for the same decision, whatever was chosen before it
+
+The options are what is legal at this point, so every set of choices is a candidate: those of another candidate, or of a
+record of other shapes, are taken where they are among the options, by the nearest option where they are tiles, and are
+drawn at random elsewhere.  A mutation derives a schedule again with one choice changed, a crossing with the choices of
+two candidates.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+__all__ = ["Choices", "Picker", "crossed", "from_json", "mutation"]
+
+Value: TypeAlias = bool | int | str | tuple[int, ...]
+Choices: TypeAlias = tuple[tuple[str, Value], ...]
+"""Names and what was chosen, in the order in which it was chosen."""
+
+_NEAR = 0.6
+"""How often a changed tile differs from the one before in two places only: a factor that moved."""
+
+
+class Picker:
+    """Makes the choices of one candidate.
+
+    Parameters
+    ----------
+    rng : random.Random
+        What is drawn from where nothing is wanted.
+    wanted : mapping of str to Value
+        Choices to be made again.
+    changed : str, optional
+        The name of the one that is to become another.
+    """
+
+    def __init__(self, rng: random.Random, wanted: Mapping[str, Value] | None = None, changed: str = "") -> None:
+        self._rng = rng
+        self._wanted = dict(wanted or {})
+        self._changed = changed
+        self.made: dict[str, Value] = {}
+
+    @property
+    def choices(self) -> Choices:
+        """What was chosen so far."""
+        return tuple(self.made.items())
+
+    def pick(self, name: str, options: Iterable[Any]) -> Any:
+        """Return one of the options; an option that occurs twice is drawn twice as often."""
+        possible: Sequence[Value] = tuple(options)
+        different = tuple(dict.fromkeys(possible))
+        if len(different) == 1:
+            return different[0]
+        wanted = self._wanted.get(name)
+        if name == self._changed and wanted in different:
+            chosen = self._another(wanted, possible)
+        elif wanted in different:
+            chosen = wanted
+        else:
+            chosen = _nearest(wanted, different) or self._rng.choice(possible)
+        self.made[name] = chosen
+        return chosen
+
+    def _another(self, old: Value, options: Sequence[Value]) -> Value:
+        others: list[Value] = [option for option in options if option != old]
+        if isinstance(old, tuple) and self._rng.random() < _NEAR:
+            sizes = [option for option in others if isinstance(option, tuple)]
+            near: list[Value] = [s for s in sizes if sum(a != b for a, b in zip(s, old, strict=True)) <= 2]
+            others = near or others
+        return self._rng.choice(others)
+
+
+def _nearest(wanted: Value | None, options: Sequence[Value]) -> Value | None:
+    """Return the tile or size whose factors differ least from a wanted one; None where no sizes are wanted."""
+    sizes = _sizes(wanted)
+    fitting = [option for option in options if sizes and len(_sizes(option)) == len(sizes)]
+    if not fitting:
+        return None
+    return min(fitting, key=lambda o: sum(abs(math.log(a / b)) for a, b in zip(_sizes(o), sizes, strict=True)))
+
+
+def _sizes(value: Value | None) -> tuple[int, ...]:
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return (value,)
+    return value if isinstance(value, tuple) and all(size > 0 for size in value) else ()
+
+
+def mutation(choices: Choices, rng: random.Random) -> Picker:
+    """Return what makes the choices of a candidate again but for one of them."""
+    return Picker(rng, dict(choices), rng.choice([name for name, _ in choices]) if choices else "")
+
+
+def crossed(first: Choices, second: Choices, rng: random.Random) -> Picker:
+    """Return what makes each choice as one of two candidates did, all those of a block as the same one."""
+    owners: dict[str, Mapping[str, Value]] = {}
+    parents = (dict(first), dict(second))
+    wanted: dict[str, Value] = {}
+    for name in dict.fromkeys(name for name, _ in (*first, *second)):
+        block = name.partition(".")[0]
+        owner = owners.setdefault(block, rng.choice(parents))
+        if name in owner:
+            wanted[name] = owner[name]
+    return Picker(rng, wanted)
+
+
+def from_json(value: Sequence[Sequence[Any]]) -> Choices:
+    """Return choices as a log has them, where a tile is a list."""
+    return tuple((str(name), tuple(chosen) if isinstance(chosen, list) else chosen) for name, chosen in value)

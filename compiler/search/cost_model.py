@@ -1,0 +1,152 @@
+"""What a search expects of candidates before it measures them.
+
+A row is the features of a program, the group its workload: seconds are compared within a group only, so that rows of
+other workloads teach which features make a program fast, whatever it computes.  Boosted trees that learn the order
+(LambdaRank) need some dozen rows, and LightGBM; with fewer, or without it, the model is a line through the features
+that begins at the estimate that they contain and is bent by what was measured.
+
+References
+----------
+C. Burges, "From RankNet to LambdaRank to LambdaMART: An Overview", Microsoft Research MSR-TR-2010-82, 2010.
+G. Ke et al., "LightGBM: A Highly Efficient Gradient Boosting Decision Tree", NeurIPS 2017.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from compiler.runtime.numpy_types import NumPyArray
+from compiler.search.features import NAMES
+
+__all__ = ["CostModel", "LearnedModel", "rank_correlation"]
+
+Row = Sequence[float]
+_ESTIMATE = NAMES.index("estimate")
+_ROWS_FOR_TREES = 32
+_GRADES = 31
+_PARAMETERS = {
+    "objective": "lambdarank", "lambdarank_truncation_level": 1000, "label_gain": list(range(_GRADES + 1)),
+    "learning_rate": 0.1, "num_leaves": 15, "min_data_in_leaf": 4, "feature_fraction": 0.8, "num_threads": 1,
+    "deterministic": True, "seed": 0, "verbosity": -1,
+}  # fmt: skip
+_ROUNDS = 80
+_STIFFNESS = 4.0
+"""How many rows' worth of trust the estimate has, in the linear model."""
+
+
+class CostModel(Protocol):
+    """Predicts which candidates are slow."""
+
+    def update(self, group: str, rows: Sequence[Row], seconds: Sequence[float]) -> None:
+        """Take notice of measured candidates; infinite seconds are those of one that failed."""
+
+    def predict(self, rows: Sequence[Row]) -> list[float]:
+        """Return a number for each candidate, the smaller the faster."""
+
+
+@dataclass
+class LearnedModel:
+    """Boosted trees over features, a line until there is enough to grow them."""
+
+    _rows: dict[str, list[tuple[Row, float]]] = field(default_factory=dict)
+    _fitted: Any = None
+
+    def update(self, group: str, rows: Sequence[Row], seconds: Sequence[float]) -> None:
+        """Take notice of measured candidates."""
+        self._rows.setdefault(group, []).extend(zip(rows, seconds, strict=True))
+        self._fitted = None
+
+    def predict(self, rows: Sequence[Row]) -> list[float]:
+        """Return a number for each candidate, the smaller the faster."""
+        if not rows:
+            return []
+        self._fitted = self._fitted or self._fit()
+        predicted: list[float] = self._fitted.predict(np.array(rows)).tolist()
+        return predicted
+
+    def _fit(self) -> Any:
+        groups = [group for group in self._rows.values() if len(group) > 1]
+        trees = _lightgbm()
+        if trees is None or sum(map(len, groups)) < _ROWS_FOR_TREES:
+            return _Line(groups)
+        features = np.array([row for group in groups for row, _ in group])
+        labels = np.concatenate([_grades(np.array([seconds for _, seconds in group])) for group in groups])
+        data = trees.Dataset(features, labels, group=[len(group) for group in groups])
+        return _Trees(trees.train(_PARAMETERS, data, _ROUNDS), _Line(groups))
+
+
+class _Line:
+    """A linear model of the logarithms of seconds: the estimate, corrected by least squares with a penalty."""
+
+    def __init__(self, groups: Sequence[Sequence[tuple[Row, float]]]) -> None:
+        self._scale = np.ones(len(NAMES))
+        self._weights = np.zeros(len(NAMES))
+        self._weights[_ESTIMATE] = 1.0
+        features, targets = [], []
+        for group in groups:
+            known = [(row, seconds) for row, seconds in group if np.isfinite(seconds)]
+            if len(known) > 1:
+                rows, logs = np.array([row for row, _ in known]), np.log2([seconds for _, seconds in known])
+                features.append(rows - rows.mean(0))
+                targets.append(logs - logs.mean())
+        if features:
+            x, y = np.concatenate(features), np.concatenate(targets)
+            self._scale = np.maximum(x.std(0), 1e-3)
+            self._weights[_ESTIMATE] = self._scale[_ESTIMATE]
+            x = x / self._scale
+            normal = x.T @ x + _STIFFNESS * np.eye(len(NAMES))
+            self._weights += np.linalg.solve(normal, x.T @ (y - x @ self._weights))
+
+    def predict(self, rows: NumPyArray) -> NumPyArray:
+        made: NumPyArray = (rows / self._scale) @ self._weights
+        return made
+
+
+@dataclass
+class _Trees:
+    """Boosted trees and a line, which errs less far from what was measured, in equal shares."""
+
+    booster: Any
+    line: _Line
+
+    def predict(self, rows: NumPyArray) -> NumPyArray:
+        return _standard(self.line.predict(rows)) - _standard(self.booster.predict(rows))
+
+
+def _standard(values: NumPyArray) -> NumPyArray:
+    made: NumPyArray = (values - values.mean()) / (values.std() + 1e-9)
+    return made
+
+
+def _grades(seconds: NumPyArray) -> NumPyArray:
+    """Return whole numbers: 31 for the fastest, 4 less with each doubling of the time, 0 for those that failed."""
+    finite = np.isfinite(seconds)
+    if not finite.any():
+        return np.zeros(len(seconds))
+    doublings = np.log2(np.where(finite, seconds, seconds[finite].min()) / seconds[finite].min())
+    grades: NumPyArray = np.where(finite, np.maximum(np.floor(_GRADES - 4 * doublings), 1), 0)
+    return grades
+
+
+@cache
+def _lightgbm() -> Any:
+    """Return LightGBM; None where it is not installed."""
+    try:
+        return importlib.import_module("lightgbm")
+    except (ImportError, OSError):  # OSError: it needs libgomp
+        return None
+
+
+def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return Spearman's rank correlation of two lists, ties by their order; NaN of fewer than two values."""
+    if len(first) < 2:
+        return float("nan")
+    a, b = (np.argsort(np.argsort(values, kind="stable"), kind="stable") for values in (first, second))
+    count = len(first)
+    return 1 - 6 * int(((a - b) ** 2).sum()) / (count * (count**2 - 1))

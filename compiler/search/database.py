@@ -1,0 +1,111 @@
+"""The log of a search: a line of JSON for each measured candidate, only ever appended to.
+
+A record says which workload and target, what was chosen (null: the default), what became of it, and the features of its
+program, so that another search learns from it without deriving it again.  Records of the same workload are not measured
+again; those of like ones, with the same structure and other extents, are where a search begins.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from compiler.ir.error import ArgumentError
+from compiler.runtime.log_lines import append_lines, whole_lines
+from compiler.search.choices import Choices, from_json
+
+__all__ = ["Database", "Record"]
+
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Record:
+    """A measured candidate.
+
+    Attributes
+    ----------
+    workload : str
+        What is computed, for which target and how many threads.
+    structure : str
+        What workloads of like shapes have in common.
+    choices : Choices or None
+        None for the default.
+    kind : str
+        As of :class:`~compiler.search.measurer.Measurement`.
+    seconds : float
+        Of a call; infinite unless ``kind`` is ``ok``.
+    """
+
+    workload: str
+    structure: str
+    choices: Choices | None
+    kind: str
+    seconds: float
+    message: str = ""
+    features: Sequence[float] = ()
+    timestamp: float = field(default_factory=time.time)
+
+    def line(self) -> str:
+        """Return the record as a line of JSON."""
+        seconds = self.seconds if math.isfinite(self.seconds) else None
+        fields = {"v": _VERSION, **vars(self), "seconds": seconds, "features": [round(f, 4) for f in self.features]}
+        return json.dumps(fields)
+
+
+def _record(line: str) -> Record:
+    try:
+        fields: dict[str, Any] = json.loads(line)
+        if fields.pop("v") > _VERSION:
+            raise ArgumentError("search: the log was written by a later version")
+        seconds, choices, features = (fields.pop(name) for name in ("seconds", "choices", "features"))
+        seconds = math.inf if seconds is None else float(seconds)
+        made = None if choices is None else from_json(choices)
+        return Record(**fields, seconds=seconds, choices=made, features=tuple(features))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise ArgumentError(f"search: this line is not a record: {line[:80]!r}") from None
+
+
+class Database:
+    """The records of a file, or of this process only.
+
+    Raises ArgumentError if the file has lines that are no records; one that was cut off is left out with a warning.
+    """
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self._path = None if path is None else Path(path)
+        self._records: list[Record] = []
+        if self._path is not None and self._path.exists():
+            text = self._path.read_text(encoding="utf-8", errors="replace")
+            self._records = [_record(line) for line in whole_lines(text.splitlines())]
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Append records, also to the file."""
+        self._records += records
+        if self._path is not None:
+            append_lines(self._path, [record.line() for record in records])
+
+    def of(self, workload: str) -> list[Record]:
+        """Return the records of a workload."""
+        return [record for record in self._records if record.workload == workload]
+
+    def like(self, workload: str, structure: str, most: int) -> list[Choices]:
+        """Return what was best for other workloads of the same structure, the two best of each."""
+        by_workload: dict[str, list[Record]] = {}
+        for record in self._records:
+            if record.structure == structure and record.workload != workload and record.choices is not None:
+                by_workload.setdefault(record.workload, []).append(record)
+        best = [sorted(records, key=lambda r: r.seconds)[:2] for records in by_workload.values()]
+        found = [record.choices for records in best for record in records if record.kind == "ok" and record.choices]
+        return found[-most:]

@@ -1,0 +1,328 @@
+"""Measures candidates, each in a process of its own that may crash, hang, or compute something else.
+
+A candidate is built in a child, which is a fork of this process: it has the definition, the inputs, the expected result
+and the reference kernel, and what it does to memory ends with it.  Several are built at the same time; one at a time is
+checked and then compared with the reference (:mod:`compiler.search.pairing`).  A child has limits of processor time,
+which the system enforces, and by the clock, after which it is killed::
+
+    parent                 child 1            child 2
+      fork ─────────────────→ build
+      fork ──────────────────────────────────────→ build
+      "go" ─────────────────→ check, compare
+           ←── Measurement ── end
+      "go" ──────────────────────────────────────→ check, compare
+
+Where processes cannot fork, candidates are built and run in this one, without limits.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection, Pipe, wait
+from typing import Any, Protocol
+
+import numpy as np
+
+from compiler.ir.error import TVMError, show
+from compiler.ir.instrument import uninstrumented
+from compiler.runtime.numpy_types import NumPyArray
+from compiler.runtime.parallel.threads import set_num_threads
+from compiler.search.pairing import Pairing, Patience, paired
+
+__all__ = ["Kernel", "Limits", "Measurement", "Measurer"]
+
+Kernel = Callable[..., object]
+"""A built function, called with arrays."""
+Build = Callable[[], Kernel]
+
+_CLOCK_PER_PROCESSOR = 8
+"""How many times its processor time a child may take by the clock: others need the processors, too."""
+_FLUSHED = 1 << 27
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a child may take.
+
+    Attributes
+    ----------
+    build, run : float
+        Seconds of processor time to build a candidate, and to check and compare it.
+    clock : float
+        Seconds by the clock for each of both; several times the processor time if 0.
+    """
+
+    build: float = 15.0
+    run: float = 10.0
+    clock: float = 0.0
+
+    def by_clock(self, seconds: float) -> float:
+        """Return the limit by the clock of what may take so much processor time."""
+        return self.clock or _CLOCK_PER_PROCESSOR * seconds
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What became of a candidate.
+
+    Attributes
+    ----------
+    kind : str
+        ``ok``, or why there is no time: ``refused`` (it cannot be built), ``wrong`` (it computes something else),
+        ``crashed``, ``hung``.
+    message : str
+        What was wrong.
+    pairing : Pairing or None
+        The comparison with the reference.
+    seconds : float
+        Processor time of building.
+    """
+
+    kind: str = "ok"
+    message: str = ""
+    pairing: Pairing | None = None
+    seconds: float = 0.0
+
+
+class Measuring(Protocol):
+    """What a search measures with: a :class:`Measurer`, or what stands for it in tests."""
+
+    def expect(self, build: Build) -> Measurement:
+        """Take the default's results as what is to be computed, and the default as the reference."""
+
+    def measure(self, builds: Sequence[Build], patience: Patience | None = None) -> Iterator[Measurement]:
+        """Measure candidates beside the reference, in their order."""
+
+    def refer(self, build: Build) -> None:
+        """Take another kernel as the reference."""
+
+
+@dataclass
+class _Child:
+    pid: int
+    pipe: Connection
+    deadline: float
+    is_built: bool = False
+    is_running: bool = False
+
+
+@dataclass
+class Measurer:
+    """Measures kernels on the same arrays.
+
+    Parameters
+    ----------
+    arrays : sequence of array
+        The arguments of the kernels; those that they write are told by what the first one changes.
+    threads : int
+        Threads of parallel loops. One is timed by the processor time of its thread, several by the clock.
+    parallel : int
+        Candidates that are built at the same time.
+    is_flushing : bool
+        Whether caches are flushed before each turn.
+    tolerance : float
+        The difference from the expected result that is allowed, as a share of its size; by data type if 0.
+    """
+
+    arrays: Sequence[NumPyArray]
+    threads: int = 1
+    parallel: int = 1
+    limits: Limits = field(default_factory=Limits)
+    patience: Patience = field(default_factory=Patience)
+    is_flushing: bool = False
+    tolerance: float = 0.0
+    _reference: Kernel | None = field(default=None, init=False)
+    _expected: list[NumPyArray] = field(default_factory=list, init=False)
+
+    def expect(self, build: Build) -> Measurement:
+        """Take the default's results as what is to be computed, and the default as the reference.
+
+        It is run in a child, too: its measurement has no pairing, but says if it cannot be run.
+        """
+        (found,) = self._children([build], self._results)
+        if isinstance(found, Measurement):
+            return found
+        self._expected = found
+        self.refer(build)
+        return Measurement()
+
+    def refer(self, build: Build) -> None:
+        """Take another kernel, one that was measured, as the reference."""
+        with uninstrumented():
+            self._reference = build()
+
+    def measure(self, builds: Sequence[Build], patience: Patience | None = None) -> Iterator[Measurement]:
+        """Measure candidates beside the reference, in their order."""
+        patient = replace(self.limits, run=self.limits.run + (patience or self.patience).seconds)
+
+        def compare(kernel: Kernel) -> Measurement:
+            return self._compared(kernel, patience or self.patience)
+
+        yield from self._children(builds, compare, patient)
+
+    # in a child
+
+    def _results(self, kernel: Kernel) -> list[NumPyArray]:
+        copies = self._copies()
+        kernel(*copies)
+        return copies
+
+    def _compared(self, kernel: Kernel, patience: Patience) -> Measurement:
+        assert self._reference is not None
+        copies, others = self._copies(), self._copies()
+        kernel(*copies)
+        for at, (made, wanted) in enumerate(zip(copies, self._expected, strict=True)):
+            if (worst := difference(made, wanted)) > (self.tolerance or _tolerance(wanted)):
+                return Measurement("wrong", f"argument {at} differs from the definition's result by {worst:.3g}")
+        reference = self._reference
+        clock = time.thread_time if self.threads == 1 else time.perf_counter
+        flushed = np.zeros(_FLUSHED if self.is_flushing else 0, "uint8")
+        pairing = paired(
+            lambda: kernel(*copies),
+            lambda: reference(*others),
+            patience,
+            clock,
+            lambda: np.add(flushed, 1, out=flushed),
+        )
+        return Measurement(pairing=pairing)
+
+    def _copies(self) -> list[NumPyArray]:
+        return [array.copy() for array in self.arrays]
+
+    def _serve(self, build: Build, work: Callable[[Kernel], Any], pipe: Connection | None) -> Any:
+        """Build a candidate, wait until it is its turn, and do the work."""
+        set_num_threads(self.threads)
+        started = time.process_time()
+        try:
+            with uninstrumented():
+                kernel = build()
+                seconds = time.process_time() - started
+                if pipe is not None:
+                    pipe.send("built")
+                    pipe.recv()
+                made = work(kernel)
+        except (TVMError, ArithmeticError, LookupError, TypeError, ValueError, RuntimeError) as error:
+            return Measurement("refused", f"{type(error).__name__}: {error}")
+        return replace(made, seconds=seconds) if isinstance(made, Measurement) else made
+
+    # in the parent
+
+    def _children(
+        self, builds: Sequence[Build], work: Callable[[Kernel], Any], limits: Limits | None = None
+    ) -> Iterator[Any]:
+        """Yield what came of each candidate: what the work gave, or a measurement that says why it gave nothing."""
+        allowed = limits or self.limits
+        if not hasattr(os, "fork"):
+            yield from (self._serve(build, work, None) for build in builds)
+            return
+        waiting, running = list(enumerate(builds)), dict[int, _Child]()
+        done: dict[int, Any] = {}
+        told = 0
+        try:
+            while waiting or running:
+                while waiting and len(running) < max(self.parallel, 1):
+                    at, build = waiting.pop(0)
+                    running[at] = self._start(build, work, allowed)
+                self._let_one_run(running, allowed)
+                self._listen(running, done)
+                while told in done:
+                    yield done.pop(told)
+                    told += 1
+        finally:
+            for child in running.values():
+                _end(child)
+
+    def _start(self, build: Build, work: Callable[[Kernel], Any], limits: Limits) -> _Child:
+        ours, theirs = Pipe()
+        pid = os.fork()
+        if not pid:
+            _become_child(limits)
+            try:
+                theirs.send(self._serve(build, work, theirs))
+            finally:
+                os._exit(0)
+        theirs.close()
+        return _Child(pid, ours, time.monotonic() + limits.by_clock(limits.build))
+
+    def _let_one_run(self, running: dict[int, _Child], limits: Limits) -> None:
+        built = [at for at, child in running.items() if child.is_built]
+        if built and not any(child.is_running for child in running.values()):
+            chosen = running[min(built)]
+            chosen.is_running, chosen.deadline = True, time.monotonic() + limits.by_clock(limits.run)
+            chosen.pipe.send("go")
+
+    def _listen(self, running: dict[int, _Child], done: dict[int, Any]) -> None:
+        """Wait until a child says something or its time is over."""
+        waited = {at: c for at, c in running.items() if c.is_running or not c.is_built}
+        left = max(min(c.deadline for c in waited.values()) - time.monotonic(), 0.0)
+        ready = wait([c.pipe for c in waited.values()], left)
+        for at, child in waited.items():
+            if child.pipe in ready:
+                try:
+                    said = child.pipe.recv()
+                except (EOFError, ConnectionError):
+                    done[at] = _died(_end(running.pop(at)))
+                    continue
+                if said == "built":
+                    child.is_built = True
+                else:
+                    done[at] = said
+                    _end(running.pop(at))
+            elif time.monotonic() >= child.deadline:
+                doing = "run" if child.is_running else "build"
+                done[at] = Measurement("hung", f"it took too long to {doing}")
+                _end(running.pop(at))
+
+
+def difference(made: NumPyArray, wanted: NumPyArray) -> float:
+    """Return how far a result is from the expected one, as a share of its size; infinite where NaNs differ."""
+    a, b = (np.asarray(x, "float64" if x.dtype.kind in "fV" else x.dtype) for x in (made, wanted))
+    if b.dtype.kind != "f":
+        return 0.0 if np.array_equal(a, b) else float("inf")
+    finite = np.isfinite(b)
+    if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(a[finite]).all():
+        return float("inf")
+    if not finite.any():
+        return 0.0
+    size = np.abs(b[finite]) + np.sqrt(np.mean(b[finite] ** 2)) + 1e-30
+    return float(np.max(np.abs(a[finite] - b[finite]) / size))
+
+
+def _tolerance(array: NumPyArray) -> float:
+    """Return what rounding may change where sums are made in another order."""
+    return {8: 1e-9, 4: 1e-3}.get(array.dtype.itemsize, 5e-2)
+
+
+def _become_child(limits: Limits) -> None:
+    """Let the system end this process when its processor time is over, and be the only one that is interrupted."""
+    import resource
+
+    gc.disable()
+    faulthandler.disable()  # what crashes is told by its record
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    seconds = int(limits.build + limits.run) + 1
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    used = int(time.process_time())
+    within = used + seconds if hard == resource.RLIM_INFINITY else min(used + seconds, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (within, hard))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+def _end(child: _Child) -> int:
+    """End a child and return its status as ``os.waitstatus_to_exitcode`` gives it."""
+    child.pipe.close()
+    os.kill(child.pid, signal.SIGKILL)  # it was not waited for, so the number is still its own
+    return os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1])
+
+
+def _died(status: int) -> Measurement:
+    if status == -signal.SIGXCPU:
+        return Measurement("hung", "it took too much processor time")
+    name = signal.Signals(-status).name if status < 0 else show(status)
+    return Measurement("crashed", f"its process ended with {name}")

@@ -1,0 +1,443 @@
+"""The rules that derive a schedule, as a table: what each is for, which blocks it is for, and what it does to them.
+
+A schedule is derived by the rules one after another, each over the blocks from the last to the first, so that a block
+comes after those that read it.  What is undecided is picked (:mod:`compiler.search.choices`).  A product of two
+matrices, tiled for registers and caches, with its second operand packed and a following sum on single elements::
+
+    for i, j: for k: C[i, j] += A[i, k] * B[j, k]          for j.0, i.0:                                 parallel
+    for i, j: D[i, j] = C[i, j] + bias[j]            →         for i.1, j.1:
+                                                                   for k.0: for i.2, j.2: for k.1:
+                                                                       for i.3 (unrolled), j.3 (vector):
+                                                                           C[…] += A[…] * packed[j / 32, k, j % 32]
+                                                                   for …: D[…] = C[…] + bias[…]
+
+A primitive that is refused makes the whole candidate one that is refused, before anything is compiled.
+
+References
+----------
+L. Zheng et al., "Ansor: Generating High-Performance Tensor Programs for Deep Learning", OSDI 2020.
+J. Shao et al., "Tensor Program Optimization with Probabilistic Programs", NeurIPS 2022.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from typing import NamedTuple
+
+from compiler.ir.expr.primexpr import PrimExpr, Var
+from compiler.ir.expr.substitute import free_vars
+from compiler.search.blocks import BlockFacts, block_facts, blocks_of, divisors, holds_only
+from compiler.search.choices import Picker
+from compiler.search.machine import Machine
+from compiler.tir.schedule.error import ScheduleError
+from compiler.tir.schedule.random_variables import BlockRV, LoopRV
+from compiler.tir.schedule.schedule import Schedule
+from compiler.tir.statements.block import Block
+from compiler.tir.statements.stmt import For, ForKind
+
+__all__ = ["RULES", "Derivation", "Rule", "derive"]
+
+_MAX_VECTORS = 4
+"""Vector registers side by side in a tile."""
+_MAX_UNROLLED = 512
+"""Vector instructions in the innermost loops that are written out: more take long to compile."""
+
+
+@dataclass
+class Derivation:
+    """A schedule on its way."""
+
+    sch: Schedule
+    picker: Picker
+    machine: Machine
+    tiled: set[str] = field(default_factory=set)
+    """Blocks whose loops are as they will be."""
+    begins: dict[str, LoopRV] = field(default_factory=dict)
+    """Before which loop a tiled reduction begins."""
+    placed: set[str] = field(default_factory=set)
+    """Blocks that have their place."""
+    partial: set[str] = field(default_factory=set)
+    """Blocks that hold the parts of a reduction, a vector of them innermost."""
+
+    def pick(self, name: str, options: Sequence[object]) -> object:
+        """Return one of several options."""
+        return self.picker.pick(name, options)
+
+    def choose(self, name: str, sizes: Sequence[int]) -> int:
+        """Return one of several sizes."""
+        return int(self.picker.pick(name, sizes))
+
+    def name(self, rv: BlockRV) -> str:
+        """Return what a block is called."""
+        block = self.sch.get_sref(rv).stmt
+        assert isinstance(block, Block)
+        return block.name_hint
+
+    def kind(self, loop: LoopRV) -> ForKind:
+        """Return the kind of a loop."""
+        stmt = self.sch.get_sref(loop).stmt
+        assert isinstance(stmt, For)
+        return stmt.kind
+
+    def extent(self, loop: LoopRV) -> int | None:
+        """Return how many iterations a loop has, None where that is no constant."""
+        stmt = self.sch.get_sref(loop).stmt
+        extent = getattr(stmt.extent, "value", None) if isinstance(stmt, For) else None
+        return extent if isinstance(extent, int) else None
+
+
+class Rule(NamedTuple):
+    """A row: what a rule is called, what it is for, and what it does to a block that it is for."""
+
+    name: str
+    purpose: str
+    apply: Callable[[Derivation, BlockRV], None]
+
+
+def derive(derivation: Derivation) -> None:
+    """Apply all rules to a schedule.
+
+    Raises TVMError where a primitive is refused.
+    """
+    for rule in RULES:
+        for rv in reversed(blocks_of(derivation.sch)):
+            if getattr(derivation.sch.meaning(rv), "stmt", None) is not None:  # not inlined meanwhile
+                rule.apply(derivation, rv)
+
+
+# inlining
+
+
+def _inline(d: Derivation, rv: BlockRV) -> None:
+    facts = block_facts(d.sch, rv)
+    consumers = d.sch.get_consumers(rv)
+    if facts is None or "R" in facts.kinds or not consumers:
+        return
+    is_read_once = len(consumers) == 1 and "R" not in (getattr(block_facts(d.sch, consumers[0]), "kinds", "R"))
+    if is_read_once or d.pick(f"{d.name(rv)}.inline", (True, True, False)):
+        d.sch.compute_inline(rv)
+
+
+# reductions
+
+
+def _reduce(d: Derivation, rv: BlockRV) -> None:
+    facts = block_facts(d.sch, rv)
+    if facts is None or not facts.is_sum:
+        return
+    inner = _contiguous_reduction(facts)
+    ways = ["plain"]
+    if inner is not None and facts.extents[inner] > 1:
+        ways.append("parts")
+    if facts.is_reusing and any(facts.extents[i] > 1 for i in facts.axes("S")):
+        ways = ["tiles", "tiles", "tiles", "tiles", *ways[1:]]
+    way = d.pick(f"{d.name(rv)}.way", ways)
+    if way == "tiles":
+        _tile(d, facts)
+    elif way == "parts" and inner is not None:
+        _in_parts(d, facts, inner)
+
+
+def _contiguous_reduction(facts: BlockFacts) -> int | None:
+    """Return the reduced axis along which neighbours in memory are summed up."""
+    return next((i for i in reversed(facts.axes("R")) if any(abs(read[i]) == 1 for read in facts.reads)), None)
+
+
+def _in_parts(d: Derivation, facts: BlockFacts, axis: int) -> None:
+    """Sum up as many parts as vectors have lanes, then these: ``rfactor``."""
+    name, lanes = d.name(facts.rv), d.machine.lanes(facts.dtype)
+    widths = [w for w in (lanes, 2 * lanes, 4 * lanes, 8 * lanes, lanes // 2) if w > 1 and not facts.extents[axis] % w]
+    if not widths:
+        widths = divisors(facts.extents[axis], 8 * lanes)[-1:]
+    width = d.choose(f"{name}.parts", widths)
+    others = [loop for i, loop in enumerate(facts.loops) if i != axis]
+    outer, inner = d.sch.split(facts.loops[axis], factors=[None, width])
+    d.sch.reorder(*others, outer, inner)
+    made = d.sch.rfactor(inner, len(facts.axes("S")))
+    d.partial.add(d.name(made))
+
+
+class _Tiles(NamedTuple):
+    """The loops of a tiled reduction, without those of one iteration."""
+
+    rows: list[list[LoopRV]]
+    """Those of the spatial axes at each of four levels, from outside; the innermost has one of each axis."""
+    sums: list[list[LoopRV]]
+    """Those of the reduced axes at each of two levels."""
+    vector: int
+    """Which of the spatial axes is the vectors'."""
+    width: int
+    """The elements of a tile along it."""
+
+
+def _tile(d: Derivation, facts: BlockFacts) -> None:
+    name, sch = d.name(facts.rv), d.sch
+    epilogue = _epilogue(d, facts)
+    tiles = _split(d, facts)
+    reads = _packed(d, facts, tiles)
+    store = epilogue or sch.cache_write(facts.rv, 0, "global")
+    if tiles.vector != len(facts.axes("S")) - 1 and _is_plain_write(facts):
+        _turn_accumulators(d, facts, tiles)
+    blocks, panels, rows, registers = tiles.rows
+    registers = [*registers[: tiles.vector], *registers[tiles.vector + 1 :], registers[tiles.vector]]
+    if len(blocks) > 1 and d.pick(f"{name}.turned", (False, True)):
+        blocks.reverse()
+    inner = [*tiles.sums[0], *rows, *tiles.sums[1], *registers]
+    sch.reorder(*blocks, *panels, *inner)
+    places = [loops[-1] for loops in (blocks, [*blocks, *panels]) if loops]
+    if places:
+        sch.reverse_compute_at(store, places[d.choose(f"{name}.written_at", range(len(places)))])
+        panels_of_sums = [*blocks, *panels, *tiles.sums[0]]
+        for read in reads:
+            where = d.choose(f"{d.name(read)}.at", (-1, 0, 1))
+            if where >= 0:
+                sch.compute_at(read, (places[0], panels_of_sums[-1])[where])
+    for loop in registers[:-1]:
+        sch.unroll(loop)
+    sch.vectorize(registers[-1])
+    vectors = math.prod(d.extent(loop) or 1 for loop in registers) // d.machine.lanes(facts.dtype)
+    depth = d.extent(tiles.sums[1][-1]) if tiles.sums[1] else None
+    if depth and depth * vectors <= _MAX_UNROLLED and d.pick(f"{name}.unroll", (False, True)):
+        sch.unroll(tiles.sums[1][-1])
+    d.begins[name] = inner[0]
+    d.tiled.add(name)
+    d.placed |= {name, *map(d.name, reads)}
+
+
+def _epilogue(d: Derivation, facts: BlockFacts) -> BlockRV | None:
+    """Return the only consumer, if it reads the result element by element: it is computed tile by tile."""
+    consumers = d.sch.get_consumers(facts.rv)
+    if len(consumers) != 1:
+        return None
+    after = block_facts(d.sch, consumers[0])
+    if after is None or "R" in after.kinds or math.prod(after.extents) != _size(facts):
+        return None
+    own = facts.block.writes[0].buffer
+    read = [r for r, region in zip(after.reads, after.block.reads, strict=True) if region.buffer is own]
+    return consumers[0] if len(read) == 1 and read[0] == after.writes[0] else None
+
+
+def _size(facts: BlockFacts) -> int:
+    return math.prod(facts.extents[i] for i in facts.axes("S"))
+
+
+def _split(d: Derivation, facts: BlockFacts) -> _Tiles:
+    """Split all axes: the inner tile fits the registers, the others are as they come."""
+    name, lanes, spatial = d.name(facts.rv), d.machine.lanes(facts.dtype), facts.axes("S")
+    vector = d.choose(f"{name}.vector", _vector_axes(facts))
+    inner = {vector: d.choose(f"{name}.{vector}.inner", _widths(facts.extents[spatial[vector]], lanes))}
+    left = max(d.machine.registers - 2, 2) // max(-(-inner[vector] // lanes), 1)
+    for at in reversed(range(len(spatial))):
+        if at != vector:
+            sizes = divisors(facts.extents[spatial[at]], left)
+            if max(sizes) < min(left, facts.extents[spatial[at]]) // 2:  # a prime: the last tile is partial
+                sizes += [s for s in (2, 4, 6, 8, 12) if s <= left]
+            inner[at] = d.choose(f"{name}.{at}.inner", sizes)
+            left //= inner[at]
+    rows: list[list[LoopRV]] = [[], [], [], []]
+    sums: list[list[LoopRV]] = [[], []]
+    for at, axis in enumerate(spatial):
+        count = -(-facts.extents[axis] // inner[at])
+        first, second = d.picker.pick(f"{name}.{at}.outer", _pairs(count))
+        sizes = [count // (first * second), first, second, inner[at]]
+        _levels(d, facts.loops[axis], sizes, rows)
+    for at, axis in enumerate(facts.axes("R")):
+        depth = d.choose(f"{name}.r{at}.inner", divisors(facts.extents[axis]))
+        _levels(d, facts.loops[axis], [facts.extents[axis] // depth, depth], sums)
+    return _Tiles(rows, sums, vector, inner[vector])
+
+
+def _levels(d: Derivation, loop: LoopRV, sizes: Sequence[int], levels: list[list[LoopRV]]) -> None:
+    """Split a loop and put the loops into their levels, those of one iteration only into the innermost one."""
+    kept = [at for at, size in enumerate(sizes) if size > 1 or at == len(sizes) - 1]
+    made = [loop] if len(kept) == 1 else d.sch.split(loop, factors=[None, *(sizes[at] for at in kept[1:])])
+    for at, part in zip(kept, made, strict=True):
+        levels[at].append(part)
+
+
+def _vector_axes(facts: BlockFacts) -> list[int]:
+    """Return the spatial axes that vectors may run along, those with neighbours in memory several times."""
+    options: list[int] = []
+    for at, axis in enumerate(facts.axes("S")):
+        if facts.extents[axis] > 1:
+            near = sum(abs(move[axis]) == 1 for move in (*facts.reads, *facts.writes))
+            options += [at] * (1 + 3 * near)
+    return options or [len(facts.axes("S")) - 1]
+
+
+def _widths(extent: int, lanes: int) -> list[int]:
+    """Return widths of tiles along the vectors' axis: whole vectors where that is possible."""
+    wide = [w for n in (1, 2, 3, _MAX_VECTORS) if not extent % (w := n * lanes)]
+    if wide:
+        return wide
+    dividing = [w for w in divisors(extent, _MAX_VECTORS * lanes) if w > lanes // 4] or [1]
+    return dividing + ([lanes] if extent > lanes else [])
+
+
+def _pairs(extent: int) -> list[tuple[int, int]]:
+    """Return two factors that divide an extent together."""
+    every = divisors(extent)
+    return [(a, b) for a, b in product(every, every) if not extent % (a * b)]
+
+
+def _is_plain_write(facts: BlockFacts) -> bool:
+    """Return whether the result is indexed by the spatial axes, each once and in order."""
+    axes = [facts.block.iter_vars[i].var for i in facts.axes("S")]
+    return [r.min for r in facts.block.writes[0].region] == axes
+
+
+def _turn_accumulators(d: Derivation, facts: BlockFacts, tiles: _Tiles) -> None:
+    """Store the sums of a tile so that those of a vector are neighbours."""
+    at = tiles.vector
+
+    def turned(*indices: Var) -> list[Var]:
+        return [*indices[:at], *indices[at + 1 :], indices[at]]
+
+    d.sch.transform_layout(facts.rv, ("write", 0), _mapping(len(facts.axes("S")), turned))
+
+
+def _mapping(rank: int, function: Callable[..., Sequence[PrimExpr]]) -> Callable[..., Sequence[PrimExpr]]:
+    """Return a function of ``rank`` named parameters, as index maps are read from."""
+    names = ", ".join(f"i{n}" for n in range(rank))
+    made: Callable[..., Sequence[PrimExpr]] = eval(f"lambda {names}: f({names})", {"f": function})
+    return made
+
+
+def _packed(d: Derivation, facts: BlockFacts, tiles: _Tiles) -> list[BlockRV]:
+    """Copy operands so that what a vector reads are neighbours, tile after tile."""
+    axis = facts.axes("S")[tiles.vector]
+    made = []
+    for at, (region, read) in enumerate(zip(facts.block.reads, facts.reads, strict=True)):
+        dims = [r.min for r in region.region]
+        place = next((i for i, index in enumerate(dims) if index is facts.block.iter_vars[axis].var), None)
+        axes = {iter_var.var for iter_var in facts.block.iter_vars}
+        if region.buffer is facts.block.writes[0].buffer or place is None or not set(dims) <= axes:
+            continue
+        if len(set(dims)) < len(dims) or facts.extents[axis] % tiles.width:
+            continue
+        ways = (True, True, True, False) if abs(read[axis]) != 1 else (False, False, True)
+        if d.pick(f"{d.name(facts.rv)}.pack{at}", ways):
+            copy = d.sch.cache_read(facts.rv, at, "global")
+            packing = _mapping(len(dims), partial(_pack, place, tiles.width))
+            d.sch.transform_layout(facts.rv, ("read", at), packing)
+            made.append(copy)
+    return made
+
+
+def _pack(place: int, width: int, *indices: PrimExpr) -> list[PrimExpr]:
+    at = indices[place]
+    return [at // width, *indices[:place], *indices[place + 1 :], at % width]
+
+
+# places and loops of what is not tiled
+
+
+def _locate(d: Derivation, rv: BlockRV) -> None:
+    consumers = d.sch.get_consumers(rv)
+    if d.name(rv) in d.placed or not consumers or not d.sch.get_loops(rv):
+        return
+    if d.sch.get_sref(d.sch.get_loops(rv)[0]).parent is not d.sch.get_sref(d.sch.get_block("root")):
+        return
+    nests = [[d.sch.get_sref(loop) for loop in d.sch.get_loops(consumer)] for consumer in consumers]
+    if d.sch.get_sref(d.sch.get_loops(rv)[0]) in nests[0]:
+        return
+    shared = 0
+    while all(len(nest) > shared and nest[shared] is nests[0][shared] for nest in nests):
+        shared += 1
+    for consumer in consumers:
+        if d.name(consumer) in d.partial:  # whose loops are still to be put in order
+            reduced = _reduced(d, consumer, d.sch.get_loops(consumer))
+            shared = min(shared, reduced.index(True) if True in reduced else len(reduced), len(reduced) - 1)
+    loops = d.sch.get_loops(consumers[0])[:shared]
+    around = [i for i, loop in enumerate(loops) if d.kind(loop) is ForKind.SERIAL]
+    where = d.choose(f"{d.name(rv)}.at", [-1, *around, *around])
+    if where >= 0:
+        d.sch.compute_at(rv, loops[where])
+
+
+def _begin(d: Derivation, rv: BlockRV) -> None:
+    """Let a reduction begin outside its loops, and one in parts go along the parts inside."""
+    name = d.name(rv)
+    if name in d.begins:
+        begin = d.name(d.sch.decompose_reduction(rv, d.begins.pop(name)))
+        d.tiled |= {begin, d.name(rv)}
+    if name not in d.partial:
+        return
+    loops = d.sch.get_loops(rv)
+    reduced = _reduced(d, rv, loops)
+    sums = [loop for loop, is_reduced in zip(loops, reduced, strict=True) if is_reduced]
+    parts = [loop for loop, is_reduced in zip(loops, reduced, strict=True) if not is_reduced][-1]
+    if sums:
+        d.sch.reorder(*sums, parts)
+        d.partial.add(d.name(d.sch.decompose_reduction(rv, sums[0])))
+        d.partial.add(d.name(rv))
+
+
+def _vectorize(d: Derivation, rv: BlockRV) -> None:
+    """Let vectors run along the innermost loop of what is computed element by element."""
+    name = d.name(rv)
+    loops = d.sch.get_loops(rv)
+    if name in d.tiled or not loops or not holds_only(d.sch, loops[-1], rv) or _reduced(d, rv, loops)[-1]:
+        return
+    extent, block = d.extent(loops[-1]), d.sch.get_sref(rv).stmt
+    if extent is None or extent == 1 or d.kind(loops[-1]) is not ForKind.SERIAL:
+        return
+    assert isinstance(block, Block)
+    lanes = d.machine.lanes(block.writes[0].buffer.dtype)
+    widths = [w for w in (lanes, 2 * lanes, 4 * lanes) if w < extent and not extent % w]
+    whole = [extent] if extent <= 8 * lanes else []
+    width = d.choose(f"{name}.lanes", [*whole, *widths, *([] if name in d.partial and (whole or widths) else [0])])
+    if width == extent:
+        d.sch.vectorize(loops[-1])
+    elif width:
+        d.sch.vectorize(d.sch.split(loops[-1], factors=[None, width])[1])
+
+
+def _reduced(d: Derivation, rv: BlockRV, loops: Sequence[LoopRV]) -> list[bool]:
+    """Return of which of its loops a block reduces the iterations."""
+    realize = d.sch.state.realize_of(d.sch.get_sref(rv))
+    used: set[Var] = set()
+    for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        if axis.iter_type == axis.CommReduce:
+            used |= set(free_vars(value))
+    fors = [d.sch.get_sref(loop).stmt for loop in loops]
+    return [isinstance(loop, For) and loop.loop_var in used for loop in fors]
+
+
+def _parallel(d: Derivation, rv: BlockRV) -> None:
+    """Spread the outer loops of a nest over the cores, at the last block in it."""
+    loops = d.sch.get_loops(rv)
+    if d.machine.cores < 2 or not loops or d.kind(loops[0]) is not ForKind.SERIAL:
+        return
+    reduced = _reduced(d, rv, loops)
+    loops = loops[: reduced.index(True)] if True in reduced else loops
+    count = 1
+    while count < len(loops) and math.prod(d.extent(loop) or 1 for loop in loops[:count]) < 4 * d.machine.cores:
+        count += 1
+    state = d.sch.state
+    checking, state.enable_check = state.enable_check, True  # a race may go unnoticed when the result is compared
+    try:
+        for depth in range(min(count, len(loops)), 0, -1):
+            try:
+                d.sch.parallel(d.sch.fuse(*loops[:depth]) if depth > 1 else loops[0])
+            except ScheduleError:
+                if getattr(d.sch.meaning(loops[0]), "stmt", None) is None:
+                    return  # they were fused, and cannot be parallel
+                continue
+            return
+    finally:
+        state.enable_check = checking
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("inline", "what is computed element by element is computed where it is read", _inline),
+    Rule("reduce", "a reduction is tiled for registers and caches, or summed up in parts for vectors", _reduce),
+    Rule("locate", "what has several readers, or is a reduction, is computed near them", _locate),
+    Rule("parallel", "the outer loops run on several cores", _parallel),
+    Rule("begin", "a reduction of tiles or in parts begins outside its loops", _begin),
+    Rule("vectorize", "innermost loops run over vectors", _vectorize),
+)

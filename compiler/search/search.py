@@ -1,0 +1,204 @@
+"""The search: rounds of candidates that are evolved, expected to be fast, and measured beside the best so far.
+
+::
+
+    default ──→ reference            database ──→ records of like shapes, rows for the model
+                                                        │
+    ┌─ candidates: the best so far and new ones, crossed and mutated ←─┐
+    │      the model picks those it expects most of, chance a few      │  round after round
+    └─ measure beside the reference ──→ learn, note, a new reference? ─┘
+
+    finish: the best against the default, once more and with more patience; unless it is faster, the default stays
+
+Times of different rounds are compared by their ratios to the reference of their round.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Generic, TypeVar
+
+from compiler.ir.module import IRModule
+from compiler.search.cost_model import CostModel, LearnedModel
+from compiler.search.features import features
+from compiler.search.machine import Machine
+from compiler.search.measurer import Kernel, Measurement, Measuring
+from compiler.search.pairing import Patience
+from compiler.search.space import Space
+
+__all__ = ["Search", "Trial"]
+
+Candidate = TypeVar("Candidate", bound=Hashable)
+_POPULATION, _GENERATIONS, _PARENTS = 16, 2, 8
+_BY_CHANCE = 0.15
+"""The share of a round that is taken at random from the candidates, whatever the model expects."""
+_LAST = Patience(most=60, seconds=6.0, matters=0.0)
+
+
+@dataclass(frozen=True)
+class Trial(Generic[Candidate]):
+    """A measured candidate.
+
+    Attributes
+    ----------
+    candidate
+        None for the default.
+    seconds : float
+        Of a call, in terms of the default's time; infinite where there is none.
+    """
+
+    candidate: Candidate | None
+    measurement: Measurement
+    seconds: float
+    row: Sequence[float] = ()
+
+
+class Search(Generic[Candidate]):
+    """Searches a space.
+
+    Parameters
+    ----------
+    build : callable
+        Builds a program; it is called in the processes that measure.
+    default : callable, optional
+        Builds what there is without a search; where it is left out, the first candidate stands for it.
+    group : str
+        What the cost model tells the workload from others by.
+    seed : int, optional
+        The same candidates each time, as far as they do not depend on times.
+    population : int
+        New candidates of each generation of a round.
+
+    Attributes
+    ----------
+    trials : list of Trial
+        All that was measured, in order.
+    best : Trial or None
+        The fastest.
+    default_seconds : float
+        Of a call of the default; infinite as long as it is not known.
+    """
+
+    def __init__(
+        self,
+        space: Space[Candidate],
+        build: Callable[[IRModule], Kernel],
+        measuring: Measuring,
+        machine: Machine,
+        *,
+        default: Callable[[], Kernel],
+        model: CostModel | None = None,
+        group: str = "",
+        seed: int | None = None,
+        population: int = _POPULATION,
+    ) -> None:
+        self.space = space
+        self.machine = machine
+        self.model: CostModel = model or LearnedModel()
+        self.trials: list[Trial[Candidate]] = []
+        self.best: Trial[Candidate] | None = None
+        self.default_seconds = math.inf
+        self._build, self._default, self._measuring = build, default, measuring
+        self._group, self._population = group, population
+        self.rng = random.Random(seed)
+        self._known: dict[Candidate, float] = {}
+        self._reference_seconds = math.inf
+        self.begun = measuring.expect(default)
+
+    def learn(self, candidate: Candidate, seconds: float) -> None:
+        """Take notice of a candidate that was measured in another search: it is a parent, and not measured again."""
+        self._known[candidate] = seconds
+
+    def round(self, count: int, seeds: Sequence[Candidate] = ()) -> list[Trial[Candidate]]:
+        """Measure some more candidates, ``seeds`` first; none if all are known."""
+        chosen = list(dict.fromkeys(seed for seed in seeds if seed not in self._known))[:count]
+        chosen += self._next(count - len(chosen), set(chosen))
+        made: list[Trial[Candidate]] = []
+        for some in (
+            (chosen[:1], chosen[1:]) if not self.trials else (chosen,)
+        ):  # soon another reference than a slow one
+            made += self._measured(some)
+        return made
+
+    def _measured(self, chosen: Sequence[Candidate]) -> list[Trial[Candidate]]:
+        programs = [self.space.program(candidate) for candidate in chosen]
+        rows = [features(program, self.machine) for program in programs]
+        builds = [partial(self._build, program) for program in programs]
+        made = []
+        for candidate, row, measured in zip(chosen, rows, self._measuring.measure(builds), strict=True):
+            pairing = measured.pairing
+            if pairing is not None and not math.isfinite(self._reference_seconds):
+                self.default_seconds = self._reference_seconds = pairing.reference
+            seconds = pairing.ratio * self._reference_seconds if pairing is not None else math.inf
+            made.append(Trial(candidate, measured, seconds, row))
+        self._take_notice(made)
+        return made
+
+    def finish(self) -> Trial[Candidate] | None:
+        """Compare the best candidate with the default once more; return it if it is faster, None if not."""
+        while self.best is not None and self.best.candidate is not None:
+            program = self.space.program(self.best.candidate)
+            self._measuring.refer(self._default)
+            (again,) = self._measuring.measure([partial(self._build, program)], _LAST)
+            if again.pairing is not None:
+                self.default_seconds = again.pairing.reference
+            if again.pairing is not None and again.pairing.is_faster:
+                seconds = again.pairing.ratio * self.default_seconds
+                return replace(self.best, measurement=again, seconds=seconds)
+            if again.kind == "ok":
+                return None
+            others = [t for t in self.trials if t is not self.best and t.seconds < self.default_seconds]
+            self.trials = others  # the best one failed this time
+            self.best = min(others, key=lambda trial: trial.seconds, default=None)
+        return None
+
+    def _take_notice(self, made: Sequence[Trial[Candidate]]) -> None:
+        self.trials += made
+        self.model.update(self._group, [trial.row for trial in made], [trial.seconds for trial in made])
+        for trial in made:
+            assert trial.candidate is not None
+            self._known[trial.candidate] = trial.seconds
+        fastest = min(made, key=lambda trial: trial.seconds, default=None)
+        if fastest is None or fastest.candidate is None or fastest.measurement.pairing is None:
+            return
+        if self.best is None or fastest.seconds < self.best.seconds:
+            self.best = fastest
+            if fastest.measurement.pairing.is_faster:
+                program = self.space.program(fastest.candidate)
+                self._measuring.refer(partial(self._build, program))
+                self._reference_seconds = fastest.seconds
+
+    def _next(self, count: int, without: set[Candidate]) -> list[Candidate]:
+        """Return candidates that were not measured: those that are expected to be fast, and some by chance."""
+        measured = sorted(self._known, key=self._known.__getitem__)[:_PARENTS]
+        fresh = [self.space.sample(self.rng) for _ in range(self._population)]
+        expected = self.evolved([*measured, *fresh])
+        left = [candidate for candidate in expected if candidate not in self._known and candidate not in without]
+        chosen: list[Candidate] = []
+        while left and len(chosen) < count:
+            by_chance = self.rng.random() < _BY_CHANCE
+            chosen.append(left.pop(self.rng.randrange(len(left)) if by_chance else 0))
+        return chosen
+
+    def evolved(self, population: Sequence[Candidate]) -> list[Candidate]:
+        """Return candidates and their descendants, those that the model expects to be fastest first."""
+        expected: dict[Candidate, float] = {}
+        new = list(dict.fromkeys(population))
+        for generation in range(_GENERATIONS + 1):
+            rows = [features(self.space.program(candidate), self.machine) for candidate in new]
+            expected.update(zip(new, self.model.predict(rows), strict=True))
+            if generation == _GENERATIONS:
+                break
+            parents = sorted(expected, key=expected.__getitem__)[:_PARENTS]
+            new = []
+            for _ in range(self._population):
+                first, second = self.rng.choices(parents, k=2)
+                child = self.space.mutated(self.space.crossed(first, second, self.rng), self.rng)
+                if child not in expected:
+                    new.append(child)
+            new = list(dict.fromkeys(new))
+        return sorted(expected, key=expected.__getitem__)

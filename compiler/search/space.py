@@ -1,0 +1,124 @@
+"""The candidates for a program, each the schedule that the rules derive with some choices."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, OrderedDict
+from collections.abc import Hashable
+from typing import Protocol, TypeVar
+
+from compiler.ir.error import ArgumentError, TVMError
+from compiler.ir.module import IRModule
+from compiler.search.blocks import block_facts, blocks_of
+from compiler.search.choices import Choices, Picker, crossed, mutation
+from compiler.search.machine import Machine
+from compiler.search.rules import Derivation, derive
+from compiler.tir.schedule.schedule import Schedule
+from compiler.tir.statements.function import PrimFunc
+
+__all__ = ["ScheduleSpace", "Space", "structure"]
+
+Candidate = TypeVar("Candidate", bound=Hashable)
+_ATTEMPTS = 40
+_REMEMBERED = 512
+
+
+class Space(Protocol[Candidate]):
+    """What can be searched: candidates, and what each of them is as a program."""
+
+    def sample(self, rng: random.Random) -> Candidate:
+        """Return a candidate at random."""
+
+    def mutated(self, candidate: Candidate, rng: random.Random) -> Candidate:
+        """Return a candidate that differs in one decision."""
+
+    def crossed(self, first: Candidate, second: Candidate, rng: random.Random) -> Candidate:
+        """Return a candidate of decisions of two."""
+
+    def program(self, candidate: Candidate) -> IRModule:
+        """Return the program of a candidate."""
+
+
+class ScheduleSpace:
+    """The schedules of a function with blocks, as the rules derive them.
+
+    Attributes
+    ----------
+    refused : Counter
+        How many derivations ended with which refusal of a primitive.
+    """
+
+    def __init__(self, func: PrimFunc | IRModule, machine: Machine) -> None:
+        self.func = func
+        self.machine = machine
+        self.refused: Counter[str] = Counter()
+        self._derived: OrderedDict[Choices, IRModule] = OrderedDict()
+
+    def sample(self, rng: random.Random) -> Choices:
+        """Return the choices of a candidate at random.
+
+        Raises ArgumentError if all that was tried is refused.
+        """
+        for _ in range(_ATTEMPTS):
+            if (made := self._tried(Picker(rng))) is not None:
+                return made
+        most = ", ".join(f"{count} × {text}" for text, count in self.refused.most_common(3))
+        raise ArgumentError(f"search: no schedule could be derived: {most}")
+
+    def mutated(self, candidate: Choices, rng: random.Random) -> Choices:
+        """Return choices of which one is another, or the same where all that was tried is refused."""
+        for _ in range(_ATTEMPTS):
+            if (made := self._tried(mutation(candidate, rng))) is not None:
+                return made
+        return candidate
+
+    def crossed(self, first: Choices, second: Choices, rng: random.Random) -> Choices:
+        """Return choices of two candidates, or the first where the mixture is refused."""
+        return self._tried(crossed(first, second, rng)) or first
+
+    def like(self, choices: Choices, rng: random.Random) -> Choices | None:
+        """Return the candidate that is most like one of other shapes; None if it is refused."""
+        return self._tried(Picker(rng, dict(choices)))
+
+    def program(self, candidate: Choices) -> IRModule:
+        """Return the program of a candidate."""
+        if candidate not in self._derived:
+            self._remember(candidate, self._derive(Picker(random.Random(0), dict(candidate)), False).mod)
+        return self._derived[candidate]
+
+    def schedule(self, candidate: Choices) -> Schedule:
+        """Derive the schedule of a candidate again, with all checks that primitives make."""
+        return self._derive(Picker(random.Random(0), dict(candidate)), True)
+
+    def _tried(self, picker: Picker) -> Choices | None:
+        try:
+            sch = self._derive(picker, False)
+        except TVMError as refusal:
+            self.refused[str(refusal).strip().splitlines()[-1]] += 1
+            return None
+        self._remember(picker.choices, sch.mod)
+        return picker.choices
+
+    def _derive(self, picker: Picker, enable_check: bool) -> Schedule:
+        sch = Schedule(self.func, seed=1, error_render_level="fast", enable_check=enable_check)
+        derive(Derivation(sch, picker, self.machine))
+        return sch
+
+    def _remember(self, candidate: Choices, program: IRModule) -> None:
+        self._derived[candidate] = program
+        while len(self._derived) > _REMEMBERED:
+            self._derived.popitem(last=False)
+
+
+def structure(func: PrimFunc | IRModule) -> str:
+    """Return what programs of like shapes have in common: their blocks, axes and accesses without extents."""
+    sch = Schedule(func, enable_check=False)
+    rows = []
+    for rv in blocks_of(sch):
+        facts = block_facts(sch, rv)
+        if facts is None:
+            rows.append("?")
+            continue
+        patterns = ["".join("0" if m == 0 else "1" if abs(m) == 1 else "n" for m in move) for move in facts.reads]
+        rows.append(f"{facts.block.name_hint}:{facts.kinds}:{','.join(patterns)}:{facts.dtype}")
+    return " ".join(rows)

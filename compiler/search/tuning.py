@@ -1,0 +1,195 @@
+"""Searches the schedules of a function: from its definition to the fastest schedule, or the default."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+
+import numpy as np
+
+from compiler.driver.build import build
+from compiler.ir import dtype as dt
+from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
+from compiler.runtime.arrays.ndarray import numpy_dtype
+from compiler.runtime.numpy_types import NumPyArray
+from compiler.search.choices import Choices
+from compiler.search.cost_model import CostModel, LearnedModel
+from compiler.search.database import Database, Record
+from compiler.search.machine import Machine
+from compiler.search.measurer import Kernel, Limits, Measurer
+from compiler.search.search import Search, Trial
+from compiler.search.space import ScheduleSpace, structure
+from compiler.target.target import Target, TargetLike
+from compiler.tir.schedule.schedule import Schedule
+from compiler.tir.statements.function import PrimFunc
+
+__all__ = ["Outcome", "Progress", "random_arrays", "tune"]
+
+_PER_ROUND = 12
+_SEEDS = 6
+_INTEGERS = 4
+"""How many different integers are drawn: small ones, which may be indices."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a search is after a round.
+
+    Attributes
+    ----------
+    seconds : float
+        By the clock, since it began.
+    best, default : float
+        Seconds of a call; infinite where not known.
+    failed : int
+        Trials without a time.
+    """
+
+    trials: int
+    failed: int
+    seconds: float
+    best: float
+    default: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a search found.
+
+    Attributes
+    ----------
+    schedule : Schedule or None
+        The fastest schedule; None if nothing was faster than the default, which stays then.
+    seconds, default_seconds : float
+        Of a call; the same if the default stays.
+    """
+
+    schedule: Schedule | None
+    choices: Choices | None
+    seconds: float
+    default_seconds: float
+    trials: Sequence[Trial[Choices]]
+
+
+def tune(
+    func: PrimFunc,
+    target: TargetLike,
+    *,
+    trials: int = 1000,
+    seconds: float = math.inf,
+    seed: int | None = None,
+    threads: int = 1,
+    log: str | PathLike[str] | Database | None = None,
+    default: Callable[[], Kernel] | None = None,
+    model: CostModel | None = None,
+    arrays: Sequence[NumPyArray] | None = None,
+    limits: Limits | None = None,
+    per_round: int = _PER_ROUND,
+    population: int = 16,
+    told: Callable[[Progress], object] = lambda progress: None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Outcome:
+    """Search for a schedule of a function with blocks that is faster than what there is.
+
+    Parameters
+    ----------
+    trials, seconds
+        When it ends: after so many candidates, or by the clock.
+    log
+        A file of records, or a database: where to begin, and where what is measured is noted.
+    default
+        Builds what there is, which takes the same arguments; the function as it stands if left out.
+    arrays
+        The arguments that are measured with; random numbers if left out.
+    told
+        Called after each round.
+    clock
+        What ``seconds`` are told by.
+
+    Raises
+    ------
+    ArgumentError
+        If the default cannot be run, or no schedule can be derived.
+    """
+    began, made_for = clock(), Target.target_or_current(target)
+    machine = Machine.of(made_for, threads)
+    space = ScheduleSpace(func, machine)
+    database = log if isinstance(log, Database) else Database(None if log is None else str(log))
+    workload, pattern = _workload(func, made_for, threads), structure(func)
+
+    def built(program: IRModule | PrimFunc) -> Kernel:
+        return build(program, target=made_for)
+
+    measurer = Measurer(arrays or random_arrays(func, 0), threads, parallel=2, limits=limits or Limits())
+    learned = model or LearnedModel()
+    search = Search(
+        space, built, measurer, machine,
+        default=default or (lambda: built(func)), model=learned, group=workload, seed=seed,
+        population=population,
+    )  # fmt: skip
+    if search.begun.kind != "ok":
+        raise ArgumentError(f"search: the default cannot be measured: {search.begun.message}")
+    _learn(learned, database)
+    for record in database.of(workload):
+        if record.choices is not None and space.like(record.choices, search.rng) == record.choices:
+            search.learn(record.choices, record.seconds)
+    seeds = [s for c in database.like(workload, pattern, _SEEDS) if (s := space.like(c, search.rng)) is not None]
+    left, failed = trials, 0
+    while left > 0 and clock() - began < seconds:
+        made = search.round(min(left, per_round), seeds)
+        if not made:
+            break
+        left, seeds = left - len(made), []
+        failed += sum(trial.measurement.kind != "ok" for trial in made)
+        database.add([_record(workload, pattern, trial) for trial in made])
+        best = search.best.seconds if search.best else math.inf
+        told(Progress(len(search.trials), failed, clock() - began, best, search.default_seconds))
+    every = tuple(search.trials)
+    winner = search.finish()
+    database.add([Record(workload, pattern, None, "ok", search.default_seconds)])
+    if winner is None or winner.candidate is None:
+        return Outcome(None, None, search.default_seconds, search.default_seconds, every)
+    schedule = space.schedule(winner.candidate)
+    return Outcome(schedule, winner.candidate, winner.seconds, search.default_seconds, every)
+
+
+def _workload(func: PrimFunc, target: Target, threads: int) -> str:
+    digest = hashlib.sha256(func.script().encode()).hexdigest()[:16]
+    return f"{digest} {target} threads={threads}"
+
+
+def _record(workload: str, pattern: str, trial: Trial[Choices]) -> Record:
+    found = trial.measurement
+    return Record(workload, pattern, trial.candidate, found.kind, trial.seconds, found.message[:500], trial.row)
+
+
+def _learn(model: CostModel, database: Database) -> None:
+    """Teach a model what is in a log."""
+    groups: dict[str, list[Record]] = {}
+    for record in database:
+        if record.features:
+            groups.setdefault(record.workload, []).append(record)
+    for workload, records in groups.items():
+        model.update(workload, [record.features for record in records], [record.seconds for record in records])
+
+
+def random_arrays(func: PrimFunc, seed: int) -> list[NumPyArray]:
+    """Return arguments of a function: normal numbers, and small whole ones where it takes integers.
+
+    Raises ArgumentError if a parameter is no array of a constant shape.
+    """
+    rng = np.random.default_rng(seed)
+    arrays = []
+    for param in func.params:
+        buffer = func.buffer_map.get(param)
+        if buffer is None or any(not isinstance(getattr(dim, "value", None), int) for dim in buffer.shape):
+            raise ArgumentError(f"search: {param.name} must be an array of a constant shape")
+        shape = [int(getattr(dim, "value", 0)) for dim in buffer.shape]
+        drawn = rng.normal(size=shape) if dt.is_float(buffer.dtype) else rng.integers(0, _INTEGERS, shape)
+        arrays.append(drawn.astype(numpy_dtype(buffer.dtype)))
+    return arrays

@@ -1,0 +1,43 @@
+"""Cost models learn an order from features."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from compiler.search import cost_model
+from compiler.search.cost_model import LearnedModel, rank_correlation
+from compiler.search.features import NAMES
+
+
+def _rows(count: int, seed: int) -> tuple[list[list[float]], list[float]]:
+    """Return programs whose time is their estimate, times eight where they gather."""
+    rng, rows, seconds = random.Random(seed), [], []
+    for _ in range(count):
+        row = [rng.uniform(-8, 8) for _ in NAMES]
+        rows.append(row)
+        seconds.append(2.0 ** (row[NAMES.index("estimate")] + 3 * (row[NAMES.index("gathers")] > 0)))
+    return rows, seconds
+
+
+@pytest.mark.parametrize("trees", [False, True])
+def test_a_model_learns_from_one_workload_what_holds_for_another(trees: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if trees:
+        pytest.importorskip("lightgbm")
+    else:
+        monkeypatch.setattr(cost_model, "_lightgbm", lambda: None)
+    model = LearnedModel()
+    rows, seconds = _rows(40, 1)
+    before = rank_correlation(model.predict(rows), seconds)
+    model.update("a", rows[:20], seconds[:20])
+    model.update("b", rows[20:], [1000 * s for s in seconds[20:]])
+    model.update("c", rows[:1], [float("inf")])
+    others, wanted = _rows(30, 2)
+    assert rank_correlation(model.predict(others), wanted) > max(0.85, before - 0.1)
+    assert before > 0.7
+
+
+def test_a_model_without_measurements_goes_by_the_estimate() -> None:
+    rows, _ = _rows(5, 3)
+    assert rank_correlation(LearnedModel().predict(rows), [row[NAMES.index("estimate")] for row in rows]) == 1

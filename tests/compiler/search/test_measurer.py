@@ -1,0 +1,118 @@
+"""Candidates that crash, hang or compute something else are records, and the others have times."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.ir.error import ArgumentError
+from compiler.search.measurer import Kernel, Limits, Measurer, difference
+from compiler.search.pairing import Patience, paired
+
+_QUICK = Patience(turn=1e-5, most=4, seconds=0.1)
+
+
+def _double(a: Any, b: Any) -> None:
+    np.multiply(a, 2, out=b)
+
+
+def _wrong(a: Any, b: Any) -> None:
+    np.multiply(a, 2.01, out=b)
+
+
+def _crash(a: Any, b: Any) -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def _sleep(a: Any, b: Any) -> None:
+    time.sleep(60)
+
+
+def _refused() -> Kernel:
+    raise ArgumentError("there is no such loop")
+
+
+def _measurer(**options: Any) -> Measurer:
+    arrays = [np.arange(8, dtype="float32"), np.zeros(8, "float32")]
+    return Measurer(arrays, limits=Limits(build=5, run=5, clock=0.3), patience=_QUICK, **options)
+
+
+@pytest.mark.parametrize("parallel", [1, 3])
+def test_what_fails_is_a_record_and_the_others_are_measured_in_order(parallel: int) -> None:
+    measurer = _measurer(parallel=parallel)
+    assert measurer.expect(lambda: _double).kind == "ok"
+    builds = [lambda: _double, lambda: _wrong, lambda: _crash, lambda: _sleep, _refused, lambda: _double]
+    found = list(measurer.measure(builds))
+    assert [m.kind for m in found] == ["ok", "wrong", "crashed", "hung", "refused", "ok"]
+    assert [m.pairing is not None for m in found] == [True, False, False, False, False, True]
+    assert "SIGSEGV" in found[2].message
+    assert "no such loop" in found[4].message
+
+
+def test_a_default_that_crashes_does_not_end_the_search() -> None:
+    assert _measurer().expect(lambda: _crash).kind == "crashed"
+
+
+def test_processor_time_ends_a_loop_that_a_patient_clock_would_wait_for() -> None:
+    def spin(a: Any, b: Any) -> None:
+        while True:
+            pass
+
+    measurer = _measurer()
+    measurer.expect(lambda: _double)
+    measurer.limits = Limits(build=0.1, run=0.1, clock=60)
+    (found,) = measurer.measure([lambda: spin], _QUICK)
+    assert (found.kind, found.message) == ("hung", "it took too much processor time")
+
+
+def test_no_child_is_left_behind_where_nobody_waits_for_the_rest() -> None:
+    measurer = _measurer(parallel=2)
+    measurer.expect(lambda: _double)
+    measuring = measurer.measure([lambda: _double, lambda: _sleep, lambda: _sleep])
+    next(measuring)
+    measuring.close()  # type: ignore[attr-defined]
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_differences_are_told_by_size_and_by_what_is_not_a_number() -> None:
+    a = np.array([1.0, np.nan, np.inf, 0.0], "float32")
+    assert difference(a, a) == 0
+    assert difference(a + np.float32(1e-6), a) < 1e-5
+    assert difference(np.nan_to_num(a), a) == np.inf
+    assert difference(np.array([1, 2]), np.array([1, 3])) == np.inf
+
+
+class _Clock:
+    """A clock that work sets forward, with noise that comes to both kernels alike."""
+
+    def __init__(self) -> None:
+        self.now, self.calls = 0.0, 0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def kernel(self, seconds: float) -> Any:
+        def run() -> None:
+            self.calls += 1
+            self.now += seconds * (1 + 0.5 * (self.calls // 7 % 3))
+
+        return run
+
+
+@pytest.mark.parametrize(("ratio", "is_faster"), [(0.5, True), (0.97, True), (1.0, False), (1.02, False), (3.0, False)])
+def test_turns_tell_the_order_of_kernels_though_the_clock_is_disturbed(ratio: float, is_faster: bool) -> None:
+    clock = _Clock()
+    found = paired(clock.kernel(ratio), clock.kernel(1.0), Patience(turn=0, most=200, seconds=1e9, matters=0), clock)
+    assert found.is_faster is is_faster
+    assert found.ratio == pytest.approx(ratio, rel=0.05)
+
+
+def test_a_kernel_that_is_much_slower_has_few_turns() -> None:
+    clock = _Clock()
+    assert paired(clock.kernel(10.0), clock.kernel(1.0), Patience(turn=0, seconds=1e9), clock).turns == 2

@@ -1,0 +1,148 @@
+"""A search returns what is faster than the default, or the default."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import te
+from compiler.ir.error import ArgumentError
+from compiler.search import Machine, Pairing, Patience, Search, tune
+from compiler.search.measurer import Build, Measurement
+from compiler.search.pairing import paired
+from tests.compiler.search.workloads import product
+
+
+class _Clocked:
+    """Measures by a clock that each program sets forward by what a function says of it."""
+
+    def __init__(self, seconds: Callable[[Any], float]) -> None:
+        self._seconds, self._reference, self.seen = seconds, 0.0, list[str]()
+
+    def expect(self, build: Build) -> Measurement:
+        self.refer(build)
+        return Measurement()
+
+    def refer(self, build: Build) -> None:
+        self._reference = self._seconds(build())
+
+    def measure(self, builds: Sequence[Build], patience: Patience | None = None) -> Iterator[Measurement]:
+        for build in builds:
+            program = build()
+            self.seen.append(str(program))
+            yield Measurement(pairing=self._paired(self._seconds(program)))
+
+    def _paired(self, seconds: float) -> Pairing:
+        now = [0.0]
+
+        def kernel(step: float) -> Callable[[], None]:
+            return lambda: now.__setitem__(0, now[0] + step)
+
+        return paired(kernel(seconds), kernel(self._reference), Patience(turn=0, seconds=1e9), lambda: now[0])
+
+
+class _Numbers:
+    """Candidates that are three numbers, for programs that bear their names."""
+
+    def __init__(self) -> None:
+        self._func, _ = product(random.Random(3))
+
+    def sample(self, rng: random.Random) -> tuple[int, ...]:
+        return tuple(rng.randrange(8) for _ in range(3))
+
+    def mutated(self, candidate: tuple[int, ...], rng: random.Random) -> tuple[int, ...]:
+        at = rng.randrange(3)
+        return (*candidate[:at], rng.randrange(8), *candidate[at + 1 :])
+
+    def crossed(self, first: tuple[int, ...], second: tuple[int, ...], rng: random.Random) -> tuple[int, ...]:
+        return tuple(rng.choice(pair) for pair in zip(first, second, strict=True))
+
+    def program(self, candidate: tuple[int, ...]) -> Any:
+        return self._func.with_attr("candidate", str(candidate))
+
+
+def _search(measuring: _Clocked, seed: int = 0) -> Search[Any]:
+    def build(program: Any) -> Any:
+        return program.attrs["candidate"]
+
+    return Search(_Numbers(), build, measuring, Machine(), default=lambda: "default", seed=seed)
+
+
+def _by_text(program: Any) -> float:
+    """Return a time for each program, shorter and longer than the default's."""
+    return 1.0 if program == "default" else 0.5 + random.Random(str(program)).random()
+
+
+def test_the_winner_is_faster_than_the_default_by_what_was_measured() -> None:
+    for seed in range(3):
+        search = _search(_Clocked(_by_text), seed)
+        for _ in range(2):
+            search.round(6)
+        fastest = min(search.trials, key=lambda trial: trial.seconds)
+        winner = search.finish()
+        if fastest.seconds < 0.999:
+            assert winner is not None
+            assert winner.candidate == fastest.candidate
+            assert winner.seconds == pytest.approx(_by_text(str(winner.candidate)))
+        else:
+            assert winner is None
+
+
+def test_a_default_that_nothing_beats_stays() -> None:
+    search = _search(_Clocked(lambda program: 1.0))
+    search.round(6)
+    assert search.finish() is None
+    assert search.default_seconds == pytest.approx(1.0)
+
+
+def test_the_same_seed_measures_the_same_candidates() -> None:
+    def seen(seed: int) -> list[str]:
+        measuring = _Clocked(_by_text)
+        search = _search(measuring, seed)
+        for _ in range(2):
+            search.round(5)
+        return measuring.seen
+
+    assert seen(4) == seen(4)
+    assert seen(4) != seen(5)
+
+
+def test_no_candidate_is_measured_twice() -> None:
+    search = _search(_Clocked(_by_text))
+    candidates = [trial.candidate for _ in range(3) for trial in search.round(5)]
+    assert len(set(candidates)) == len(candidates)
+
+
+def test_a_function_is_searched_and_its_log_begins_the_next_search(tmp_path: Path) -> None:
+    func, expected = product(random.Random(3))
+    log, told = tmp_path / "log.jsonl", []
+    found = tune(func, "llvm", trials=4, per_round=2, seed=1, log=log, told=told.append, population=3)
+    assert [progress.trials for progress in told] == [2, 4]
+    assert all(trial.measurement.kind == "ok" for trial in found.trials)
+    assert found.seconds <= found.default_seconds
+    if found.schedule is not None:
+        arrays = [np.random.default_rng(0).random(b.shape, "float32") for b in _buffers(func)]
+        tvm.build(found.schedule.mod, target="llvm")(*arrays)
+        np.testing.assert_allclose(arrays[-1], expected(*arrays[:-1]), rtol=1e-4)
+    before = {trial.candidate for trial in found.trials}
+    again = tune(func, "llvm", trials=2, seed=2, log=log, population=3)
+    assert not before & {trial.candidate for trial in again.trials}
+
+
+def _buffers(func: Any) -> list[Any]:
+    return [tvm.tir.decl_buffer([int(dim) for dim in func.buffer_map[p].shape]) for p in func.params]
+
+
+def test_what_cannot_be_measured_is_refused() -> None:
+    n = te.var("n")
+    a = te.placeholder((n,), name="A")
+    with pytest.raises(ArgumentError, match="constant shape"):
+        tune(te.create_prim_func([a, te.compute((n,), lambda i: a[i] + 1.0)]), "llvm", trials=1)
+    assert math.isinf(_search(_Clocked(_by_text)).default_seconds)

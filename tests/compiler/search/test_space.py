@@ -1,0 +1,95 @@
+"""What the rules derive computes what the definition says."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler.search.choices import Picker, crossed, mutation
+from compiler.search.features import NAMES, features
+from compiler.search.machine import Machine
+from compiler.search.rules import RULES
+from compiler.search.space import ScheduleSpace, structure
+from compiler.search.tuning import random_arrays
+from compiler.tir.schedule.schedule import Schedule
+from tests.compiler.search.workloads import WORKLOADS, matrices, product
+
+MACHINE = Machine(vector_bits=256, registers=16, cores=2)
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("seed", range(2))
+def test_every_candidate_computes_the_definition(name: str, seed: int) -> None:
+    rng = random.Random(f"{name} {seed}")
+    func, expected = WORKLOADS[name](rng)
+    space = ScheduleSpace(func, MACHINE)
+    first, second = space.sample(rng), space.sample(rng)
+    arrays = random_arrays(func, seed)
+    wanted = expected(*arrays[:-1])
+    for candidate in dict.fromkeys([first, space.mutated(space.crossed(first, second, rng), rng)]):
+        given = [array.copy() for array in arrays]
+        tvm.build(space.program(candidate), target="llvm")(*given)
+        np.testing.assert_allclose(given[-1], wanted, rtol=1e-3, atol=1e-4, err_msg=str(candidate))
+
+
+def test_a_candidate_is_derived_again_with_all_checks_and_its_trace_replays() -> None:
+    func, _ = product(random.Random(3))
+    space = ScheduleSpace(func, MACHINE)
+    candidate = space.sample(random.Random(1))
+    schedule = space.schedule(candidate)
+    assert tvm.ir.structural_equal(schedule.mod, space.program(candidate))
+    again = Schedule(func)
+    assert schedule.trace is not None
+    schedule.trace.apply_to_schedule(again, remove_postproc=False)
+    assert tvm.ir.structural_equal(again.mod, schedule.mod)
+
+
+def test_a_mutation_changes_one_choice_and_a_crossing_takes_blocks_as_they_are() -> None:
+    def derived(picker: Picker) -> tuple[object, ...]:
+        for block in ("A", "B"):
+            for number in range(3):
+                picker.pick(f"{block}.{number}", (1, 2, 4, 8))
+        return picker.choices
+
+    rng = random.Random(0)
+    first, second = derived(Picker(rng)), derived(Picker(rng))
+    for _ in range(20):
+        changed = derived(mutation(first, rng))
+        assert sum(a != b for a, b in zip(first, changed, strict=True)) == 1
+        mixed = derived(crossed(first, second, rng))
+        assert mixed[:3] in (first[:3], second[:3])
+        assert mixed[3:] in (first[3:], second[3:])
+
+
+def test_choices_for_other_shapes_are_taken_over_as_near_as_they_can_be() -> None:
+    picker = Picker(random.Random(0), {"tile": (4, 16), "width": 12, "gone": True})
+    assert picker.pick("tile", [(1, 1), (3, 15), (30, 2)]) == (3, 15)
+    assert picker.pick("width", (1, 4, 16)) == 16
+    assert picker.pick("single", (7,)) == 7
+    assert picker.choices == (("tile", (3, 15)), ("width", 16))
+
+
+def test_the_same_seed_gives_the_same_candidates() -> None:
+    func, _ = WORKLOADS["layer"](random.Random(5))
+
+    def sampled(seed: int) -> list[object]:
+        rng, space = random.Random(seed), ScheduleSpace(func, MACHINE)
+        return [space.sample(rng) for _ in range(4)]
+
+    assert sampled(7) == sampled(7)
+    assert sampled(7) != sampled(8)
+
+
+def test_features_tell_tiles_and_vectors_apart_and_shapes_have_a_structure() -> None:
+    func = matrices(32, 64, 16)
+    plain = dict(zip(NAMES, features(func, MACHINE), strict=True))
+    space, rng = ScheduleSpace(func, MACHINE), random.Random(0)
+    tiled = next(c for c in iter(lambda: space.sample(rng), None) if ("C.way", "tiles") in c)
+    better = dict(zip(NAMES, features(space.program(tiled), MACHINE), strict=True))
+    assert better["estimate"] < plain["estimate"]
+    assert better["lanes"] > plain["lanes"] == 0
+    assert structure(func) == structure(product(random.Random(4))[0]) != structure(WORKLOADS["layer"](rng)[0])
+    assert len({rule.name for rule in RULES}) == len(RULES)
