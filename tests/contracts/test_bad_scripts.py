@@ -117,9 +117,9 @@ BAD = [
     ),
     BadScript(
         "part of TVM that is not provided",
-        "import tvm\ntvm.meta_schedule.tasks()\n",
+        "import tvm\ntvm.meta_schedule.TuneContext()\n",
         "UnavailableError",
-        "TensorIR schedules are not searched automatically",
+        "the parts of the search are not replaced one by one",
         2,
     ),
     BadScript(

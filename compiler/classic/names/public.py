@@ -79,6 +79,7 @@ MODULES = {
     "tvm.ir.tensor_type": "compiler.ir",
     "tvm.ir.type": "compiler.ir",
     "tvm.ir.type_relation": "compiler.ir",
+    "tvm.meta_schedule": "compiler.classic.meta_schedule",
     "tvm.meta_schedule.testing.te_workload": "compiler.classic.testing.te_workload",
     "tvm.relay.analysis.analysis": "compiler.relay.analysis",
     "tvm.relay.analysis.annotated_regions": "compiler.classic.relay.analysis.annotated_regions",

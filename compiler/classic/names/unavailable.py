@@ -53,6 +53,7 @@ _NO_KERNELS = (
 _ONE_PARSER = "the internals of the TVMScript parser are not public; parse a script with tvm.script.from_source"
 _ONE_HYBRID_PARSER = "the internals of the hybrid script parser are not public; parse a function with te.hybrid.script"
 _CONVERTERS = "the internals of the importers are not public; import a model with its relay.frontend.from_... function"
+_ONE_SEARCH = "the parts of the search are not replaced one by one; use meta_schedule.tune_tir or tune_te"
 _TUNERS = "use RandomTuner, GridSearchTuner, GATuner or XGBTuner of autotvm.tuner"
 
 _NO_REPORT = "there is no roofline report; the explorer draws the roofline of a kernel"
@@ -155,8 +156,14 @@ _TUNING = {
     ),
     "tvm.autotvm.testing": "tune a model with python -m compiler -m tvm.driver.tvmc tune",
     **_each("tvm.autotvm.tuner", "DropletTuner droplet_tuner metric sa_model_optimizer xgboost_cost_model", _TUNERS),
-    "tvm.meta_schedule": (
-        "TensorIR schedules are not searched automatically; tvm.auto_scheduler searches schedules of tensor expressions"
+    **_each(
+        "tvm.meta_schedule",
+        "Builder CostModel ExtractedTask FeatureExtractor MeasureCallback MeasureCandidate Mutator Postproc Profiler"
+        " Runner ScheduleRule SearchStrategy SpaceGenerator TaskScheduler TuneContext arg_info builder cost_model"
+        " derived_object extracted_task feature_extractor logging measure_callback mutator postproc profiler"
+        " relax_integration relay_integration runner schedule schedule_rule search_strategy space_generator"
+        " task_scheduler testing trace_apply tune_context tune_tasks utils",
+        _ONE_SEARCH,
     ),
     "tvm.testing.auto_scheduler": "searched schedules are lists of primitives; read them with SearchTask.print_best",
 }

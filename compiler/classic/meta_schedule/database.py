@@ -1,0 +1,222 @@
+"""Databases of tuning records: ``tvm.meta_schedule.database``."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from compiler.ir.base import load_json, save_json
+from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
+from compiler.ir.structural import structural_equal, structural_hash
+from compiler.runtime.log_lines import append_lines, whole_lines
+from compiler.target.target import Target, TargetLike
+from compiler.tir.schedule.schedule import Schedule
+from compiler.tir.schedule.trace import Trace
+from compiler.tir.statements.function import PrimFunc
+
+__all__ = ["Database", "JSONDatabase", "MemoryDatabase", "TuningRecord", "Workload"]
+
+_CURRENT: list[Database] = []
+
+
+class Workload:
+    """A program that is tuned."""
+
+    def __init__(self, mod: IRModule | PrimFunc) -> None:
+        self.mod = mod if isinstance(mod, IRModule) else IRModule({"main": mod})
+
+    def as_json(self) -> list[str]:
+        """Return the program's hash and its serialised form."""
+        return [str(structural_hash(self.mod)), base64.b64encode(save_json(self.mod).encode()).decode()]
+
+    @staticmethod
+    def from_json(json_obj: Sequence[str]) -> Workload:
+        """Return a program as :meth:`as_json` gave it."""
+        return Workload(load_json(base64.b64decode(json_obj[1]).decode()))
+
+
+class TuningRecord:
+    """A schedule of a program as the steps that make it, with how long it takes.
+
+    Parameters
+    ----------
+    run_secs : list of float, optional
+        Seconds of each measurement.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        workload: Workload,
+        run_secs: Sequence[float] | None = None,
+        target: TargetLike | None = None,
+        args_info: object = None,
+    ) -> None:
+        self.trace = trace
+        self.workload = workload
+        self.run_secs = None if run_secs is None else list(run_secs)
+        self.target = None if target is None else Target(target)
+        self.args_info = args_info
+
+    @property
+    def seconds(self) -> float:
+        """The mean of the measurements; infinite without any."""
+        return sum(self.run_secs) / len(self.run_secs) if self.run_secs else math.inf
+
+    def schedule(self) -> Schedule:
+        """Return the schedule."""
+        sch = Schedule(self.workload.mod)
+        self.trace.apply_to_schedule(sch, remove_postproc=False)
+        return sch
+
+    def as_json(self) -> list[Any]:
+        """Return the record without its program."""
+        return [self.trace.as_json(), self.run_secs, None if self.target is None else str(self.target), None]
+
+    @staticmethod
+    def from_json(json_obj: Sequence[Any], workload: Workload) -> TuningRecord:
+        """Return a record as :meth:`as_json` gave it."""
+        steps, run_secs, target, _ = json_obj
+        sch = Schedule(workload.mod)
+        Trace.apply_json_to_schedule(steps, sch)
+        assert sch.trace is not None
+        return TuningRecord(sch.trace, workload, run_secs, target)
+
+
+class Database:
+    """Programs and the records of their tuning; in a ``with`` statement, the current one."""
+
+    def __init__(self, module_equality: str = "structural") -> None:
+        if module_equality != "structural":
+            raise ArgumentError(f"Database: module_equality must be 'structural', got {module_equality!r}")
+        self._workloads: list[Workload] = []
+        self._records: list[TuningRecord] = []
+
+    def has_workload(self, mod: IRModule | PrimFunc) -> bool:
+        """Return whether a program was committed."""
+        return self._found(mod) is not None
+
+    def commit_workload(self, mod: IRModule | PrimFunc) -> Workload:
+        """Add a program, unless it is there, and return it."""
+        workload = self._found(mod)
+        if workload is None:
+            workload = Workload(mod)
+            self._workloads.append(workload)
+        return workload
+
+    def commit_tuning_record(self, record: TuningRecord) -> None:
+        """Add a record."""
+        self._records.append(record)
+
+    def get_top_k(self, workload: Workload, top_k: int) -> list[TuningRecord]:
+        """Return the fastest records of a program."""
+        own = [record for record in self._records if record.workload is workload]
+        return sorted(own, key=lambda record: record.seconds)[:top_k]
+
+    def get_all_tuning_records(self) -> list[TuningRecord]:
+        """Return all records."""
+        return list(self._records)
+
+    def query_tuning_record(
+        self, mod: IRModule | PrimFunc, target: TargetLike, workload_name: str = "main"
+    ) -> TuningRecord | None:
+        """Return the fastest record of a program for a target, None if there is none."""
+        workload, wanted = self._found(mod), Target(target)
+        records = [] if workload is None else self.get_top_k(workload, len(self._records))
+        return next((record for record in records if record.target in (None, wanted)), None)
+
+    def query_schedule(
+        self, mod: IRModule | PrimFunc, target: TargetLike, workload_name: str = "main"
+    ) -> Schedule | None:
+        """Return the fastest schedule of a program for a target, None if there is none."""
+        record = self.query_tuning_record(mod, target)
+        return None if record is None else record.schedule()
+
+    def query_ir_module(
+        self, mod: IRModule | PrimFunc, target: TargetLike, workload_name: str = "main"
+    ) -> IRModule | None:
+        """Return a program with its fastest schedule for a target, None if there is none."""
+        schedule = self.query_schedule(mod, target)
+        return None if schedule is None else schedule.mod
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    @staticmethod
+    def current() -> Database | None:
+        """Return the database of the innermost ``with`` statement, None outside of any."""
+        return _CURRENT[-1] if _CURRENT else None
+
+    def __enter__(self) -> Database:
+        _CURRENT.append(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _CURRENT.pop()
+
+    def _found(self, mod: IRModule | PrimFunc) -> Workload | None:
+        wanted = Workload(mod).mod
+        return next((workload for workload in self._workloads if structural_equal(workload.mod, wanted)), None)
+
+
+class MemoryDatabase(Database):
+    """A database that ends with the process."""
+
+
+class JSONDatabase(Database):
+    """A database in two files, of programs and of records, which are only appended to.
+
+    Parameters
+    ----------
+    work_dir : str, optional
+        A folder for both files, where their paths are not given.
+    """
+
+    def __init__(
+        self,
+        path_workload: str | os.PathLike[str] | None = None,
+        path_tuning_record: str | os.PathLike[str] | None = None,
+        *,
+        work_dir: str | os.PathLike[str] | None = None,
+        allow_missing: bool = True,
+        module_equality: str = "structural",
+    ) -> None:
+        super().__init__(module_equality)
+        folder = Path(work_dir or ".")
+        self._programs = Path(path_workload or folder / "database_workload.json")
+        self._file = Path(path_tuning_record or folder / "database_tuning_record.json")
+        for path in (self._programs, self._file):
+            if not path.exists() and not allow_missing:
+                raise ArgumentError(f"JSONDatabase: there is no file {path}")
+        self._workloads = [Workload.from_json(value) for value in _values(self._programs)]
+        for value in _values(self._file):
+            self._records.append(TuningRecord.from_json(value["record"], self._workloads[value["workload"]]))
+
+    def commit_workload(self, mod: IRModule | PrimFunc) -> Workload:
+        """Add a program, unless it is there, and return it."""
+        count, workload = len(self._workloads), super().commit_workload(mod)
+        if len(self._workloads) > count:
+            append_lines(self._programs, [json.dumps({"workload": workload.as_json()})])
+        return workload
+
+    def commit_tuning_record(self, record: TuningRecord) -> None:
+        """Add a record."""
+        super().commit_tuning_record(record)
+        place = self._workloads.index(record.workload)
+        append_lines(self._file, [json.dumps({"workload": place, "record": record.as_json()})])
+
+
+def _values(path: Path) -> list[Any]:
+    if not path.exists():
+        return []
+    values = [json.loads(line) for line in whole_lines(path.read_text(encoding="utf-8").splitlines())]
+    return [value if "record" in value else value["workload"] for value in values]
