@@ -31,6 +31,16 @@ def parser() -> argparse.ArgumentParser:
     python = commands.add_parser("python", help="run a program with `import tvm`, as it is, without the explorer")
     python.add_argument("arguments", nargs=argparse.REMAINDER)
 
+    tuning = commands.add_parser("tune", help="search for a faster schedule of what a program builds last")
+    tuning.add_argument("script")
+    tuning.add_argument("--seconds", type=float, default=60.0, help="by the clock (60)")
+    tuning.add_argument("--trials", type=int, default=1000, help="schedules to measure at most (1000)")
+    tuning.add_argument("--seed", type=int, help="the same candidates each time")
+    tuning.add_argument("--log", metavar="F", help="where what is measured is noted, and where the search goes on from")
+    tuning.add_argument("--target", default="", help='e.g. "llvm -mcpu=haswell" (llvm -mcpu=native)')
+    tuning.add_argument("--threads", type=int, help="threads of parallel loops (1)")
+    tuning.add_argument("-o", "--output", help="the file of the script that is written (the script's name with _tuned)")
+
     emitting = _command(commands, "compile", "print the loops, LLVM IR, assembly, … of a script")
     emitting.add_argument("script")
     emitting.add_argument(
@@ -88,6 +98,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return run(given.arguments)
     try:
+        if given.command == "tune":
+            from app.shell.tuning import tune
+
+            return tune(given)
         return _carry_out(given)
     except Failure as failure:
         print(f"strata: {failure}", file=sys.stderr)

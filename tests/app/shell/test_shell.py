@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import runpy
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from app import create_app
@@ -241,3 +243,31 @@ def test_an_answer_of_another_version_is_no_traceback(
 
     with pytest.raises(explorers.Failure, match="answers as another version of Strata does"):
         explorers.ask(Newer(), "/api/links", None, list[int])
+
+
+def test_tune_writes_a_script_with_the_primitives_that_were_found_or_leaves_the_default(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script, log, out = tmp_path / "product.py", tmp_path / "log.jsonl", tmp_path / "found.py"
+    script.write_text(
+        "import tvm\nfrom tvm import te\n"
+        "A, B = (te.placeholder((64, 64), name=name) for name in 'AB')\nk = te.reduce_axis((0, 64), name='k')\n"
+        "C = te.compute((64, 64), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name='C')\n"
+        "tvm.build(te.create_schedule(C.op), [A, B, C], 'llvm')\n"
+    )
+    command = ["tune", str(script), "--trials", "2", "--seed", "1", "--log", str(log), "-o", str(out)]
+    assert main(command) == 0
+    printed = capsys.readouterr().out
+    assert "2 trials, 0 failed" in printed
+    assert all(name in printed for name in ("default  ", "NumPy    "))
+    assert len(log.read_text().splitlines()) == 3
+    if out.exists():
+        made = runpy.run_path(str(out))["found"]
+        a, b, c = (np.random.default_rng(0).random((64, 64), "float32") for _ in range(3))
+        made(a, b, c)
+        np.testing.assert_allclose(c, a @ b, rtol=1e-4)
+    else:
+        assert "the default, which stays" in printed
+    script.write_text("print(1)\n")
+    assert main(["tune", str(script)]) == 1
+    assert "builds no function" in capsys.readouterr().err

@@ -1,0 +1,161 @@
+"""``strata tune``: lets a search find the schedule, and writes it as a script."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import runpy
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from app.shell.failures import WRONG_COMMAND, WRONG_PROGRAM, Failure
+from compiler.classic import alias
+from compiler.driver.build import build
+from compiler.ir.error import TVMError
+from compiler.ir.instrument import Instrument, instrumented
+from compiler.ir.module import IRModule
+from compiler.search import Outcome, Progress
+from compiler.search import tune as search
+from compiler.search.tuning import random_arrays
+from compiler.te.definition.numpy_reference import NoNumPyProgram, numpy_program
+from compiler.te.definition.tensor import Tensor
+from compiler.te.lowering.create_prim_func import create_prim_func
+from compiler.te.scheduling.schedule import Schedule
+from compiler.tir.schedule.schedule import Schedule as TIRSchedule
+from compiler.tir.statements.function import PrimFunc
+
+__all__ = ["tune"]
+
+_SCRIPT = '''"""{title}"""
+
+import tvm
+from tvm import tir
+
+{function}
+
+sch = tir.Schedule({name})
+{steps}
+
+found = tvm.build(sch.mod, target="{target}")
+'''
+_TURNS = 5
+
+
+class _Built(Instrument):
+    """Notes what a program lowers last: the definition, and how what the program made of it is built."""
+
+    def __init__(self) -> None:
+        self.definition: PrimFunc | None = None
+        self.default: tuple[Any, Sequence[object] | None] = (None, None)
+        self.tensors: list[Tensor] = []
+        self._begun: list[tuple[TIRSchedule, IRModule]] = []
+
+    def tir_schedule_created(self, schedule: TIRSchedule, parent: TIRSchedule | None) -> None:
+        self._begun.append((schedule, schedule.mod))
+
+    def lower_begin(self, name: str, source: Schedule | PrimFunc | IRModule, args: Sequence[object] | None) -> None:
+        self.default = (source, args)
+        self.tensors = [arg for arg in args or () if isinstance(arg, Tensor)]
+        if isinstance(source, Schedule):
+            if not self.tensors or len(self.tensors) < len(args or ()):
+                raise Failure("tune: the parameters of the function must be tensors")
+            self.definition = create_prim_func(self.tensors)
+            return
+        begun = next((mod for schedule, mod in reversed(self._begun) if schedule.mod is source), source)
+        functions = [begun] if isinstance(begun, PrimFunc) else begun.functions.values()
+        self.definition = next((f for f in functions if isinstance(f, PrimFunc)), None)
+
+
+def tune(given: argparse.Namespace) -> int:
+    """Run a program, search for a faster schedule of the function that it builds last, and write that as a script."""
+    built = _run(given.script)
+    if built.definition is None:
+        raise Failure("the script builds no function")
+    target, threads = given.target or "llvm -mcpu=native", given.threads or 1
+    source, args = built.default
+    began = time.monotonic()
+
+    def told(progress: Progress) -> None:
+        spent = time.monotonic() - began
+        best, default = _time(progress.best), _time(progress.default)
+        print(f"{progress.trials:5d} trials, {progress.failed} failed, {spent:6.1f} s: best {best}, default {default}")
+
+    try:
+        found = search(
+            built.definition, target, trials=given.trials, seconds=given.seconds, seed=given.seed, threads=threads,
+            log=given.log, default=lambda: build(source, args, target), told=told,
+        )  # fmt: skip
+    except TVMError as error:
+        raise Failure(str(error), WRONG_PROGRAM) from None
+    print(f"default  {_time(found.default_seconds)}")
+    if (seconds := _numpy_seconds(built)) is not None:
+        print(f"NumPy    {_time(seconds)}, on one thread")
+    if found.schedule is None:
+        print("nothing was found that is faster than the default, which stays as it is")
+        return 0
+    print(f"found    {_time(found.seconds)}, {found.seconds / found.default_seconds:.2f} of the default's time")
+    name = given.output or f"{Path(given.script).stem}_tuned.py"
+    try:
+        Path(name).write_text(_script(built.definition, found, target), encoding="utf-8")
+    except OSError as error:
+        raise Failure(f"{name} cannot be written: {error.strerror}", WRONG_COMMAND) from None
+    print(name)
+    return 0
+
+
+def _run(script: str) -> _Built:
+    built = _Built()
+    if not Path(script).is_file():
+        raise Failure(f"there is no file {script}", WRONG_COMMAND)
+    alias.install()
+    sys.path.insert(0, str(Path(script).resolve().parent))
+    try:
+        with instrumented(built):
+            runpy.run_path(script, run_name="__main__")
+    except TVMError as error:
+        raise Failure(str(error), WRONG_PROGRAM) from None
+    finally:
+        sys.path.pop(0)
+    return built
+
+
+def _script(definition: PrimFunc, found: Outcome, target: str) -> str:
+    assert found.schedule is not None
+    assert found.schedule.trace is not None
+    steps = found.schedule.trace.simplified(remove_postproc=False).as_python()
+    title = f"A schedule that strata tune found: {found.seconds / found.default_seconds:.2f} of the default's time."
+    function = definition.script().replace("# from tvm.script", "from tvm.script", 1).strip()
+    name = re.findall(r"^def (\w+)", function, re.M)[0]
+    return _SCRIPT.format(title=title, function=function, name=name, steps="\n".join(steps), target=target)
+
+
+def _numpy_seconds(built: _Built) -> float | None:
+    """Return the processor time of the NumPy program of a definition, None where there is none."""
+    if built.definition is None or not built.tensors:
+        return None
+    inputs = {t: a for t, a in zip(built.tensors, random_arrays(built.definition, 0), strict=True) if not _is_made(t)}
+    with suppress(NoNumPyProgram):
+        _, run = numpy_program([t for t in built.tensors if _is_made(t)], inputs)
+        with threadpool_limits(1):
+            times = []
+            for _ in range(_TURNS):
+                started = time.thread_time()
+                run()
+                times.append(time.thread_time() - started)
+            return min(times)
+    return None
+
+
+def _is_made(tensor: Tensor) -> bool:
+    return bool(tensor.op.input_tensors)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e3:.4f} ms" if math.isfinite(seconds) else "not known"
