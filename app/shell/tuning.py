@@ -37,6 +37,8 @@ _SCRIPT = '''"""{title}"""
 
 import tvm
 from tvm import tir
+{imported}
+
 
 {function}
 
@@ -53,7 +55,7 @@ class _Built(Instrument):
 
     def __init__(self) -> None:
         self.definition: PrimFunc | None = None
-        self.default: tuple[Any, Sequence[object] | None] = (None, None)
+        self.default: tuple[Any, Any] = (None, None)
         self.tensors: list[Tensor] = []
         self._begun: list[tuple[TIRSchedule, IRModule]] = []
 
@@ -131,9 +133,10 @@ def _script(definition: PrimFunc, found: Outcome, target: str) -> str:
     assert found.schedule.trace is not None
     steps = found.schedule.trace.simplified(remove_postproc=False).as_python()
     title = f"A schedule that strata tune found: {found.seconds / found.default_seconds:.2f} of the default's time."
-    function = definition.script().replace("# from tvm.script", "from tvm.script", 1).strip()
+    imported, _, function = definition.script().strip().removeprefix("# ").partition("\n\n")
     name = re.findall(r"^def (\w+)", function, re.M)[0]
-    return _SCRIPT.format(title=title, function=function, name=name, steps="\n".join(steps), target=target)
+    parts = {"imported": imported, "function": function, "name": name, "steps": "\n".join(steps)}
+    return _SCRIPT.format(title=title, target=target, **parts)
 
 
 def _numpy_seconds(built: _Built) -> float | None:

@@ -359,12 +359,9 @@ def _locate(d: Derivation, rv: BlockRV) -> None:
         d.sch.compute_at(rv, loops[where])
 
 
-def _begin(d: Derivation, rv: BlockRV) -> None:
-    """Let a reduction begin outside its loops, and one in parts go along the parts inside."""
+def _order(d: Derivation, rv: BlockRV) -> None:
+    """Let a reduction in parts go along the parts innermost."""
     name = d.name(rv)
-    if name in d.begins:
-        begin = d.name(d.sch.decompose_reduction(rv, d.begins.pop(name)))
-        d.tiled |= {begin, d.name(rv)}
     if name not in d.partial:
         return
     loops = d.sch.get_loops(rv)
@@ -373,8 +370,13 @@ def _begin(d: Derivation, rv: BlockRV) -> None:
     parts = [loop for loop, is_reduced in zip(loops, reduced, strict=True) if not is_reduced][-1]
     if sums:
         d.sch.reorder(*sums, parts)
-        d.partial.add(d.name(d.sch.decompose_reduction(rv, sums[0])))
-        d.partial.add(d.name(rv))
+        d.begins[name] = sums[0]
+
+
+def _begin(d: Derivation, rv: BlockRV) -> None:
+    """Let a reduction begin outside its loops, which no other primitive takes apart afterwards."""
+    if d.name(rv) in d.begins:
+        d.sch.decompose_reduction(rv, d.begins[d.name(rv)])
 
 
 def _vectorize(d: Derivation, rv: BlockRV) -> None:
@@ -437,7 +439,8 @@ RULES: tuple[Rule, ...] = (
     Rule("inline", "what is computed element by element is computed where it is read", _inline),
     Rule("reduce", "a reduction is tiled for registers and caches, or summed up in parts for vectors", _reduce),
     Rule("locate", "what has several readers, or is a reduction, is computed near them", _locate),
+    Rule("order", "a reduction in parts goes along the parts innermost", _order),
     Rule("parallel", "the outer loops run on several cores", _parallel),
-    Rule("begin", "a reduction of tiles or in parts begins outside its loops", _begin),
     Rule("vectorize", "innermost loops run over vectors", _vectorize),
+    Rule("begin", "a reduction of tiles or in parts begins outside its loops", _begin),
 )

@@ -138,9 +138,15 @@ class Search(Generic[Candidate]):
         self._take_notice(made)
         return made
 
-    def finish(self) -> Trial[Candidate] | None:
-        """Compare the best candidate with the default once more; return it if it is faster, None if not."""
+    def finish(self, is_sound: Callable[[Candidate], bool] = lambda candidate: True) -> Trial[Candidate] | None:
+        """Compare the best candidate with the default once more; return it if it is faster, None if not.
+
+        One that fails this time, or is not sound, is replaced by the next best.
+        """
         while self.best is not None and self.best.candidate is not None:
+            if not is_sound(self.best.candidate):
+                self._drop_best()
+                continue
             program = self.space.program(self.best.candidate)
             self._measuring.refer(self._default)
             (again,) = self._measuring.measure([partial(self._build, program)], _LAST)
@@ -151,10 +157,12 @@ class Search(Generic[Candidate]):
                 return replace(self.best, measurement=again, seconds=seconds)
             if again.kind == "ok":
                 return None
-            others = [t for t in self.trials if t is not self.best and t.seconds < self.default_seconds]
-            self.trials = others  # the best one failed this time
-            self.best = min(others, key=lambda trial: trial.seconds, default=None)
+            self._drop_best()
         return None
+
+    def _drop_best(self) -> None:
+        self.trials = [t for t in self.trials if t is not self.best and t.seconds < self.default_seconds]
+        self.best = min(self.trials, key=lambda trial: trial.seconds, default=None)
 
     def _take_notice(self, made: Sequence[Trial[Candidate]]) -> None:
         self.trials += made

@@ -90,11 +90,23 @@ class ScheduleSpace:
         """Derive the schedule of a candidate again, with all checks that primitives make."""
         return self._derive(Picker(random.Random(0), dict(candidate)), True)
 
+    def is_sound(self, candidate: Choices) -> bool:
+        """Return whether primitives accept the schedule of a candidate with all their checks."""
+        try:
+            self.schedule(candidate)
+        except TVMError as refusal:
+            self._note(refusal)
+            return False
+        return True
+
+    def _note(self, refusal: TVMError) -> None:
+        self.refused[str(refusal).strip().splitlines()[-1]] += 1
+
     def _tried(self, picker: Picker) -> Choices | None:
         try:
             sch = self._derive(picker, False)
         except TVMError as refusal:
-            self.refused[str(refusal).strip().splitlines()[-1]] += 1
+            self._note(refusal)
             return None
         self._remember(picker.choices, sch.mod)
         return picker.choices

@@ -150,7 +150,7 @@ def tune(
         best = search.best.seconds if search.best else math.inf
         told(Progress(len(search.trials), failed, clock() - began, best, search.default_seconds))
     every = tuple(search.trials)
-    winner = search.finish()
+    winner = search.finish(space.is_sound)
     database.add([Record(workload, pattern, None, "ok", search.default_seconds)])
     if winner is None or winner.candidate is None:
         return Outcome(None, None, search.default_seconds, search.default_seconds, every)

@@ -29,10 +29,9 @@ def test_every_candidate_computes_the_definition(name: str, seed: int) -> None:
     first, second = space.sample(rng), space.sample(rng)
     arrays = random_arrays(func, seed)
     wanted = expected(*arrays[:-1])
-    for candidate in dict.fromkeys([first, space.mutated(space.crossed(first, second, rng), rng)]):
-        given = [array.copy() for array in arrays]
-        tvm.build(space.program(candidate), target="llvm")(*given)
-        np.testing.assert_allclose(given[-1], wanted, rtol=1e-3, atol=1e-4, err_msg=str(candidate))
+    candidate = space.mutated(space.crossed(first, second, rng), rng) if seed else first
+    tvm.build(space.program(candidate), target="llvm")(*arrays)
+    np.testing.assert_allclose(arrays[-1], wanted, rtol=1e-3, atol=1e-4, err_msg=str(candidate))
 
 
 def test_a_candidate_is_derived_again_with_all_checks_and_its_trace_replays() -> None:
@@ -73,11 +72,11 @@ def test_choices_for_other_shapes_are_taken_over_as_near_as_they_can_be() -> Non
 
 
 def test_the_same_seed_gives_the_same_candidates() -> None:
-    func, _ = WORKLOADS["layer"](random.Random(5))
+    func = matrices(8, 16, 12)
 
     def sampled(seed: int) -> list[object]:
         rng, space = random.Random(seed), ScheduleSpace(func, MACHINE)
-        return [space.sample(rng) for _ in range(4)]
+        return [space.sample(rng) for _ in range(2)]
 
     assert sampled(7) == sampled(7)
     assert sampled(7) != sampled(8)
