@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from compiler.classic.auto_scheduler.measure import MeasureInput, MeasureResult
 from compiler.classic.auto_scheduler.sketch import State
 from compiler.classic.auto_scheduler.transform_steps import StepState
-from compiler.classic.autotvm.task.record import append_lines, whole_lines
 from compiler.ir.error import ArgumentError
 from compiler.runtime.log_lines import append_lines, whole_lines
 from compiler.target.target import Target, TargetLike
