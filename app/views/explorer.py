@@ -64,6 +64,8 @@ from app.workers.templates import FILTERS, data_block
 
 log = logging.getLogger(__name__)
 bp = Blueprint("explorer", __name__)
+MAX_WORDS, MAX_WORDS_SOUGHT = 200, 4000
+"""Characters of a preview's description, and of a script that it is sought in."""
 MAX_LABEL = 200
 """Characters of a step's name."""
 ShownKey = Annotated[str, Meta(max_length=1_000)]
@@ -137,13 +139,6 @@ def open_link(link: str) -> Response:
     return response
 
 
-@bp.get("/z/<link>/code")
-def open_code(link: str) -> Response:
-    """The script of a permalink."""
-    with opened(link) as content:
-        return Response(content.state.workspace.script, mimetype="text/plain")
-
-
 _DOCSTRING = re.compile(r'\s*(?:"""|\'\'\')\s*([^\n"\']{1,120})')
 
 
@@ -151,6 +146,18 @@ def title_of(script: str) -> str:
     """Return the first line of a script's docstring; empty if there is none."""
     match = _DOCSTRING.match(script)
     return match[1].strip() if match else ""
+
+
+def words_of(script: str) -> str:
+    """Return a sentence or two about a script: its docstring after the title, or how it begins."""
+    quote = script.lstrip()[:3]
+    text = script.lstrip()[:MAX_WORDS_SOUGHT]
+    if quote in ('"""', "'''"):
+        text = text[3:].partition(quote)[0].partition("\n")[2]
+    else:
+        text = " ".join(line for line in text.splitlines() if line and not line.startswith(("import ", "from ", "#")))
+    words = " ".join(text.split())
+    return words if len(words) <= MAX_WORDS else f"{words[:MAX_WORDS].rpartition(' ')[0]} …"
 
 
 def _modules(in_lesson: bool) -> list[str]:
@@ -229,6 +236,7 @@ def page_pieces(
         reading=reading if link and reading in READING else "",
         modules=_modules(lesson is not None),
         title=title,
+        words=words_of(workspace.script) if link else "",
         link=link.id if link else "",
         compiled=compiled is not None,
         parts=compiled or _empty(workspace),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -195,6 +196,10 @@ CALLS = [
     Call("get", "/api/openapi.json", 200),
     Call("get", "/", 200),
     Call("get", "/z/{link}", 404, path="/z/none"),
+    Call("get", "/z/{link}/raw", 404, path="/z/none/raw"),
+    Call("get", "/z/{link}/json", 404, path="/z/none/json"),
+    Call("get", "/z/{link}/plain", 404, path="/z/none/plain"),
+    Call("get", "/oembed", 404),
     Call("get", "/completions/{name}", 200, path="/completions/tvm.te"),
     Call("get", "/completions/{name}", 404, path="/completions/tvm.no"),
     Call("get", "/documentation/{name}", 200, path="/documentation/tvm.te.Stage.split"),
@@ -294,9 +299,53 @@ def test_a_link_s_page_is_shown_as_its_view_says(client: FlaskClient, view: str)
     assert shown.status_code == 200
     assert ('class="reading ' in shown.text) == (view in ("?view=read", "?view=embed"))
     assert ("frame-ancestors *" in shown.headers["Content-Security-Policy"]) == (view == "?view=embed")
-    code = client.get(f"/z/{link}/code")
-    assert code.mimetype == "text/plain"
-    assert code.text == WORKSPACE["script"]
+
+
+def test_a_link_is_text_and_json_and_says_what_it_is(client: FlaskClient) -> None:
+    script = '"""Twice <b>&\n\nEach number "twice".\n"""\nx = 1\n'
+    link = client.post("/api/links", json={"workspace": {"script": script}}).get_json()["id"]
+    for name in ("raw", "code"):
+        raw = client.get(f"/z/{link}/{name}")
+        assert (raw.text, raw.mimetype) == (script, "text/plain")
+    assert client.get(f"/z/{link}/json").get_json() == client.get(f"/api/links/{link}").get_json()
+    plain = client.get(f"/z/{link}/plain").text
+    assert f"http://localhost/z/{link}\n" in plain
+    assert script in plain
+    assert "# ---- Loop IR ----" in plain
+    page = client.get(f"/z/{link}").text
+    assert '<meta property="og:title" content="Twice &lt;b&gt;&amp;">' in page
+    assert '<meta property="og:description" content="Each number &#34;twice&#34;.">' in page
+    assert f'<link rel="canonical" href="http://localhost/z/{link}">' in page
+    offered = re.search(r'type="application/json\+oembed" href="http://localhost(/oembed\?[^"]+)"', page)
+    assert offered is not None
+    told = client.get(offered[1] + "&maxwidth=500").get_json()
+    assert (told["type"], told["width"], told["title"]) == ("rich", 500, "Twice <b>&")
+    assert f'src="http://localhost/z/{link}?view=embed"' in told["html"]
+    assert 'title="Twice &lt;b&gt;&amp;"' in told["html"]
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ({"url": "https://evil.example/z/22222222"}, 404),
+        ({"url": "http://localhost/z/22222222"}, 404),
+        ({"url": "http://localhost/z/../api/queue"}, 404),
+        ({"url": "http://[/z/22222222"}, 404),
+        ({"url": "http://localhost/z/22222222", "format": "xml"}, 501),
+    ],
+)
+def test_what_is_no_link_is_not_embedded(client: FlaskClient, query: dict[str, str], status: int) -> None:
+    assert client.get("/oembed", query_string=query).status_code == status
+
+
+def test_a_deleted_link_says_so_in_the_frame_of_another_page(client: FlaskClient) -> None:
+    saved = client.post("/api/links", json={"workspace": {"script": "x"}}).get_json()
+    client.delete(f"/api/links/{saved['id']}", headers={"X-Delete-Token": saved["delete_token"]})
+    frame = client.get(f"/z/{saved['id']}?view=embed&theme=dark")
+    assert frame.status_code == 404
+    assert "it may have been deleted" in frame.text
+    assert "frame-ancestors *" in frame.headers["Content-Security-Policy"]
+    assert client.get(f"/z/{saved['id']}/plain").status_code == 404
 
 
 def test_a_link_tells_what_was_seen_when_it_was_made(explorer: FlaskClient) -> None:
