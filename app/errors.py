@@ -104,6 +104,12 @@ class StorageFull(RequestError):
     status, code, title = 507, "storage_full", "The server's storage is full"
 
 
+class FromNewerVersion(RequestError):
+    """Stored content is intact, but of a newer version than this server's."""
+
+    status, code, title = 501, "newer_version", "Made by a newer version"
+
+
 class Damaged(RequestError):
     """Stored content does not match the hash that it was stored under."""
 

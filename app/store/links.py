@@ -25,7 +25,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from app.artifacts import FORMAT, Workspace
 from app.config import ConfigurationError
-from app.errors import Damaged, Forbidden, NotFound, TooLarge
+from app.errors import Damaged, Forbidden, FromNewerVersion, NotFound, TooLarge
 from app.logs import quoted
 from app.store import integrity
 from app.store.backups import Backups
@@ -305,10 +305,16 @@ class Links:
             content = inflate(row.content, self._content_bytes)
             if not self._name(content).startswith(row.id):
                 raise Damaged(f"the content stored under {row.id!r} does not match its id")
-            state = decode(content)
             outputs = msgspec.json.decode(row.outputs, type=dict[str, str])
-        except (zlib.error, KeyError, IndexError, msgspec.DecodeError) as error:
+        except (zlib.error, msgspec.DecodeError) as error:
             raise Damaged(f"the content stored under {row.id!r} cannot be read") from error
+        try:
+            state = decode(content)
+        except (KeyError, IndexError, msgspec.DecodeError) as error:  # it has its hash: whoever wrote it knew more
+            made = f"{row.compiler[:64]} of Strata" if row.compiler != self.made_with["compiler"] else "another version"
+            raise FromNewerVersion(
+                f"this link was saved by version {made}, whose links this server cannot read", field="id"
+            ) from error
         made = {"created": row.created, "compiler": row.compiler, "cpu": row.cpu, "outputs": outputs}
         return OpenedLink(id=row.id, state=state, **made)
 

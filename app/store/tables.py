@@ -15,11 +15,15 @@ from sqlalchemy import (
     Table,
     UniqueConstraint,
     func,
+    insert,
     inspect,
     select,
     text,
 )
 from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
+
+from app.config import ConfigurationError
+from app.logs import quoted
 
 MAX_LENGTH = 40
 """Maximum length of an id."""
@@ -92,16 +96,43 @@ PASSED_STEPS = Table(
 )
 
 
+SCHEMA = 1
+"""Version of the tables.  A new table or a column with a default needs no new one: older servers ignore it."""
+_VERSION = "schema"
+"""The setting that has it; a database without one is of version 1."""
+
+
 def create_tables(connection: Connection) -> None:
-    """Create missing tables and columns; safe to call from several servers concurrently."""
+    """Create missing tables and columns; safe to call from several servers concurrently.
+
+    Raises
+    ------
+    ConfigurationError
+        If the tables are of a newer version, which this one would spoil.
+    """
     if connection.dialect.name == "postgresql":
         # In PostgreSQL, IF NOT EXISTS is not atomic with a concurrent transaction that creates the table.
         connection.execute(select(func.pg_advisory_xact_lock(_TABLES_LOCK)))
+    connection.execute(CreateTable(SETTINGS, if_not_exists=True))
+    _check_version(connection)
     for table in TABLES.sorted_tables:
         connection.execute(CreateTable(table, if_not_exists=True))
         for index in table.indexes:
             connection.execute(CreateIndex(index, if_not_exists=True))
         _add_columns(connection, table)
+
+
+def _check_version(connection: Connection) -> None:
+    stored: bytes | None = connection.scalar(select(SETTINGS.c.value).where(SETTINGS.c.name == _VERSION))
+    if stored is None:
+        new = insert(SETTINGS).values(name=_VERSION, value=str(SCHEMA).encode())
+        connection.execute(new.prefix_with("OR IGNORE", dialect="sqlite"))  # another server may be faster
+    elif not stored.isdigit() or int(stored) > SCHEMA:
+        version = quoted(stored.decode("latin-1"))
+        raise ConfigurationError(
+            f"the database is of a newer version of Strata: its tables have version {version}, "
+            f"and this one knows those up to {SCHEMA}. Start the newer version, or name another --database or --data"
+        )
 
 
 def _add_columns(connection: Connection, table: Table) -> None:

@@ -6,6 +6,8 @@ import sqlite3
 import threading
 import tracemalloc
 import zlib
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -17,7 +19,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateTable
 
 from app.artifacts import Options, Workspace
-from app.errors import Busy, Damaged, Forbidden, NotFound, TooLarge
+from app.config import ConfigurationError
+from app.errors import Busy, Damaged, Forbidden, FromNewerVersion, NotFound, TooLarge
 from app.store import links as links_module
 from app.store.links import ALPHABET, MIN_LENGTH, ROW_BYTES, SharedState
 from app.store.tables import TABLES
@@ -150,6 +153,39 @@ def test_a_database_that_another_server_creates_just_now_is_waited_for(url: str,
     written.join()
     other.close()
     assert links.open(links.create(state()).id).state == state()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: bytes([links_module.FORMAT + 1]) + content[1:],
+        lambda content: content[:1] + msgspec.msgpack.encode({"workspace": {"script": "x", "from_tomorrow": 1}}),
+    ],
+    ids=["another format", "another field"],
+)
+def test_a_link_of_a_newer_version_says_so_and_is_no_damage(
+    links: Store, monkeypatch: pytest.MonkeyPatch, change: Callable[[bytes], bytes]
+) -> None:
+    canonical = links_module.canonical
+    monkeypatch.setattr(links_module, "canonical", lambda state: change(canonical(state)))
+    saved = links.create(state())
+    links.made_with["compiler"] = "0.9"
+    with pytest.raises(FromNewerVersion, match=r"saved by version 1\.0 of Strata, whose links this server cannot read"):
+        links.open(saved.id)
+    assert links.damage is None
+
+
+def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path, url: str) -> None:
+    Store(url).close()
+    with closing(sqlite3.connect(tmp_path / "links.sqlite3")) as database:
+        assert database.execute("SELECT value FROM settings WHERE name = 'schema'").fetchall() == [(b"1",)]
+        database.execute("UPDATE settings SET value = x'32' WHERE name = 'schema'")
+        database.execute("DROP TABLE class_steps")
+        database.commit()
+    with pytest.raises(ConfigurationError, match=r"newer version of Strata: its tables have version '2', .* up to 1\."):
+        Store(url)
+    with closing(sqlite3.connect(tmp_path / "links.sqlite3")) as database:
+        assert not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'class_steps'").fetchall()
 
 
 def test_links_of_the_first_format_open(links: Store) -> None:
