@@ -3,7 +3,7 @@
 const NAMES = { ladder: "rung", reference: "kept" }; // prefix of the texts of each
 const MAX_TEXT = 1900; // characters that a link takes as one value, and a little room
 const MAX_RUNGS = 60;
-const FIELDS = ["name", "kind", "seconds", "spread", "repeats", "number", "threads", "flops", "gflops", "traffic", "checked", "error", "cpu", "target", "note", "step", "host", "estimated"];
+const FIELDS = ["name", "kind", "seconds", "spread", "repeats", "number", "threads", "flops", "gflops", "traffic", "checked", "error", "cpu", "target", "note", "step", "host", "estimated", "disturbed"];
 const OLD_FIELDS = 16; // a link that was made before machines had names
 
 /** The texts of a ladder, by name.
