@@ -335,9 +335,7 @@ def _bars(
                 value_y=_clear_of(lines, base - height - VALUE_ABOVE),
                 factor="" if slanted else factor,
                 estimated=m.estimated,
-                title=", ".join(
-                    [m.name, *_caveats(m), *_factor_words(factors), wording(m.source).label]
-                ),
+                title=", ".join([m.name, *_caveats(m), *_factor_words(factors), wording(m.source).label]),
                 slanted=slanted,
                 current=index == len(kernels) - 1,
                 wrong=m.checked == "wrong",

@@ -36,7 +36,6 @@ class Content:
     """The type of a JSON body, or of the ``data`` of server-sent events."""
 
 
-
 @dataclass(frozen=True)
 class Operation:
     """Request and responses of a view, in addition to its route and docstring."""

@@ -19,6 +19,8 @@ from compiler.topi.schedules.kit import tile_lanes
 
 _PAIRS = {("int16", "int32"), ("bfloat16", "float32")}
 """Data types of data and of sums where pairs of products are added at once."""
+_WIDENED = {("int16", "int32"), ("bfloat16", "float32"), ("float16", "float32")}
+"""Those where vectors of the data are widened as they are loaded, each for several products."""
 _NARROW = 4
 """Channels that a block must have for vectors to be worth it."""
 
@@ -36,7 +38,9 @@ def alter_conv2d_layout(call: Call, types: Sequence[TensorType], target: Target)
     """
     attrs = ConvAttrs.of(call)
     plain = (attrs.data_layout, attrs.kernel_layout, attrs.out_layout or "NCHW") == ("NCHW", "OIHW", "NCHW")
-    fast = types[0].dtype == "float32" or (types[0].dtype, attrs.out_dtype) in _PAIRS
+    depthwise = attrs.groups == types[0].dims[1] == types[1].dims[0] and attrs.groups > 1
+    known = _WIDENED if depthwise else _PAIRS
+    fast = types[0].dtype == "float32" or (types[0].dtype, attrs.out_dtype) in known
     if not plain or target.kind != "llvm" or not fast or not all(t.is_static for t in types[:2]):
         return None
     channels, outputs = types[0].concrete_shape[1], types[1].concrete_shape[0]
@@ -44,7 +48,6 @@ def alter_conv2d_layout(call: Call, types: Sequence[TensorType], target: Target)
         return None  # several kernels for each channel
     # A row of a tile register holds pairs of as many channels as two vectors.
     width = tile_lanes(target) * (2 if types[0].dtype == "bfloat16" and has_tiles(target, "bfloat16") else 1)
-    depthwise = attrs.groups == channels == outputs and channels > 1
     groups = 1 if depthwise else attrs.groups
     inner, outer = _block(channels // groups, width), _block(outputs // groups, width)
     if outer < (_NARROW if groups == 1 else tile_lanes(target)):

@@ -34,7 +34,7 @@ class MultiplyHalves(RewritePass, opt_level=3, required=("InferType",)):
     Level 3; requires InferType.  The sums stay float32.  The current target, else this machine, decides: products of
     bfloat16 are those of its instructions that add pairs of them to a sum, for which known weights stand in panels with
     two inputs of a unit side by side.  With a few rows, known weights of both types stay half as wide in memory, and
-    the kernel widens them.  All other products are left as they are.
+    the kernel widens them, as does a depthwise convolution.  All other products are left as they are.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class _Multiplier(GraphMutator):
             return self._dense(new, left, right)
         narrow = _narrowed(new, left, right)
         if op_name(new) == "nn.conv2d":
-            return narrow if self._multiplies_pairs(narrow, data, right) else new
+            return narrow if self._is_in_blocks(narrow, data, right) else new
         depth = data.dims[1 if new.attrs["transpose_a"] else 2]
         return narrow if self._adds_pairs(depth, data.dtype) else new
 
@@ -78,11 +78,14 @@ class _Multiplier(GraphMutator):
         with self._target:
             return isinstance(depth, int) and products_per_step(depth, (dtype, dtype), "float32") == 2
 
-    def _multiplies_pairs(self, conv: Call, data: TensorType, right: RelayExpr) -> bool:
-        """Return whether a convolution is one of blocks of channels that are multiplied in pairs."""
+    def _is_in_blocks(self, conv: Call, data: TensorType, right: RelayExpr) -> bool:
+        """Return whether a convolution has blocks of channels that are multiplied in pairs, or each with its own."""
         weight = tensor_type(right)
         altered = None if weight is None else alter_conv2d_layout(conv, [data, weight], self._target)
-        return altered is not None and altered.attrs.get_str("kernel_layout").endswith("o2i")
+        if altered is None:
+            return False
+        kernel = altered.attrs.get_str("kernel_layout")
+        return kernel.endswith("o2i") or op_name(altered) == "nn.contrib_depthwise_conv2d_NCHWc"
 
     def _dense(self, call: Call, left: RelayExpr, right: RelayExpr) -> RelayExpr:
         data, weight = tensor_type(left), tensor_type(right)

@@ -138,7 +138,8 @@ def _packed_depthwise(group: Group, target: Target) -> None:
     """Nothing is broadcast: with the window unrolled, a vector of the data serves several columns."""
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     n, c, h, w, b = group.result.op.axis
-    columns = _choose_columns(group, even_tile(extent(w) or 1, accumulators(target) // 2), target)
+    vectors = max((extent(b) or 1) // tile_lanes(target), 1)
+    columns = _choose_columns(group, even_tile(extent(w) or 1, accumulators(target) // 2 // vectors), target)
     wo, wi = s.split(w, factor=columns)
     s.reorder(n, c, h, wo, wi, b)
     partition_partial_tile(s, w, wo, columns)
