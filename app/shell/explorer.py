@@ -80,14 +80,15 @@ class _Here:
 
     address = ""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, lessons_dir: str | None) -> None:
         from app.config import Config, ConfigurationError
         from app.server import create_app
         from app.workers.in_process import InProcess
 
         # What the environment says of servers is not for this.
-        alone = {"database": "", "store": "", "scheduler": "", "lessons_dir": None, "unsafe_public": False}
+        alone = {"database": "", "store": "", "scheduler": "", "unsafe_public": False}
         settings: dict[str, object] = {**alone, "data_dir": folder, "rate_limit": 0, "pool": 1}
+        settings["lessons_dir"] = lessons_dir
         try:
             application = create_app(Config.read(settings), renderer=InProcess())
         except ConfigurationError as error:
@@ -114,10 +115,16 @@ class _Here:
 
 
 @contextmanager
-def here() -> Iterator[Explorer]:
-    """Start an explorer in this process, whose data are gone afterwards."""
+def here(lessons_dir: str | None = None) -> Iterator[Explorer]:
+    """Start an explorer in this process, whose data are gone afterwards.
+
+    Parameters
+    ----------
+    lessons_dir
+        Folder of lessons beside the built-in ones.
+    """
     with tempfile.TemporaryDirectory(prefix="strata-") as folder:
-        yield _Here(folder)
+        yield _Here(folder, lessons_dir)
 
 
 def _message(body: bytes, otherwise: str) -> str:

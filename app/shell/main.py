@@ -63,6 +63,12 @@ def parser() -> argparse.ArgumentParser:
     proposing.add_argument("--loop", type=int, help="position of the loop in the stage; the stage itself by default")
     proposing.add_argument("--all", action="store_true", help="also what cannot be applied, and why")
     _command(commands, "link", "store a script on a server and print its address").add_argument("script")
+    lessons = commands.add_parser("lesson", help="check lessons: answers must pass, and beginnings must not")
+    lessons.add_argument("action", choices=["check"])
+    lessons.add_argument("files", nargs="+", metavar="FILE", help="a lesson such as 03_split.md, or a folder of some")
+    lessons.add_argument("--no-measure", action="store_true", help="leave out what has to be measured")
+    completing = commands.add_parser("completion", help="print what makes a shell complete commands and options")
+    completing.add_argument("shell", choices=["bash", "zsh", "fish"])
     assisting = commands.add_parser("mcp", help="serve an assistant over standard input and output")
     assisting.add_argument("--server", default=os.environ.get("STRATA_SERVER", ""), help="carry it out there, not here")
     exporting = _command(commands, "export", "write a page in one file, which needs no server")
@@ -117,6 +123,16 @@ def _carry_out(given: argparse.Namespace) -> int:
     from app.shell import commands
     from app.shell.explorer import Server, here
 
+    if given.command == "lesson":
+        from app.shell.lesson_check import check
+
+        return check(given.files, measures=not given.no_measure)
+    if given.command == "completion":
+        from app.panes.texts import TEXT_PANES
+        from app.shell.completion import script
+
+        print(script(given.shell, parser(), list(TEXT_PANES)), end="")
+        return 0
     if given.command == "mcp":
         from app.shell.assistant import serve
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import runpy
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -271,3 +272,67 @@ def test_tune_writes_a_script_with_the_primitives_that_were_found_or_leaves_the_
     script.write_text("print(1)\n")
     assert main(["tune", str(script)]) == 1
     assert "builds no function" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["com"], {"compile", "completion"}),
+        (["compile", "--em"], {"--emit"}),
+        (["compile", "--emit", "l"], {"loops", "llvm"}),
+        (["serve", "--nothing"], set()),
+        (["compile", "--target", ""], set()),
+    ],
+)
+def test_bash_completes_what_the_parser_takes(
+    typed: list[str], offered: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", "bash"]) == 0
+    words = " ".join(f"'{word}'" for word in ["strata", *typed])
+    program = f"{capsys.readouterr().out}\nCOMP_WORDS=({words}); COMP_CWORD={len(typed)}; _strata; "
+    done = subprocess.run(["bash", "-c", program + 'printf "%s\\n" "${COMPREPLY[@]}"'], capture_output=True, text=True)
+    assert set(done.stdout.split()) == offered, done.stderr
+    for shell in ("zsh", "fish"):
+        assert main(["completion", shell]) == 0
+        assert "strata" in capsys.readouterr().out
+
+
+LESSON = """\
++++
+title = "Twice"
+summary = "A loop."
+minutes = 3
+part = "Loops"
+panes = ["source", "loops"]
++++
+
+## Split it
+
+```python start
+{start}```
+
+```python answer
+{answer}```
+
+```checks
+[[check]]
+kind = "loops"
+stage = "B"
+order = ["i.outer", "i.inner"]
+```
+"""
+
+
+def test_lessons_are_checked_before_students_take_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    split = SCRIPT.format(schedule="s[B].split(B.op.axis[0], 8)")
+    plain = SCRIPT.format(schedule="")
+    _write(tmp_path / "01_good.md", LESSON.format(start=plain, answer=split))
+    _write(tmp_path / "02_backwards.md", LESSON.format(start=split, answer=plain))
+    _write(tmp_path / "03_broken.md", "+++\ntitle = 3\n+++\n")
+    assert main(["lesson", "check", str(tmp_path), "--no-measure"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert any("01_good.md: 1 steps, no fault" in line for line in said)
+    assert any("02_backwards.md: step 1: the answer does not pass" in line for line in said)
+    assert any("02_backwards.md: step 1: what it begins with passes already" in line for line in said)
+    assert any("03_broken.md" in line and "line 1" in line for line in said)
+    assert main(["lesson", "check", str(tmp_path / "nothing")]) == 1
