@@ -311,9 +311,9 @@ class Links:
         try:
             state = decode(content)
         except (KeyError, IndexError, msgspec.DecodeError) as error:  # it has its hash: whoever wrote it knew more
-            made = f"{row.compiler[:64]} of Strata" if row.compiler != self.made_with["compiler"] else "another version"
+            version = row.compiler[:64]
             raise FromNewerVersion(
-                f"this link was saved by version {made}, whose links this server cannot read", field="id"
+                f"this link was saved by version {version} of Strata, whose links this server cannot read", field="id"
             ) from error
         made = {"created": row.created, "compiler": row.compiler, "cpu": row.cpu, "outputs": outputs}
         return OpenedLink(id=row.id, state=state, **made)
