@@ -18,7 +18,7 @@ __all__ = ["Pairing", "Patience", "paired"]
 _CERTAIN = 3.0
 """Standard errors."""
 _TELLING = 1.3
-"""The order is certain where all turns of one kernel take this much longer than all of the other, if only two."""
+"""The order is certain where all turns of one kernel take this much longer than all of the other, if only three."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def paired(
         for which in (0, 1) if len(times[0]) % 2 else (1, 0):
             times[which].append(turn(which, calls[which]))
         logarithms = [math.log(a / b) for a, b in zip(*times, strict=True)]
-        if len(logarithms) < 2:
+        if len(logarithms) < 3:
             continue
         mean = statistics.fmean(logarithms)
         error = statistics.stdev(logarithms) / math.sqrt(len(logarithms))

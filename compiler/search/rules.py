@@ -115,6 +115,8 @@ def derive(derivation: Derivation) -> None:
 def _inline(d: Derivation, rv: BlockRV) -> None:
     facts = block_facts(d.sch, rv)
     consumers = d.sch.get_consumers(rv)
+    if facts is None and consumers and not d.sch.get_loops(rv):
+        d.sch.compute_inline(rv)  # a constant
     if facts is None or "R" in facts.kinds or not consumers:
         return
     is_read_once = len(consumers) == 1 and "R" not in (getattr(block_facts(d.sch, consumers[0]), "kinds", "R"))

@@ -36,6 +36,7 @@ Candidate = TypeVar("Candidate", bound=Hashable)
 _POPULATION, _GENERATIONS, _PARENTS = 16, 2, 8
 _BY_CHANCE = 0.15
 """The share of a round that is taken at random from the candidates, whatever the model expects."""
+_AGAIN = Patience(most=32, seconds=2.5, matters=0.0)
 _LAST = Patience(most=60, seconds=6.0, matters=0.0)
 
 
@@ -136,6 +137,7 @@ class Search(Generic[Candidate]):
             seconds = pairing.ratio * self._reference_seconds if pairing is not None else math.inf
             made.append(Trial(candidate, measured, seconds, row))
         self._take_notice(made)
+        self._prefer_fastest(made)
         return made
 
     def finish(self, is_sound: Callable[[Candidate], bool] = lambda candidate: True) -> Trial[Candidate] | None:
@@ -170,15 +172,24 @@ class Search(Generic[Candidate]):
         for trial in made:
             assert trial.candidate is not None
             self._known[trial.candidate] = trial.seconds
+
+    def _prefer_fastest(self, made: Sequence[Trial[Candidate]]) -> None:
+        """Let the fastest of a round be the reference, once it was faster in turns of its own.
+
+        It was chosen for its time, which chance has part in; taken as it is, the times of later rounds would shrink.
+        """
         fastest = min(made, key=lambda trial: trial.seconds, default=None)
-        if fastest is None or fastest.candidate is None or fastest.measurement.pairing is None:
+        if fastest is None or fastest.candidate is None or not fastest.seconds < self._reference_seconds:
             return
-        if self.best is None or fastest.seconds < self.best.seconds:
-            self.best = fastest
-            if fastest.measurement.pairing.is_faster:
-                program = self.space.program(fastest.candidate)
-                self._measuring.refer(partial(self._build, program))
-                self._reference_seconds = fastest.seconds
+        build = partial(self._build, self.space.program(fastest.candidate))
+        (again,) = self._measuring.measure([build], _AGAIN)
+        if again.pairing is None or not again.pairing.is_faster:
+            return
+        self._reference_seconds *= again.pairing.ratio
+        self.best = replace(fastest, measurement=again, seconds=self._reference_seconds)
+        self.trials[self.trials.index(fastest)] = self.best
+        self._known[fastest.candidate] = self._reference_seconds
+        self._measuring.refer(build)
 
     def _next(self, count: int, without: set[Candidate]) -> list[Candidate]:
         """Return candidates that were not measured: those that are expected to be fast, and some by chance."""

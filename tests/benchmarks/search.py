@@ -83,7 +83,7 @@ class _Kernels(Instrument):
 def kernel_of(expr: Expr) -> KernelDefinition:
     """Return the kernel that ``relay.build`` makes of operators that it fuses into one."""
     kernels = _Kernels()
-    with instrumented(kernels), PassContext(opt_level=3, disabled_pass=["AlterOpLayout"]):
+    with instrumented(kernels), PassContext(opt_level=3, disabled_pass=["AlterOpLayout", "SimplifyInference"]):
         relay.build(IRModule.from_expr(Function(relay.analysis.free_vars(expr), expr)), TARGET)
     (kernel,) = kernels.made
     return kernel
