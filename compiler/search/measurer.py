@@ -82,12 +82,15 @@ class Measurement:
         The comparison with the reference.
     seconds : float
         Processor time of building.
+    timestamp : float
+        When it was measured, in seconds since 1970.
     """
 
     kind: str = "ok"
     message: str = ""
     pairing: Pairing | None = None
     seconds: float = 0.0
+    timestamp: float = field(default_factory=time.time)
 
 
 class Measuring(Protocol):

@@ -55,15 +55,20 @@ class Pairing:
         The standard error of its logarithm.
     seconds, reference : float
         Of a call of each, the median of the turns.
-    turns : int
-        How often each had its turn.
+    times : tuple of float
+        Seconds of a call of the kernel in each of its turns.
     """
 
     ratio: float
     error: float
     seconds: float
     reference: float
-    turns: int
+    times: tuple[float, ...] = ()
+
+    @property
+    def turns(self) -> int:
+        """How often each had its turn."""
+        return len(self.times)
 
     @property
     def is_faster(self) -> bool:
@@ -117,4 +122,4 @@ def paired(
             break
         if clock() - began > patience.seconds:
             break
-    return Pairing(math.exp(mean), error, statistics.median(times[0]), statistics.median(times[1]), len(logarithms))
+    return Pairing(math.exp(mean), error, statistics.median(times[0]), statistics.median(times[1]), tuple(times[0]))

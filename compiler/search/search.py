@@ -71,8 +71,12 @@ class Search(Generic[Candidate]):
         What the cost model tells the workload from others by.
     seed : int, optional
         The same candidates each time, as far as they do not depend on times.
+    rng : random.Random, optional
+        What is drawn from, instead of a ``seed``.
     population : int
         New candidates of each generation of a round.
+    expect : callable, optional
+        What stands for the cost model: returns a number for each candidate, the smaller the faster.
 
     Attributes
     ----------
@@ -95,7 +99,9 @@ class Search(Generic[Candidate]):
         model: CostModel | None = None,
         group: str = "",
         seed: int | None = None,
+        rng: random.Random | None = None,
         population: int = _POPULATION,
+        expect: Callable[[Sequence[Candidate]], Sequence[float]] | None = None,
     ) -> None:
         self.space = space
         self.machine = machine
@@ -105,10 +111,16 @@ class Search(Generic[Candidate]):
         self.default_seconds = math.inf
         self._build, self._default, self._measuring = build, default, measuring
         self._group, self._population = group, population
-        self.rng = random.Random(seed)
+        self.rng = rng or random.Random(seed)
         self._known: dict[Candidate, float] = {}
         self._reference_seconds = math.inf
-        self.begun = measuring.expect(default)
+        self._expect = expect
+        self._begun: Measurement | None = None
+
+    def begin(self) -> Measurement:
+        """Measure the default, if that was not done yet; its kind says whether that is possible."""
+        self._begun = self._begun or self._measuring.expect(self._default)
+        return self._begun
 
     def learn(self, candidate: Candidate, seconds: float) -> None:
         """Take notice of a candidate that was measured in another search: it is a parent, and not measured again."""
@@ -116,6 +128,7 @@ class Search(Generic[Candidate]):
 
     def round(self, count: int, seeds: Sequence[Candidate] = ()) -> list[Trial[Candidate]]:
         """Measure some more candidates, ``seeds`` first; none if all are known."""
+        self.begin()
         chosen = list(dict.fromkeys(seed for seed in seeds if seed not in self._known))[:count]
         chosen += self._next(count - len(chosen), set(chosen))
         made: list[Trial[Candidate]] = []
@@ -127,15 +140,15 @@ class Search(Generic[Candidate]):
 
     def _measured(self, chosen: Sequence[Candidate]) -> list[Trial[Candidate]]:
         programs = [self.space.program(candidate) for candidate in chosen]
-        rows = [features(program, self.machine) for program in programs]
+        rows = [] if self._expect else [features(program, self.machine) for program in programs]
         builds = [partial(self._build, program) for program in programs]
         made = []
-        for candidate, row, measured in zip(chosen, rows, self._measuring.measure(builds), strict=True):
+        for at, (candidate, measured) in enumerate(zip(chosen, self._measuring.measure(builds), strict=True)):
             pairing = measured.pairing
             if pairing is not None and not math.isfinite(self._reference_seconds):
                 self.default_seconds = self._reference_seconds = pairing.reference
             seconds = pairing.ratio * self._reference_seconds if pairing is not None else math.inf
-            made.append(Trial(candidate, measured, seconds, row))
+            made.append(Trial(candidate, measured, seconds, rows[at] if rows else ()))
         self._take_notice(made)
         self._prefer_fastest(made)
         return made
@@ -168,7 +181,8 @@ class Search(Generic[Candidate]):
 
     def _take_notice(self, made: Sequence[Trial[Candidate]]) -> None:
         self.trials += made
-        self.model.update(self._group, [trial.row for trial in made], [trial.seconds for trial in made])
+        if not self._expect:
+            self.model.update(self._group, [trial.row for trial in made], [trial.seconds for trial in made])
         for trial in made:
             assert trial.candidate is not None
             self._known[trial.candidate] = trial.seconds
@@ -208,8 +222,7 @@ class Search(Generic[Candidate]):
         expected: dict[Candidate, float] = {}
         new = list(dict.fromkeys(population))
         for generation in range(_GENERATIONS + 1):
-            rows = [features(self.space.program(candidate), self.machine) for candidate in new]
-            expected.update(zip(new, self.model.predict(rows), strict=True))
+            expected.update(zip(new, self._expected(new), strict=True))
             if generation == _GENERATIONS:
                 break
             parents = sorted(expected, key=expected.__getitem__)[:_PARENTS]
@@ -221,3 +234,8 @@ class Search(Generic[Candidate]):
                     new.append(child)
             new = list(dict.fromkeys(new))
         return sorted(expected, key=expected.__getitem__)
+
+    def _expected(self, candidates: Sequence[Candidate]) -> Sequence[float]:
+        if self._expect:
+            return self._expect(candidates)
+        return self.model.predict([features(self.space.program(c), self.machine) for c in candidates])

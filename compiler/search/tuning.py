@@ -132,8 +132,8 @@ def tune(
         default=default or (lambda: built(func)), model=learned, group=workload, seed=seed,
         population=population,
     )  # fmt: skip
-    if search.begun.kind != "ok":
-        raise ArgumentError(f"search: the default cannot be measured: {search.begun.message}")
+    if (begun := search.begin()).kind != "ok":
+        raise ArgumentError(f"search: the default cannot be measured: {begun.message}")
     _learn(learned, database)
     for record in database.of(workload):
         if record.choices is not None and space.like(record.choices, search.rng) == record.choices:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
 from compiler.classic.auto_scheduler.measure import MeasureInput, MeasureResult
 from compiler.classic.auto_scheduler.record import load_records, mean_cost
 from compiler.classic.auto_scheduler.sketch import State
-from compiler.classic.autotvm.boosted_trees import BoostedTrees
+from compiler.search import LearnedModel
 
 if TYPE_CHECKING:
     from compiler.classic.auto_scheduler.search_task import SearchTask
@@ -34,7 +32,7 @@ class RandomModel:
 
 
 class XGBModel(RandomModel):
-    """Learns from measurements by boosted trees, a model for each workload.
+    """Learns from measurements what features of loops make schedules fast, of all workloads together.
 
     Scores are random until ``num_warmup_sample`` schedules were measured; ``seed`` makes them the same each time.
     """
@@ -50,13 +48,15 @@ class XGBModel(RandomModel):
         if seed is not None:
             self.generator = random.Random(seed)
         self._warmup = num_warmup_sample
-        self._speeds: dict[str, dict[State, float]] = {}
+        self._seconds: dict[str, dict[State, float]] = {}
+        self._learned = LearnedModel()
+        self._taught: set[tuple[str, State]] = set()
 
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         for inp, res in zip(inputs, results, strict=True):
-            speed = 0.0 if res.error_no else 1 / mean_cost(res)
             if isinstance(inp.state, State):  # not the steps of a record of classic TVM
-                self._speeds.setdefault(inp.task.workload_key, {})[inp.state] = speed
+                seconds = math.inf if res.error_no else mean_cost(res)
+                self._seconds.setdefault(inp.task.workload_key, {})[inp.state] = seconds
 
     def update_from_file(self, file_name: str, n_lines: int | None = None) -> None:
         """Take notice of the records of a file, all or the first ``n_lines``."""
@@ -64,18 +64,11 @@ class XGBModel(RandomModel):
             self.update([inp], [res])
 
     def predict(self, task: SearchTask, states: Sequence[State]) -> list[float]:
-        speeds = self._speeds.get(task.workload_key, {})
-        if len(speeds) < self._warmup or not any(speeds.values()):
+        key, features = task.workload_key, task.compute_dag.features
+        seconds = self._seconds.get(key, {})
+        if len(seconds) < self._warmup:
             return super().predict(task, states)
-        values = np.array(list(speeds.values()))
-        model = BoostedTrees()
-        model.fit(_features(list(speeds)), values / values.max())
-        scores: list[float] = model.predict(_features(states)).tolist()
-        return scores
-
-
-def _features(states: Sequence[State]) -> npt.NDArray[np.float64]:
-    """Return the logarithms of the chosen numbers, and of the products of neighbours: sizes of tiles."""
-    rows = [[number for decision in state.decisions for number in decision] for state in states]
-    logarithms: npt.NDArray[np.float64] = np.log2(np.array(rows, "float64") + 1)
-    return np.concatenate([logarithms, logarithms[:, 1:] + logarithms[:, :-1]], axis=1)
+        new = [state for state in seconds if (key, state) not in self._taught]
+        self._taught.update((key, state) for state in new)
+        self._learned.update(key, [features(state) for state in new], [seconds[state] for state in new])
+        return [-number for number in self._learned.predict([features(state) for state in states])]

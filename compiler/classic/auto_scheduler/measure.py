@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from compiler.classic.autotvm.measure import MeasureErrorNo
-from compiler.classic.autotvm.measure_methods import LocalRunner as _Runner
-from compiler.classic.contrib.popen_pool import PopenWorker
 from compiler.classic.contrib.unavailable import UnavailableName
-from compiler.driver.build import build
-from compiler.ir.error import TVMError, expected
-from compiler.ir.instrument import uninstrumented
+from compiler.ir.error import expected
 
 if TYPE_CHECKING:
     from compiler.classic.auto_scheduler.search_task import SearchTask
@@ -28,10 +23,8 @@ __all__ = [
     "MeasureErrorNo",
     "MeasureInput",
     "MeasureResult",
-    "ProcessRunner",
     "RPCRunner",
     "TuningOptions",
-    "measure",
 ]
 
 _ELSEWHERE = "there is no RPC to other machines; LocalRunner measures on this one"
@@ -76,7 +69,7 @@ class MeasureCallback(Protocol):
 
 @dataclass(frozen=True)
 class LocalBuilder:
-    """Builds schedules in this process, where nothing is interrupted by a ``timeout``."""
+    """Builds schedules in processes of their own, ``n_parallel`` at a time, each within ``timeout`` seconds."""
 
     timeout: int = 15
     n_parallel: int | None = None
@@ -85,9 +78,11 @@ class LocalBuilder:
 
 @dataclass(frozen=True)
 class LocalRunner:
-    """Runs schedules in this process on random numbers; nothing is interrupted by a ``timeout``.
+    """Runs schedules in processes of their own on random numbers, in turns with what is known to be fast.
 
-    A measurement lasts at least ``min_repeat_ms`` milliseconds; ``cooldown_interval`` seconds pass after each schedule.
+    A schedule has ``timeout`` seconds of processor time, and its turns last ``min_repeat_ms`` milliseconds together;
+    ``repeat`` is how many times a result has. Turns are ended when they are certain, whatever ``number`` says, and
+    there is no pause (``cooldown_interval``).
     """
 
     timeout: int = 10
@@ -99,35 +94,8 @@ class LocalRunner:
     device: int = 0
 
 
-@dataclass(frozen=True)
-class ProcessRunner(LocalRunner):
-    """Builds and runs schedules in a process of their own, which may crash or hang without ending the search.
-
-    A schedule that takes longer than ``timeout`` seconds, and its building, is interrupted; the other parameters are
-    those of :class:`LocalRunner`.
-    """
-
-    worker: PopenWorker = field(default_factory=PopenWorker, repr=False, compare=False)
-
-    def measured(self, inp: MeasureInput) -> MeasureResult:
-        """Measure a schedule in the process, which is started again after it was interrupted."""
-        started = time.time()
-        plain = LocalRunner(**{f.name: getattr(self, f.name) for f in fields(LocalRunner)})
-        error = MeasureErrorNo.RUN_TIMEOUT
-        try:
-            self.worker.send(measure, (inp, plain), timeout=self.timeout + LocalBuilder().timeout)
-            result: MeasureResult = self.worker.recv()
-        except TimeoutError as late:
-            message = str(late)
-        except ChildProcessError as crashed:
-            message, error = str(crashed), MeasureErrorNo.RUNTIME_DEVICE
-        else:
-            return result
-        return MeasureResult((), int(error), message, time.time() - started, time.time())
-
-
 class LocalRPCMeasureContext:
-    """Measures on this machine in another process, its ``runner``; in TVM that process is reached by RPC.
+    """Measures on this machine, by its ``runner``; in TVM the process that measures is reached by RPC.
 
     Schedules are measured one after another, whatever ``priority`` and ``n_parallel`` say; the other parameters are
     those of :class:`LocalRunner`.
@@ -145,7 +113,7 @@ class LocalRPCMeasureContext:
         enable_cpu_cache_flush: bool = False,
         device: int = 0,
     ) -> None:
-        self.runner = ProcessRunner(
+        self.runner = LocalRunner(
             timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush, device
         )
 
@@ -191,29 +159,3 @@ class TuningOptions:
         """The runner."""
         assert isinstance(self.runner, LocalRunner)
         return self.runner
-
-
-def measure(inp: MeasureInput, runner: LocalRunner) -> MeasureResult:
-    """Build a schedule and measure it; an error stands in place of times where that is not possible."""
-    started = time.time()
-    if isinstance(runner, ProcessRunner):
-        return runner.measured(inp)
-    stage = MeasureErrorNo.INSTANTIATION_ERROR
-    run = _Runner(
-        number=runner.number,
-        repeat=runner.repeat,
-        min_repeat_ms=runner.min_repeat_ms,
-        cooldown_interval=runner.cooldown_interval,
-    )
-    costs: Sequence[float] = ()
-    message, error = "", MeasureErrorNo.NO_ERROR
-    with uninstrumented(), inp.task.target:
-        try:
-            schedule, args = inp.task.compute_dag.apply_steps_from_state(inp.state)
-            stage = MeasureErrorNo.COMPILE_HOST
-            module = build(schedule, args, inp.task.target)
-            stage = MeasureErrorNo.RUNTIME_DEVICE
-            costs = run.seconds(module, args)
-        except TVMError as failed:
-            message, error = str(failed), stage
-    return MeasureResult(costs, int(error), message, time.time() - started, time.time())

@@ -7,12 +7,17 @@ import re
 from compiler.classic.auto_scheduler.sketch import Sketch, State
 from compiler.classic.auto_scheduler.transform_steps import StepState
 from compiler.classic.auto_scheduler.workload import ComputeDAG
+from compiler.driver.lower import lower
 from compiler.ir.lazy_attribute import lazy_attribute
+from compiler.ir.module import IRModule
+from compiler.search import Machine
+from compiler.search.features import features
 from compiler.te.definition.tensor import Tensor
 from compiler.te.scheduling.schedule import Schedule
 
 __all__ = ["ScheduledDAG", "primitives_as_code"]
 
+_REMEMBERED = 256
 _CACHE = re.compile(r"\W+")
 
 
@@ -32,6 +37,22 @@ class ScheduledDAG(ComputeDAG):
     ) -> tuple[Schedule, list[Tensor]]:
         """Return the schedule of a state, with the parameters of the function."""
         return state.schedule(self) if isinstance(state, StepState) else self.sketch.schedule(state)
+
+    def lowered(self, state: State) -> IRModule:
+        """Return the loops of a state, the same ones each time."""
+        if state not in self._lowered:
+            if len(self._lowered) > _REMEMBERED:
+                self._lowered.clear()
+            self._lowered[state] = lower(*self.apply_steps_from_state(state))
+        return self._lowered[state]
+
+    def features(self, state: State) -> list[float]:
+        """Return what a cost model sees of a state."""
+        return features(self.lowered(state), Machine())
+
+    @lazy_attribute
+    def _lowered(self) -> dict[State, IRModule]:
+        return {}
 
     def print_python_code_from_state(self, state: State | StepState) -> str:
         """Return the schedule of a state as Python code."""

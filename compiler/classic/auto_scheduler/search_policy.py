@@ -1,27 +1,48 @@
-"""The search policy: evolves candidates that the cost model predicts to be fast, and measures them."""
+"""The search policy: :mod:`compiler.search` over the schedules of a sketch."""
 
 from __future__ import annotations
 
 import random
+import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from compiler.classic.auto_scheduler.cost_model import RandomModel
-from compiler.classic.auto_scheduler.measure import MeasureInput, MeasureResult, TuningOptions, measure
+from compiler.classic.auto_scheduler.measure import (
+    LocalRunner,
+    MeasureErrorNo,
+    MeasureInput,
+    MeasureResult,
+    TuningOptions,
+)
 from compiler.classic.auto_scheduler.record import load_records, mean_cost
 from compiler.classic.auto_scheduler.sketch import State
-from compiler.runtime.timing.clock import is_disturbed
+from compiler.driver.build import build
+from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
+from compiler.runtime.arrays.ndarray import numpy_dtype
+from compiler.runtime.machine import available_cores
+from compiler.runtime.numpy_types import NumPyArray
+from compiler.search import Limits, Machine, Measurer, Patience, Search, Trial
+from compiler.search.measurer import Kernel
+from compiler.te.scheduling.schedule import create_schedule
 
 if TYPE_CHECKING:
     from compiler.classic.auto_scheduler.search_task import SearchTask
 
 __all__ = ["PreloadMeasuredStates", "SketchPolicy"]
 
-_POPULATION, _GENERATIONS, _PARENTS = 64, 4, 12
-_EXPLORED = 0.1
-"""The share of schedules that are chosen at random, whatever the model expects."""
-_MAX_REPEATS = 200
-"""Draws without a new schedule after which all are taken to be measured."""
+_POPULATION = 24
+_TURNS = 4
+_ERRORS = {
+    "ok": MeasureErrorNo.NO_ERROR,
+    "refused": MeasureErrorNo.COMPILE_HOST,
+    "wrong": MeasureErrorNo.WRONG_ANSWER,
+    "crashed": MeasureErrorNo.RUNTIME_DEVICE,
+    "hung": MeasureErrorNo.RUN_TIMEOUT,
+}
 
 
 class PreloadMeasuredStates:
@@ -29,6 +50,25 @@ class PreloadMeasuredStates:
 
     def __init__(self, filename: str) -> None:
         self.filename = filename
+
+
+class _States:
+    """The schedules of a task's sketch as what is searched."""
+
+    def __init__(self, task: SearchTask) -> None:
+        self._dag = task.compute_dag
+
+    def sample(self, rng: random.Random) -> State:
+        return self._dag.sketch.sample(rng)
+
+    def mutated(self, candidate: State, rng: random.Random) -> State:
+        return self._dag.sketch.mutated(candidate, rng)
+
+    def crossed(self, first: State, second: State, rng: random.Random) -> State:
+        return self._dag.sketch.crossed(first, second, rng)
+
+    def program(self, candidate: State) -> IRModule:
+        return self._dag.lowered(candidate)
 
 
 class SketchPolicy:
@@ -59,13 +99,14 @@ class SketchPolicy:
         self._random = random.Random(seed)
         if seed is not None:
             self._model.generator = self._random
-        self._costs: dict[State, float] = {}
+        self._known: dict[State, float] = {}
+        self._search: Search[State] | None = None
         for preload in init_search_callbacks or ():
             records = [r for r in load_records(preload.filename) if r[0].task.workload_key == task.workload_key]
             self._learn([inp for inp, _ in records], [res for _, res in records])
 
     def search(self, tuning_options: TuningOptions) -> State:
-        """Measure schedules."""
+        """Measure schedules, and return the fastest: the state without decisions, if no schedule is as fast."""
         left, unimproved = tuning_options.num_measure_trials, 0
         while left > 0:
             before = self.best_cost
@@ -75,21 +116,26 @@ class SketchPolicy:
             stopping = tuning_options.early_stopping
             if not count or (stopping is not None and unimproved >= stopping):
                 break
+        if self._search is not None and self._search.trials and self._search.finish() is None:
+            return State(())
         return self.best_state or self.task.compute_dag.sketch.sample(self._random)
 
     def search_round(self, count: int, tuning_options: TuningOptions) -> int:
         """Measure the schedules of one round, at most ``count`` of them."""
-        inputs = [MeasureInput(self.task, state) for state in self._next(count)]
-        results = [measure(inp, tuning_options.local_runner) for inp in inputs]
+        if self._search is None:
+            self._search = self._begun(tuning_options.local_runner)
+        trials = self._search.round(count)
+        repeat = tuning_options.local_runner.repeat
+        inputs = [MeasureInput(self.task, trial.candidate) for trial in trials if trial.candidate is not None]
+        results = [_result(trial, repeat) for trial in trials]
         self._learn(inputs, results)
         for callback in tuning_options.measure_callbacks or ():
             callback.callback(inputs, results)
         if min(self.verbose, tuning_options.verbose) and inputs:
             failed = sum(bool(res.error_no) for res in results)
-            disturbed = sum(is_disturbed(res.costs) for res in results)
             print(
-                f"{self.task.desc or 'search'}: {len(self._costs)} measured, {failed} of {len(inputs)} failed, "
-                f"{f'{disturbed} disturbed, ' if disturbed else ''}best {self.best_cost * 1e3:.4f} ms"
+                f"{self.task.desc or 'search'}: {len(self._known)} measured, {failed} of {len(inputs)} failed, "
+                f"best {self.best_cost * 1e3:.4f} ms"
             )
         return len(inputs)
 
@@ -99,36 +145,59 @@ class SketchPolicy:
 
     def evolutionary_search(self, init_populations: Sequence[State], num_best_states: int) -> list[State]:
         """Return the schedules that the model expects most of, after some generations."""
-        sketch, scores = self.task.compute_dag.sketch, dict[State, float]()
-        population = list(dict.fromkeys(init_populations))
-        for _ in range(_GENERATIONS):
-            new = [state for state in dict.fromkeys(population) if state not in scores]
-            if new:
-                scores.update(zip(new, self._model.predict(self.task, new), strict=True))
-            parents = sorted(scores, key=lambda state: -scores[state])[:_PARENTS]
-            pairs = [self._random.choices(parents, k=2) for _ in range(_POPULATION)]
-            population = [sketch.mutated(sketch.crossed(a, b, self._random), self._random) for a, b in pairs]
-        return sorted(scores, key=lambda state: -scores[state])[:num_best_states]
+        searching = self._search or self._begun(LocalRunner())
+        return searching.evolved(init_populations)[:num_best_states]
 
-    def _next(self, count: int) -> list[State]:
-        """Return schedules that were not measured: of the best ones' descendants, and some at random."""
-        measured = sorted(self._costs, key=self._costs.__getitem__)[:_PARENTS]
-        expected = self.evolutionary_search([*measured, *self.sample_initial_population()], 4 * count)
-        chosen: dict[State, None] = {}
-        for _ in range(_MAX_REPEATS + count):
-            if len(chosen) == count:
-                break
-            at_random = not expected or self._random.random() < _EXPLORED
-            state = self.task.compute_dag.sketch.sample(self._random) if at_random else expected.pop(0)
-            if state not in self._costs:
-                chosen[state] = None
-        return list(chosen)
+    def _begun(self, runner: LocalRunner) -> Search[State]:
+        """Return the search, which has measured nothing yet but knows the records that were loaded."""
+        task, threads = self.task, self.task.hardware_params.num_cores or available_cores()
+        patience = Patience(turn=runner.min_repeat_ms / 1e3 / _TURNS)
+        limits = Limits(15, runner.timeout)
+        measurer = Measurer(
+            self._arrays(), threads, 1, limits, patience, runner.enable_cpu_cache_flush
+        )  # fmt: skip
+        searching = Search(
+            _States(task), self._built, measurer, Machine.of(task.target, threads),
+            default=self._default, population=_POPULATION, rng=self._random,
+            expect=lambda states: [-score for score in self._model.predict(task, states)],
+        )  # fmt: skip
+        for state, cost in self._known.items():
+            searching.learn(state, cost)
+        return searching
+
+    def _built(self, program: IRModule) -> Kernel:
+        return build(program, target=self.task.target)
+
+    def _default(self) -> Kernel:
+        dag = self.task.compute_dag
+        return build(create_schedule(dag.outputs), dag.tensors, self.task.target)
+
+    def _arrays(self) -> list[NumPyArray]:
+        rng = np.random.default_rng(0)
+        arrays = []
+        for tensor in self.task.compute_dag.tensors:
+            shape = [getattr(extent, "value", None) for extent in tensor.shape]
+            if not all(isinstance(extent, int) for extent in shape):
+                raise ArgumentError(f"auto_scheduler: {tensor.name}: shapes must be static")
+            arrays.append(rng.uniform(0, 8, shape).astype(numpy_dtype(tensor.dtype)))
+        return arrays
 
     def _learn(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         self._model.update(inputs, results)
         for inp, res in zip(inputs, results, strict=True):
             if not isinstance(inp.state, State):  # steps of classic TVM, which have no numbers to vary
                 continue
-            cost = self._costs[inp.state] = float("inf") if res.error_no else mean_cost(res)
+            cost = self._known[inp.state] = float("inf") if res.error_no else mean_cost(res)
             if cost < self.best_cost:
                 self.best_cost, self.best_state = cost, inp.state
+
+
+def _result(trial: Trial[State], repeat: int) -> MeasureResult:
+    """Return what was measured in TVM's terms: ``repeat`` times, each the median of some turns."""
+    found = trial.measurement
+    costs: tuple[float, ...] = ()
+    if found.pairing is not None:
+        scale = trial.seconds / found.pairing.seconds
+        groups = [found.pairing.times[at::repeat] for at in range(min(repeat, found.pairing.turns))]
+        costs = tuple(scale * statistics.median(group) for group in groups)
+    return MeasureResult(costs, int(_ERRORS[found.kind]), found.message, found.seconds, found.timestamp)

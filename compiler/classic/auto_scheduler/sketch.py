@@ -83,6 +83,9 @@ class Sketch:
     def __init__(self, dag: ComputeDAG) -> None:
         self.dag = dag
         self._plans = [self._plan(op) for op in dag.ops]
+        for op in dag.ops:
+            for axis in op.axis if isinstance(op, ComputeOp) else ():
+                _extent(axis, op)
 
     def sample(self, rng: random.Random) -> State:
         """Choose all numbers at random."""
@@ -112,6 +115,8 @@ class Sketch:
         ArgumentError
             If the state is one of another graph.
         """
+        if not state.decisions:  # what there is without a search
+            return create_schedule(self.dag.outputs), self.dag.tensors
         if len(state.decisions) != len(self._plans):
             raise ArgumentError("auto_scheduler: the state belongs to another workload")
         s = create_schedule(self.dag.outputs)
