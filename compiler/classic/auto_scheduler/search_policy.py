@@ -21,6 +21,7 @@ from compiler.classic.auto_scheduler.record import load_records, mean_cost
 from compiler.classic.auto_scheduler.sketch import State
 from compiler.driver.build import build
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import IntImm, convert
 from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.runtime.machine import available_cores
@@ -153,9 +154,7 @@ class SketchPolicy:
         task, threads = self.task, self.task.hardware_params.num_cores or available_cores()
         patience = Patience(turn=runner.min_repeat_ms / 1e3 / _TURNS)
         limits = Limits(15, runner.timeout)
-        measurer = Measurer(
-            self._arrays(), threads, 1, limits, patience, runner.enable_cpu_cache_flush
-        )  # fmt: skip
+        measurer = Measurer(self._arrays(), threads, 1, limits, patience, runner.enable_cpu_cache_flush)
         searching = Search(
             _States(task), self._built, measurer, Machine.of(task.target, threads),
             default=self._default, population=_POPULATION, rng=self._random,
@@ -176,8 +175,8 @@ class SketchPolicy:
         rng = np.random.default_rng(0)
         arrays = []
         for tensor in self.task.compute_dag.tensors:
-            shape = [getattr(extent, "value", None) for extent in tensor.shape]
-            if not all(isinstance(extent, int) for extent in shape):
+            shape = [extent.value for extent in map(convert, tensor.shape) if isinstance(extent, IntImm)]
+            if len(shape) < len(tensor.shape):
                 raise ArgumentError(f"auto_scheduler: {tensor.name}: shapes must be static")
             arrays.append(rng.uniform(0, 8, shape).astype(numpy_dtype(tensor.dtype)))
         return arrays
