@@ -2,18 +2,24 @@
 
 >>> from app import notebook as strata
 >>> strata.show(open("matmul.py").read())                       # doctest: +SKIP
+
+After ``%load_ext app.notebook`` (``strata_explorer``, if that is installed), a cell that begins with ``%%strata`` is
+shown instead of run; ``%%strata --emit asm`` prints one text of it, with the options of ``strata compile``.
 """
 
 from __future__ import annotations
 
+import argparse
 import html
 import json
 import os
+import shlex
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
-__all__ = ["ShownScript", "show"]
+__all__ = ["ShownScript", "load_ipython_extension", "show"]
 
 SERVER = "http://127.0.0.1:8000"
 """Default address of ``python -m app``; overridden by ``STRATA_SERVER``."""
@@ -79,23 +85,76 @@ def show(
     ValueError
         If the server rejects the script or the options; the message is the server's.
     """
+    state = {"workspace": {"script": script, "options": options or {}}, "view": view or {}}
+    address = _address(server)
+    return ShownScript(f"{address}/z/{_post(address, '/api/links', state)['id']}", height)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Give a notebook the cell magic ``%%strata``; IPython calls this for ``%load_ext``."""
+    shell.register_magic_function(strata, "cell")
+
+
+def strata(line: str, cell: str) -> ShownScript | None:
+    """Show a cell, or print a text of what it compiles to; its options are those of the command ``strata compile``.
+
+    Raises
+    ------
+    ConnectionError
+        If the server does not respond.
+    ValueError
+        If an option is unknown, or the server rejects the cell.
+    """
+    given = _options().parse_args(shlex.split(line))
+    options = {name: value for name in ("target", "threads", "device") if (value := getattr(given, name))}
+    if not given.emit:
+        return show(cell, server=given.server, height=given.height, options=options)
+    text = {"pane": given.emit, "function": given.function, "step": given.step}
+    told = _post(_address(given.server), "/api/text", {"script": cell, "options": options, "text": text})
+    for problem in told["problems"]:
+        print(f"cell:{problem['line'] or ''}: {problem['severity']}: {problem['kind']}: {problem['message']}")
+    print(told["text"], end="")
+    return None
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of ending the notebook's kernel."""
+        raise ValueError(f"%%strata: {message}; {self.format_usage().strip()}")
+
+
+def _options() -> argparse.ArgumentParser:
+    out = _Parser(prog="strata", add_help=False, allow_abbrev=False)
+    out.add_argument("--server", help="address of a running server")
+    out.add_argument("--target", default="")
+    out.add_argument("--threads", type=int)
+    out.add_argument("--device", default="")
+    out.add_argument("--height", type=int, default=640, help="pixels")
+    out.add_argument("--emit", default="", help="print this text instead: loops, llvm, asm, graph, …")
+    out.add_argument("--function", default="")
+    out.add_argument("--pass", dest="step", default="")
+    return out
+
+
+def _address(server: str | None) -> str:
     address = (server or os.environ.get("STRATA_SERVER") or SERVER).rstrip("/")
     if not address.startswith(("http://", "https://")):
         raise ValueError(f"show: expected the address of a server, as in {SERVER}, got {address!r}")
-    state = {"workspace": {"script": script, "options": options or {}}, "view": view or {}}
-    request = urllib.request.Request(
-        f"{address}/api/links", json.dumps(state).encode(), {"Content-Type": "application/json"}
-    )
+    return address
+
+
+def _post(address: str, path: str, body: object) -> Any:
+    """Return the JSON that a server answers."""
+    request = urllib.request.Request(address + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
-            link = json.load(response)["id"]
+            return json.load(response)
     except urllib.error.HTTPError as error:
         raise ValueError(f"show: {_reason(error)}") from None
     except urllib.error.URLError as error:
         raise ConnectionError(
             f"show: no server answers at {address} ({error.reason}); start one: python -m app"
         ) from None
-    return ShownScript(f"{address}/z/{link}", height)
 
 
 def _reason(error: urllib.error.HTTPError) -> str:

@@ -7,7 +7,7 @@ own, ``strata_explorer.install()`` gives ``import tvm`` its meaning.
 from __future__ import annotations
 
 from app import __version__
-from app.notebook import show
+from app.notebook import load_ipython_extension, show
 from compiler.classic.alias import install
 
-__all__ = ["__version__", "install", "show"]
+__all__ = ["__version__", "install", "load_ipython_extension", "show"]
