@@ -22,10 +22,18 @@ _TABLE: dict[tuple[str, str], dict[int, Convert]] = {}
 
 
 def converter(*names: str, since: int = 1, domain: str = "") -> Callable[[F], F]:
-    """Register a function as the converter of operators, from an operator set on."""
+    """Register a function as the converter of operators, from an operator set on.
+
+    Raises
+    ------
+    ValueError
+        If the row of a Relay operator names the ONNX operator: it has a converter then.
+    """
 
     def enter(convert: F) -> F:
         for name in names:
+            if not domain and (op := operator_of_onnx(name)) is not None:
+                raise ValueError(f"ONNX's {name} is converted by the row of {op.name}, which names it")
             _TABLE.setdefault((domain, name), {})[since] = convert
         return convert
 

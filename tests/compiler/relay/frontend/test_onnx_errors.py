@@ -10,6 +10,7 @@ from compiler.ir.error import ArgumentError, TVMError, UnavailableError
 from compiler.relay import frontend
 from compiler.relay.frontend import from_onnx
 from compiler.relay.frontend.onnx import ConversionError, ModelError, UnsupportedOperatorError
+from compiler.relay.frontend.onnx.registry import converter
 from tests.models import build
 
 FLOAT = TensorProto.FLOAT
@@ -287,3 +288,8 @@ def test_random_damage_is_always_a_clear_error():
             from_onnx(bytes(damaged))
         except TVMError:
             continue
+
+
+def test_an_operator_that_a_row_names_takes_no_converter_beside() -> None:
+    with pytest.raises(ValueError, match=r"Softsign is converted by the row of nn\.softsign"):
+        converter("Softsign")(lambda node: node.inputs)
