@@ -159,8 +159,6 @@ class Region:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Region) and {p.key for p in self.parts} == {p.key for p in other.parts}
 
-    __hash__ = None  # type: ignore[assignment]
-
     def is_empty(self) -> bool:
         """Return whether no point is inside; False where that is not certain."""
         return all(part.is_empty() for part in self.parts)

@@ -55,6 +55,7 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.node import rebuild
+from compiler.ir.op import Op
 
 Operation = TypeVar("Operation", bound=BinaryOp)
 
@@ -493,8 +494,9 @@ _BITWISE = {
 
 
 def _folded_bits(n: Call, args: tuple[PrimExpr, ...]) -> PrimExpr:
+    assert isinstance(n.op, Op), "only operators are bitwise"
     try:
-        return bitwise(_BITWISE[n.op.name], *args)  # type: ignore[union-attr]
+        return bitwise(_BITWISE[n.op.name], *args)
     except ArgumentError:  # a shift by more bits than there are has no value
         return rebuild(n, args=args)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
@@ -14,6 +14,9 @@ from compiler.ir.instrument import active_instruments
 from compiler.ir.node import Node
 from compiler.ir.printing.format import Annotation, TextFormat, format_of
 from compiler.ir.scriptable import Scriptable
+
+if TYPE_CHECKING:
+    from compiler.relay.ty import GlobalTypeVar
 
 STANDARD_MODULES = "standard modules"
 """The extension point of what :meth:`IRModule.import_from_std` adds: functions of a module."""
@@ -112,7 +115,7 @@ class IRModule(Scriptable):
         """Return the variables of all functions."""
         return list(self.functions)
 
-    def get_global_type_var(self, name: str) -> Any:
+    def get_global_type_var(self, name: str) -> GlobalTypeVar:
         """Return the variable of an algebraic data type.
 
         Raises
@@ -120,7 +123,7 @@ class IRModule(Scriptable):
         ArgumentError
             If the module defines no such type.
         """
-        for var in self.type_definitions:
+        for var in self.get_global_type_vars():
             if var.name_hint == name:
                 return var
         if self._demand(name):
@@ -133,7 +136,7 @@ class IRModule(Scriptable):
         var = self.get_global_type_var(name)
         return (var, *self.type_definitions[var].constructors)
 
-    def get_global_type_vars(self) -> list[Any]:
+    def get_global_type_vars(self) -> list[GlobalTypeVar]:
         """Return the variables of all algebraic data types."""
         return list(self.type_definitions)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, overload
 
 from compiler import te, tir
 from compiler.ir import dtype as dt
@@ -91,6 +91,10 @@ def _index(index: Index, own: Extent, extent: Extent) -> Index:
     return tir.Select(own.equal(1), convert(0).astype(i.dtype), i)
 
 
+@overload
+def zip_elements(lhs: Tensor, rhs: Operand, function: BinaryFunction, name: str) -> Tensor: ...
+@overload
+def zip_elements(lhs: Operand, rhs: Operand, function: BinaryFunction, name: str) -> Tensor | PrimExpr: ...
 def zip_elements(lhs: Operand, rhs: Operand, function: BinaryFunction, name: str) -> Tensor | PrimExpr:
     """Return ``function`` of the elements of two tensors, broadcast against each other.
 
@@ -98,7 +102,7 @@ def zip_elements(lhs: Operand, rhs: Operand, function: BinaryFunction, name: str
     """
     if not isinstance(lhs, Tensor) and not isinstance(rhs, Tensor):
         return function(convert(lhs), convert(rhs))
-    dtype = lhs.dtype if isinstance(lhs, Tensor) else rhs.dtype  # type: ignore[union-attr]
+    dtype = next(x.dtype for x in (lhs, rhs) if isinstance(x, Tensor))
     a, b = (x if isinstance(x, Tensor) else _beside(x, dtype) for x in (lhs, rhs))
     shapes = [dims(x) for x in (a, b) if isinstance(x, Tensor)]
     shape = broadcast_shape(*shapes)

@@ -40,12 +40,12 @@ min = simple_reduction("min", _smallest, "the smallest element, NaN if there is 
 
 def maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Return the larger elements of two tensors, broadcast against each other; NaN where either is."""
-    return zip_elements(lhs, rhs, tir.fmaximum, "maximum")  # type: ignore[return-value]
+    return zip_elements(lhs, rhs, tir.fmaximum, "maximum")
 
 
 def minimum(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Return the smaller elements of two tensors, broadcast against each other; NaN where either is."""
-    return zip_elements(lhs, rhs, tir.fminimum, "minimum")  # type: ignore[return-value]
+    return zip_elements(lhs, rhs, tir.fminimum, "minimum")
 
 
 def relu(x: Tensor) -> Tensor:

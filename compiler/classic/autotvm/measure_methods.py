@@ -14,6 +14,7 @@ from compiler.classic.autotvm.task.space import InstantiationError
 from compiler.classic.contrib.unavailable import UnavailableName
 from compiler.driver.build import build
 from compiler.ir.error import TVMError, expected
+from compiler.ir.expr.scalars import int_value
 from compiler.ir.instrument import uninstrumented
 from compiler.runtime.arrays.ndarray import NDArray, array, numpy_dtype
 from compiler.runtime.device import cpu
@@ -118,7 +119,7 @@ class LocalRunner(Runner):
 
 
 def _random(rng: np.random.Generator, tensor: Tensor) -> NDArray:
-    shape = tuple(int(extent) for extent in tensor.shape)  # type: ignore[call-overload]
+    shape = tuple(map(int_value, tensor.shape))
     return array(rng.uniform(0, 8, shape).astype(numpy_dtype(tensor.dtype)))
 
 

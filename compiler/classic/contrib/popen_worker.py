@@ -30,9 +30,10 @@ def _outcome(call: bytes) -> bytes:
     """Return, as bytes, whether a call returned, and what; its exception where it did not."""
     try:
         function, args, kwargs = pickle.loads(call)
-        return cloudpickle.dumps((True, function(*args, **kwargs)))  # type: ignore[no-any-return]
+        outcome: bytes = cloudpickle.dumps((True, function(*args, **kwargs)))
     except Exception as error:  # goes to whoever made the call
-        return cloudpickle.dumps((False, error))  # type: ignore[no-any-return]
+        outcome = cloudpickle.dumps((False, error))
+    return outcome
 
 
 if __name__ == "__main__":

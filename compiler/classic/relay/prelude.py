@@ -73,10 +73,10 @@ class Prelude(TensorArrayLookup):
         self.mod.define_on_demand(define_by_name)
 
     def __getattr__(self, name: str) -> GlobalVar:
-        function = self.__dict__.get("_functions", {}).get(name)
+        function: GlobalVar | None = self.__dict__.get("_functions", {}).get(name)
         if function is None:
             raise AttributeError(f"Prelude has no function {name!r}")
-        return function  # type: ignore[no-any-return]
+        return function
 
     def _type(
         self, name: str, parts: Callable[[TypeVar, TypeCall], Mapping[str, Sequence[Type]]]

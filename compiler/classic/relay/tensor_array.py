@@ -48,9 +48,10 @@ class HasModule(Protocol):
 
 def constructor_of(mod: IRModule, type_name: str, name: str) -> Constructor:
     """Return a constructor of a type of a module."""
-    for constructor in mod.get_type(type_name)[1:]:
+    constructors: tuple[Constructor, ...] = mod.get_type(type_name)[1:]
+    for constructor in constructors:
         if constructor.name_hint == name:
-            return constructor  # type: ignore[no-any-return]
+            return constructor
     raise ArgumentError(f"type {type_name} has no constructor {name!r}")
 
 
@@ -115,7 +116,7 @@ class TensorArrayOps:
 
     def get_type(self, canonical: str) -> GlobalTypeVar:
         """Return a type, given its name without the data type: ``tensor_t``."""
-        return self.prelude.mod.get_global_type_var(self.get_name(canonical))  # type: ignore[no-any-return]
+        return self.prelude.mod.get_global_type_var(self.get_name(canonical))
 
     def get_ctor(self, canonical: str) -> Constructor:
         """Return a constructor of the tensors: of ``tensor_nil``, or of ``tensor0`` to ``tensor6`` by the rank."""
@@ -156,7 +157,7 @@ class StaticTensorArrayOps:
 
     def get_type(self, canonical: str) -> GlobalTypeVar:
         """Return a type, given its name without data type and shape: ``tensor_t``."""
-        return self.prelude.mod.get_global_type_var(self.get_name(canonical))  # type: ignore[no-any-return]
+        return self.prelude.mod.get_global_type_var(self.get_name(canonical))
 
     def get_ctor(self, canonical: str) -> Constructor:
         """Return a constructor of the tensors: ``tensor_nil`` or ``tensor_constructor``."""

@@ -30,7 +30,7 @@ class TensorArrayLookup:
     def get_type(self, canonical: str, dtype: str) -> GlobalTypeVar:
         """Return the type of tensors of unknown rank."""
         TensorArrayOps(self, dtype).define_tensor_adt()
-        return self.mod.get_global_type_var(self.get_name(canonical, dtype))  # type: ignore[no-any-return]
+        return self.mod.get_global_type_var(self.get_name(canonical, dtype))
 
     def get_ctor(self, ty_name: str, canonical: str, dtype: str) -> Constructor:
         """Return a constructor of a type."""
@@ -52,7 +52,7 @@ class TensorArrayLookup:
 
     def get_type_static(self, canonical: str, dtype: str, shape: Sequence[Extent]) -> GlobalTypeVar:
         """Return the type of tensors of a stated shape."""
-        return self.mod.get_global_type_var(static_name(canonical, dtype, shape))  # type: ignore[no-any-return]
+        return self.mod.get_global_type_var(static_name(canonical, dtype, shape))
 
     def get_ctor_static(self, ty_name: str, name: str, dtype: str, shape: Sequence[Extent]) -> Constructor:
         """Return a constructor of the type ``ty_name``, without data type and shape, of tensors of a stated shape."""

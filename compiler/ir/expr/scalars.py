@@ -14,7 +14,7 @@ from compiler.ir.node import node
 from compiler.ir.printing.format import text_of
 from compiler.ir.types import PrimType, Type
 
-__all__ = ["AnyDim", "FloatImm", "IntImm", "PrimExpr", "SizeVar", "StringImm", "Var"]
+__all__ = ["AnyDim", "FloatImm", "IntImm", "PrimExpr", "SizeVar", "StringImm", "Var", "int_value"]
 
 
 @node
@@ -95,6 +95,19 @@ class IntImm(PrimExpr):
         return self.value
 
     __index__ = __int__
+
+
+def int_value(e: PrimExpr) -> int:
+    """Return the number that a constant integer is.
+
+    Raises
+    ------
+    ArgumentError
+        If the expression is not such a constant.
+    """
+    if not isinstance(e, IntImm):
+        raise ArgumentError(f"expected a constant integer, got {show(e)}")
+    return e.value
 
 
 def _integer(value: object) -> int:

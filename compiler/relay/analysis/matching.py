@@ -59,8 +59,11 @@ def _compare(pattern: Pattern, candidate: Pattern) -> bool | None:
     if isinstance(candidate, PatternWildcard):
         return None
     ours, theirs = _parts(pattern), _parts(candidate)
-    both = isinstance(pattern, PatternConstructor) and isinstance(candidate, PatternConstructor)
-    if both and pattern.constructor is not candidate.constructor:  # type: ignore[attr-defined]
+    if (
+        isinstance(pattern, PatternConstructor)
+        and isinstance(candidate, PatternConstructor)
+        and pattern.constructor is not candidate.constructor
+    ):
         return False
     verdicts = [_compare(p, c) for p, c in zip(ours, theirs, strict=True)]
     if False in verdicts:

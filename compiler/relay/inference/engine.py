@@ -7,6 +7,7 @@ So a chain of any number of operators needs no more of Python's stack than one.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from types import GeneratorType
 from typing import Any
 
@@ -216,7 +217,7 @@ class Inference:
             type_args = self.type_args[call] = tuple(IncompleteType() for _ in callee.type_params)
         use = instantiate(callee, type_args)
         for i, (param, arg) in enumerate(zip(use.arg_types, args, strict=True)):
-            self.unify(param, arg, call, lambda i=i: f"argument {i + 1} of {name}")  # type: ignore[misc]
+            self.unify(param, arg, call, partial("argument {} of {}".format, i + 1, name))
         try:
             ret_type = self.solver.resolve(use.ret_type)
             return bind_dims(use.arg_types, [self.solver.resolve(a) for a in args], ret_type)

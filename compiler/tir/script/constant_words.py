@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler.ir.error import ArgumentError, counted
 from compiler.ir.expr.primexpr import PrimExpr, Var, as_exprs
+from compiler.ir.expr.scalars import int_value
 from compiler.ir.types import PointerType, PrimType
 from compiler.runtime.arrays.ndarray import NDArray, array, numpy_dtype
 from compiler.tir.script.definitions import Scope, Wrap, unwrapped
@@ -42,7 +43,7 @@ def allocate_const(
 def _constant_array(data: Sequence[object], dtype: str, shape: tuple[PrimExpr, ...]) -> NDArray:
     """Return the contents of memory as an array."""
     numbers = np.array([getattr(value, "value", value) for value in data], numpy_dtype(dtype))
-    size = math.prod(int(e) for e in shape)  # type: ignore[call-overload]
+    size = math.prod(map(int_value, shape))
     if numbers.size != size:
         raise ArgumentError(f"T.allocate_const: expected {counted(size, 'element')}, got {numbers.size}")
-    return array(numbers.reshape([int(e) for e in shape]))  # type: ignore[call-overload]
+    return array(numbers.reshape([*map(int_value, shape)]))

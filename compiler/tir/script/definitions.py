@@ -28,6 +28,7 @@ from compiler.ir.expr.primexpr import (
     convert,
     is_const_int,
 )
+from compiler.ir.expr.scalars import int_value
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
@@ -254,7 +255,7 @@ def declared_variable(name: str, kind: object) -> Var:
 
 
 def _ramp(part: slice) -> PrimExpr:
-    step = 1 if part.step is None else int(convert(part.step))  # type: ignore[call-overload]
+    step = 1 if part.step is None else int_value(convert(part.step))
     length = extent_between(convert(part.start), convert(part.stop))
     if step == 1 and vscale_factor(length) > 1:
         return Ramp(convert(part.start), const(1, length.dtype), length)

@@ -86,7 +86,8 @@ def _compiled(text: str, file: str) -> Callable[..., object]:
     definition.decorator_list = []
     names: dict[str, Any] = {}
     exec(compile(ast.Module([definition], []), file, "exec"), names)
-    return names[definition.name]  # type: ignore[no-any-return]
+    function: Callable[..., object] = names[definition.name]
+    return function
 
 
 def _python_file(path: str | os.PathLike[str]) -> str:

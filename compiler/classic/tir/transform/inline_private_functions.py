@@ -106,7 +106,8 @@ class _Inline(StmtMutator):
         body = substitute(callee.body, {param: arg for param, arg in given if (param, arg) not in computed})
         for param, arg in reversed(computed):  # memory is accessed by pointers that have names
             body = _bound_where_declared(param, arg, body)
-        return self.visit(RenewDefs().visit(body))  # type: ignore[no-any-return]
+        inlined: Stmt = self.visit(RenewDefs().visit(body))
+        return inlined
 
 
 def _bound_where_declared(pointer: Var, value: PrimExpr, body: Stmt) -> Stmt:

@@ -37,12 +37,14 @@ def checked_config(given: Mapping[str, object] | None) -> ConvertConfig:
     if not isinstance(given, Mapping):
         raise ArgumentError(f"from_onnx: convert_config must map options to values, got {show(given)}")
     options = [option.name for option in fields(ConvertConfig)]
+    checked: dict[str, bool] = {}
     for name, value in given.items():
         if name not in options:
             raise ArgumentError(f"from_onnx: convert_config has no option {show(name)}{did_you_mean(name, options)}")
         if not isinstance(value, bool):
             raise ArgumentError(f"from_onnx: convert_config: {name} must be a bool, got {show(value)}")
-    return ConvertConfig(**given)  # type: ignore[arg-type]
+        checked[name] = value
+    return ConvertConfig(**checked)
 
 
 @contextmanager

@@ -9,12 +9,12 @@ from compiler.target.codegen.llvm.types import ScalableVectorType
 __all__ = ["Builder"]
 
 
-class _InsertElement(ir.instructions.InsertElement):  # type: ignore[misc]
+class _InsertElement(ir.instructions.InsertElement):
     def descr(self, buf: list[str]) -> None:
         _located(self, buf)
 
 
-class _ExtractElement(ir.instructions.ExtractElement):  # type: ignore[misc]
+class _ExtractElement(ir.instructions.ExtractElement):
     def descr(self, buf: list[str]) -> None:
         _located(self, buf)
 
@@ -24,7 +24,7 @@ def _located(instruction: ir.Instruction, buf: list[str]) -> None:
     buf.append(f"{instruction.opname} {operands}{instruction._stringify_metadata(leading_comma=True)}\n")
 
 
-class Builder(ir.IRBuilder):  # type: ignore[misc]
+class Builder(ir.IRBuilder):
     """Builds instructions at the end of a block."""
 
     def _insert(self, instr: ir.Instruction) -> None:

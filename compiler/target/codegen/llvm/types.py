@@ -54,7 +54,7 @@ def memory_type(dtype: str) -> ir.Type:
     return register_type(dt.with_lanes("uint8", dt.lanes(dtype)) if dt.is_bool(dtype) else dtype)
 
 
-class ScalableVectorType(ir.VectorType):  # type: ignore[misc]
+class ScalableVectorType(ir.VectorType):
     """A vector of a multiple of ``vscale`` elements; its count is negative, as in :func:`compiler.ir.dtype.lanes`."""
 
     def _to_string(self) -> str:
@@ -93,7 +93,7 @@ def lanes_of(typ: ir.Type) -> int:
     return typ.count if isinstance(typ, ir.VectorType) else 1
 
 
-class Literal(ir.Constant):  # type: ignore[misc]
+class Literal(ir.Constant):
     """A constant in LLVM's textual form, which has a short notation for splats."""
 
     constant = ()

@@ -114,7 +114,8 @@ def _multiply(e: Expressions, n: Call, level: int) -> None:
 def _mma(e: Expressions, n: Call, level: int) -> None:
     """Emit ``mma.sync``, whose operands and accumulator are in the registers of the warp."""
     form, layouts, kinds = n.args[0], n.args[1:3], n.args[3:6]
-    m, k_n = _word(form, _SHAPES).removeprefix("m").split("n")
+    shape = _word(form, _SHAPES)
+    m, k_n = shape.removeprefix("m").split("n")
     extents = (int(m), *map(int, k_n.split("k")))
     rows, columns, depth = extents
     a, b, c = (_OPERANDS[_word(kind, tuple(_OPERANDS))] for kind in kinds)
@@ -124,7 +125,7 @@ def _mma(e: Expressions, n: Call, level: int) -> None:
     ]
     words = [_word(layout, ("row", "col")) for layout in layouts]
     saturate = ".satfinite" if isinstance(n.args[12], IntImm) and n.args[12].value else ""
-    instruction = f"mma.sync.aligned.{form.value}.{words[0]}.{words[1]}{saturate}.{c.ptx}.{a.ptx}.{b.ptx}.{c.ptx}"  # type: ignore[attr-defined]
+    instruction = f"mma.sync.aligned.{shape}.{words[0]}.{words[1]}{saturate}.{c.ptx}.{a.ptx}.{b.ptx}.{c.ptx}"
     numbered = iter(f"%{number}" for number in range(counts[2] * 2 + counts[0] + counts[1]))
     lists = [f"{{{', '.join(next(numbered) for _ in range(count))}}}" for count in (counts[2], *counts)]
     e.write(f'asm volatile("{instruction} {", ".join(lists)};"')

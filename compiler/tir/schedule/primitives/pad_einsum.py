@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import Add, Cast, IntImm, IterVar, Mul, PrimExpr, Range, Var, const
+from compiler.ir.expr.scalars import int_value
 from compiler.ir.expr.substitute import free_vars, post_order_visit
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import current_span, derived_from
@@ -151,7 +152,7 @@ def _padded_buffers(block: Block, update: BufferStore, extents: dict[Var, PrimEx
     padded: dict[Buffer, Buffer] = {}
     for region in (*block.reads, *block.writes):
         buffer = region.buffer
-        same = all(int(a) == int(b) for a, b in zip(shapes[buffer], buffer.shape, strict=True))  # type: ignore[call-overload]
+        same = all(int_value(a) == int_value(b) for a, b in zip(shapes[buffer], buffer.shape, strict=True))
         if not same and buffer not in padded:
             padded[buffer] = renamed_buffer(buffer, f"{buffer.name}_pad", buffer.storage_scope, shapes[buffer])
     return padded
@@ -175,7 +176,7 @@ def _stage(source: Buffer, target: Buffer, extents: Sequence[PrimExpr], name: st
 
 
 def _pad_stage(old: Buffer, new: Buffer) -> Stmt:
-    sizes = [a if int(a) == int(b) else b for a, b in zip(old.shape, new.shape, strict=True)]  # type: ignore[call-overload]
+    sizes = [a if int_value(a) == int_value(b) else b for a, b in zip(old.shape, new.shape, strict=True)]
     return _stage(old, new, sizes, new.name, is_padding=True)
 
 
