@@ -28,12 +28,18 @@ Implementation = Callable[[Attrs, Sequence[Tensor], Type, Target], tuple[Schedul
 """From the inputs of a call to what it computes, with the schedule of groups around it."""
 
 _POINT = extension_point("implementations of operators")
+_LOADED: dict[str, Callable[..., Any]] = {}
+"""What answers, once it is loaded: builds ask for every call."""
 
 
 def _answer(question: str, *about: object) -> Any:
     """Return what the layer above answers; None if there is none."""
-    load: Any = _POINT.find(question) if _POINT.has(question) else None
-    return None if load is None else load()(*about)
+    if question not in _LOADED:
+        load: Any = _POINT.find(question) if _POINT.has(question) else None
+        if load is None:
+            return None
+        _LOADED[question] = load()
+    return _LOADED[question](*about)
 
 
 def implementation_of(op: RelayOp) -> Implementation | None:
