@@ -89,7 +89,8 @@ class RecastMutator(ExprMutator):
         self._skipped = {layer % valid_op_count for layer in skip_layers} if valid_op_count else set()
         self._chosen: set[Call] | None = None
 
-    def _choose(self, expr: RelayExpr) -> None:
+    def choose(self, expr: RelayExpr) -> None:
+        """Choose the calls of an expression that is rewritten from its operands on, not visited as a whole."""
         infer_expr(expr)
         layers = _layers(expr, self._names, self._count)
         self._chosen = {call for call, layer in layers.items() if layer not in self._skipped}
@@ -97,7 +98,7 @@ class RecastMutator(ExprMutator):
     def visit(self, expr: GraphExpr) -> RelayExpr:
         """Return an expression rewritten; the first one that is visited is the whole."""
         if self._chosen is None and isinstance(expr, RelayExpr):
-            self._choose(expr)
+            self.choose(expr)
         return super().visit(expr)
 
     def visit_call(self, call: Call) -> RelayExpr:

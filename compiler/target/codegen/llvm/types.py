@@ -61,7 +61,7 @@ class ScalableVectorType(ir.VectorType):
         return f"<vscale x {-self.count} x {self.element}>"
 
 
-class BFloatType(ir.Type):  # type: ignore[misc]
+class BFloatType(ir.Type):
     """bfloat16 as intrinsics take it; it is computed with and stored as other types."""
 
     def _to_string(self) -> str:
