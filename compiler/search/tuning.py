@@ -114,9 +114,11 @@ def tune(
     Raises
     ------
     ArgumentError
-        If the default cannot be run, or no schedule can be derived.
+        If the target is no processor, the default cannot be run, or no schedule can be derived.
     """
     began, made_for = clock(), Target.target_or_current(target)
+    if made_for.kind != "llvm":
+        raise ArgumentError(f"search: schedules are searched for processors (llvm), not for {made_for.kind}")
     machine = Machine.of(made_for, threads)
     space = ScheduleSpace(func, machine)
     database = log if isinstance(log, Database) else Database(None if log is None else str(log))

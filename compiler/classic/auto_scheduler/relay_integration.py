@@ -51,7 +51,9 @@ class _Definitions(Instrument):
 
 
 def _dag(definition: KernelDefinition) -> ScheduledDAG:
-    return ScheduledDAG([*definition.inputs, *definition.outputs])
+    dag = ScheduledDAG([*definition.inputs, *definition.outputs])
+    dag.default = definition.schedule
+    return dag
 
 
 def extract_tasks(
@@ -115,7 +117,7 @@ class ApplyHistoryBest(Instrument):
     def kernel_defined(self, name: str, function: Function, definition: KernelDefinition) -> KernelDefinition | None:
         dag = _dag(definition)
         best = self._best.get((dag.workload_key(), self._target))
-        if best is None:
+        if best is None or best[1] == State(()):  # the schedule that there is
             return None
         schedule, _ = dag.apply_steps_from_state(best[1])
         return KernelDefinition(definition.inputs, definition.outputs, schedule)

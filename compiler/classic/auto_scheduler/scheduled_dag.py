@@ -25,7 +25,12 @@ class ScheduledDAG(ComputeDAG):
     """The operations that tensors are computed by, and how they are scheduled.
 
     They are given by inputs and outputs, by a schedule that has none of its primitives applied, or by a workload's key.
+
+    ``default`` is the schedule that there is without a search, and that the state without decisions stands for: none of
+    its primitives applied, unless another is given.
     """
+
+    default: Schedule | None = None
 
     @lazy_attribute
     def sketch(self) -> Sketch:
@@ -36,7 +41,11 @@ class ScheduledDAG(ComputeDAG):
         self, state: State | StepState, layout_rewrite: object = None
     ) -> tuple[Schedule, list[Tensor]]:
         """Return the schedule of a state, with the parameters of the function."""
-        return state.schedule(self) if isinstance(state, StepState) else self.sketch.schedule(state)
+        if isinstance(state, StepState):
+            return state.schedule(self)
+        if self.default is not None and not state.decisions:
+            return self.default, self.tensors
+        return self.sketch.schedule(state)
 
     def lowered(self, state: State) -> IRModule:
         """Return the loops of a state, the same ones each time."""

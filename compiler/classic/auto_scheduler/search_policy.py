@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -28,7 +30,6 @@ from compiler.runtime.machine import available_cores
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.search import Limits, Machine, Measurer, Patience, Search, Trial
 from compiler.search.measurer import Kernel
-from compiler.te.scheduling.schedule import create_schedule
 
 if TYPE_CHECKING:
     from compiler.classic.auto_scheduler.search_task import SearchTask
@@ -130,15 +131,19 @@ class SketchPolicy:
         inputs = [MeasureInput(self.task, trial.candidate) for trial in trials if trial.candidate is not None]
         results = [_result(trial, repeat) for trial in trials]
         self._learn(inputs, results)
+        if self.task.compute_dag.default is not None and len(self._search.trials) == len(trials):
+            inputs.append(MeasureInput(self.task, State(())))
+            seconds = self._search.default_seconds
+            results.append(MeasureResult((seconds,), int(not math.isfinite(seconds)), "", 0.0, time.time()))
         for callback in tuning_options.measure_callbacks or ():
             callback.callback(inputs, results)
-        if min(self.verbose, tuning_options.verbose) and inputs:
-            failed = sum(bool(res.error_no) for res in results)
+        if min(self.verbose, tuning_options.verbose) and trials:
+            failed = sum(trial.measurement.kind != "ok" for trial in trials)
             print(
-                f"{self.task.desc or 'search'}: {len(self._known)} measured, {failed} of {len(inputs)} failed, "
+                f"{self.task.desc or 'search'}: {len(self._known)} measured, {failed} of {len(trials)} failed, "
                 f"best {self.best_cost * 1e3:.4f} ms"
             )
-        return len(inputs)
+        return len(trials)
 
     def sample_initial_population(self) -> list[State]:
         """Return random schedules of the sketch."""
@@ -168,8 +173,7 @@ class SketchPolicy:
         return build(program, target=self.task.target)
 
     def _default(self) -> Kernel:
-        dag = self.task.compute_dag
-        return build(create_schedule(dag.outputs), dag.tensors, self.task.target)
+        return build(*self.task.compute_dag.apply_steps_from_state(State(())), self.task.target)
 
     def _arrays(self) -> list[NumPyArray]:
         rng = np.random.default_rng(0)
@@ -184,7 +188,7 @@ class SketchPolicy:
     def _learn(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         self._model.update(inputs, results)
         for inp, res in zip(inputs, results, strict=True):
-            if not isinstance(inp.state, State):  # steps of classic TVM, which have no numbers to vary
+            if not isinstance(inp.state, State) or not inp.state.decisions:  # steps of classic TVM, or the default
                 continue
             cost = self._known[inp.state] = float("inf") if res.error_no else mean_cost(res)
             if cost < self.best_cost:

@@ -145,4 +145,6 @@ def test_what_cannot_be_measured_is_refused() -> None:
     a = te.placeholder((n,), name="A")
     with pytest.raises(ArgumentError, match="constant shape"):
         tune(te.create_prim_func([a, te.compute((n,), lambda i: a[i] + 1.0)]), "llvm", trials=1)
+    with pytest.raises(ArgumentError, match="not for cuda"):
+        tune(product(random.Random(3))[0], "cuda")
     assert math.isinf(_search(_Clocked(_by_text)).default_seconds)

@@ -116,7 +116,13 @@ def test_models_are_built_by_records(tmp_path):
     tuning = auto_scheduler.TuningOptions(2, verbose=0, runner=_QUICK)
     tuning.measure_callbacks = [auto_scheduler.RecordToFile(log)]
     auto_scheduler.TaskScheduler(tasks, weights).tune(tuning)
-    with auto_scheduler.ApplyHistoryBest(log), tvm.transform.PassContext(opt_level=3):
+    found = list(auto_scheduler.load_records(log))
+    (default,) = [record for record in found if record[0].state == auto_scheduler.State(())]
+    found.remove(default)
+    faster = (default[0], auto_scheduler.MeasureResult((1e-12,), 0, "", 0.0, 0.0))
+    with auto_scheduler.ApplyHistoryBest([*found, faster]), tvm.transform.PassContext(opt_level=3):
+        assert next(iter(relay.build(module, "llvm").kernels.values())).replaced is None
+    with auto_scheduler.ApplyHistoryBest(found), tvm.transform.PassContext(opt_level=3):
         searched = relay.build(module, "llvm")
     with tvm.transform.PassContext(opt_level=3):
         usual = relay.build(module, "llvm")
