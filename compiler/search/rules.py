@@ -353,7 +353,8 @@ def _locate(d: Derivation, rv: BlockRV) -> None:
     for consumer in consumers:
         if d.name(consumer) in d.partial:  # whose loops are still to be put in order
             reduced = _reduced(d, consumer, d.sch.get_loops(consumer))
-            shared = min(shared, reduced.index(True) if True in reduced else len(reduced), len(reduced) - 1)
+            parts = len(reduced) - 1 - reduced[::-1].index(False)
+            shared = min(shared, parts, reduced.index(True) if True in reduced else parts)
     loops = d.sch.get_loops(consumers[0])[:shared]
     around = [i for i, loop in enumerate(loops) if d.kind(loop) is ForKind.SERIAL]
     where = d.choose(f"{d.name(rv)}.at", [-1, *around, *around])

@@ -93,6 +93,8 @@ def written_box(
     The region is what one iteration writes.
     """
     ranges = bound_region(realize, region)
+    if not ranges:  # the only element
+        return ()
     predicate = _needed_predicate(realize.predicate, set(free_vars(ranges)), loops)
     sets = estimate_region_lower_bound(ranges, loops, predicate)
     return None if sets is None else tuple(sets)

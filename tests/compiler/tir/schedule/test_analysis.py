@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import compiler as tvm
+from compiler import te
 from compiler.tir.schedule.analysis import has_block, is_output_block
 from compiler.tir.statements.block import Block
 from tests.compiler.tir.schedule.programs import CHAIN
@@ -36,3 +37,13 @@ def test_dependences_of_blocks_without_a_schedule() -> None:
     assert tvm.tir.BlockDependenceInfo(tvm.IRModule({"main": func})).get_sref(root.stmt) is not None
     with pytest.raises(TypeError, match="mod must be a PrimFunc or an IRModule, got int"):
         tvm.tir.BlockDependenceInfo(3)
+
+
+def test_what_reads_a_single_element_finds_it_written() -> None:
+    a, half = te.placeholder((4,), name="A"), te.compute((), lambda: tvm.tir.const(0.5, "float32"), name="half")
+    func = te.create_prim_func([a, te.compute((4,), lambda i: a[i] * half(), name="B")])
+    sch = tvm.tir.Schedule(func, debug_mask="all")
+    root = sch.state._get_cached_flags(sch.get_sref(sch.get_block("root")))
+    assert root.stage_pipeline  # as in classic TVM
+    sch.cache_write("B", 0, "global")
+    assert sch.state._get_cached_flags(sch.get_sref(sch.get_block("B"))).region_cover
