@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 import onnx
@@ -14,6 +15,7 @@ from app.sandbox import Runner
 from tests.app.fixtures import AnswerRunner, full_answer
 from tests.e2e.steps import settled, violations, write
 
+TENSORFLOW = Path(__file__).parent.parent / "compiler" / "classic" / "frontend" / "data"
 OTHER = 'M = 1\nx = te.placeholder((M,), name="x")\ny = M + 1\nraise ValueError\n'
 TINTED = ".cm-line:is(.t1, .t2, .t3, .t4, .t5, .t6, .t7, .t8)"
 IN_ORDER = """() => {
@@ -29,6 +31,11 @@ IN_ORDER = """() => {
 def attach(page: Page, name: str, content: bytes) -> None:
     page.set_input_files("#attach", {"name": name, "mimeType": "application/octet-stream", "buffer": content})
     settled(page)
+
+
+def part(number: int, content: bytes) -> bytes:
+    """Return a field of a protocol buffer."""
+    return bytes([number << 3 | 2, len(content)]) + content
 
 
 def model(text: str) -> bytes:
@@ -168,3 +175,9 @@ def test_open_dimensions_of_a_model_have_sizes_that_can_be_edited(fixed: str, op
     layer = b'{"class_name": "InputLayer", "config": {"batch_shape": [null, null, 32, 3], "name": "photo"}}'
     attach(page, "photo.keras", b"PK" + layer)
     expect(shape).to_contain_text('{"photo": (1, 3, 32, 32)}')
+    attach(page, "saved.zip", (TENSORFLOW / "saved_v2.zip").read_bytes())
+    expect(shape).to_contain_text('{"serving_default_x": (1, 6)}')
+    sizes = b"".join(part(2, b"\x08" + size) for size in (b"\xff" * 9 + b"\x01", b"\x20", b"\x03"))
+    attribute = part(5, part(1, b"shape") + part(2, part(7, sizes)))
+    attach(page, "frozen.pb", part(1, part(1, b"signal") + part(2, b"Placeholder") + attribute))
+    expect(shape).to_contain_text('{"signal": (1, 32, 3)}')

@@ -6,6 +6,7 @@ const WINDOW = 1 << 16; // bytes that are read of a file at once
 const TEXT = 4 << 20; // bytes at the beginning of a Keras file in which its configuration lies
 const INTEGERS = new Set([2, 3, 4, 5, 6, 7, 9, 12, 13]); // element types of ONNX
 const TF_INTEGERS = new Set([3, 4, 5, 6, 9, 10, 17, 22, 23]); // and of TensorFlow
+const ZIP_END = (1 << 16) + 22; // bytes at the end of an archive in which its directory is named
 const MOST = 1e6; // what is larger is no size, such as -1
 
 /** Reads protocol buffers: of weights, only where they end. */
@@ -116,6 +117,47 @@ export async function tensorflowInputs(file) {
     inputs.push({ name: await named(reader, node, 1), dims, integral: TF_INTEGERS.has(type?.value) });
   }
   return nameOpen(inputs, true);
+}
+
+/** @returns {Promise<Input[]>} the inputs of the signature of a packed SavedModel that serves */
+export async function savedModelInputs(file) {
+  const unpacked = await unzipped(file, "saved_model.pb");
+  const reader = new Reader(unpacked);
+  const meta = await reader.first({ from: 0, to: unpacked.size }, 2);
+  const signatures = new Map();
+  for (const entry of await reader.all(meta, 5)) signatures.set(await named(reader, entry, 1), await reader.first(entry, 2));
+  const serving = signatures.get("serving_default");
+  const inputs = [];
+  for (const entry of serving ? await reader.all(serving, 1) : []) {
+    const tensor = await reader.first(entry, 2);
+    const shape = await reader.first(tensor, 3);
+    const dims = [];
+    for (const dim of shape ? await reader.all(shape, 2) : []) dims.push(await sizeOf(reader, dim, 1, 2));
+    const name = (await named(reader, tensor, 1)).replace(/:0$/, "");
+    inputs.push({ name, dims, integral: TF_INTEGERS.has((await reader.first(tensor, 2))?.value) });
+  }
+  return nameOpen(inputs, true);
+}
+
+/** A file of a ZIP archive, by the end of its path. */
+async function unzipped(file, path) {
+  const from = Math.max(0, file.size - ZIP_END);
+  const end = new DataView(await file.slice(from).arrayBuffer());
+  let at = end.byteLength - 22;
+  while (end.getUint32(at, true) !== 0x06054b50) at -= 1;
+  const entries = new DataView(await file.slice(end.getUint32(at + 16, true), from + at).arrayBuffer());
+  for (let entry = 0; entry < entries.byteLength;) {
+    const field = (offset, size = 2) => (size === 2 ? entries.getUint16(entry + offset, true) : entries.getUint32(entry + offset, true));
+    const name = new TextDecoder().decode(new Uint8Array(entries.buffer, entry + 46, field(28)));
+    if (name.endsWith(path)) {
+      const local = new DataView(await file.slice(field(42, 4), field(42, 4) + 30).arrayBuffer());
+      const begin = field(42, 4) + 30 + local.getUint16(26, true) + local.getUint16(28, true);
+      const packed = file.slice(begin, begin + field(20, 4));
+      return field(10) === 0 ? packed : new Response(packed.stream().pipeThrough(new DecompressionStream("deflate-raw"))).blob();
+    }
+    entry += 46 + field(28) + field(30) + field(32);
+  }
+  throw new RangeError("no such file in the archive");
 }
 
 /** @returns {Promise<Input[]>} the inputs of a Keras model, images with their channels first */

@@ -1,6 +1,6 @@
 // The script that a model starts with: visible, ordinary, to be edited.
 import { ending } from "../model.js";
-import { guess, kerasInputs, onnxInputs, tensorflowInputs } from "./inputs.js";
+import { guess, kerasInputs, onnxInputs, savedModelInputs, tensorflowInputs } from "./inputs.js";
 import { written } from "./shapes.js";
 
 /** How a model of each kind of file is imported: what to import for it, its inputs where they can be read here, and the
@@ -21,16 +21,13 @@ mod, params = relay.frontend.from_pytorch(${name})`,
   tflite: { lines: (name) => `mod, params = relay.frontend.from_tflite(${name})` },
   keras: { inputs: kerasInputs, lines: keras },
   h5: { inputs: kerasInputs, lines: keras },
-  pb: {
-    inputs: tensorflowInputs,
-    lines: (name, shape) => `${shape}mod, params = relay.frontend.from_tensorflow(${name}${shape && ", shape=shape"})`,
-  },
-  zip: {
-    lines: (name) => `# The directory of a SavedModel, packed. A dimension that it leaves open is 1 here; give the sizes of others:
-# relay.frontend.from_tensorflow(${name}, shape={"input": (1, 224, 224, 3)})
-mod, params = relay.frontend.from_tensorflow(${name})`,
-  },
+  pb: { inputs: tensorflowInputs, lines: tensorflow },
+  zip: { inputs: savedModelInputs, lines: tensorflow },
 };
+
+function tensorflow(name, shape) {
+  return `${shape}mod, params = relay.frontend.from_tensorflow(${name}${shape && ", shape=shape"})`;
+}
 
 function keras(name, shape) {
   return `# Images have their channels first; give layout="NHWC" to keep them last, as Keras has them.
