@@ -29,7 +29,8 @@ def test_a_search_leads_to_its_section(fixed: str, open_page: Callable[..., Page
 
 
 def test_an_example_of_the_api_is_sent_from_its_page(fixed: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{fixed}/docs/api", width=390, height=800)
+    page = open_page(f"{fixed}/docs/api?theme=dark", width=390, height=800, color_scheme="light")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark", "as a page that frames this one asks"
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert [v["id"] for v in Axe().run(page).response["violations"]] == []
     route = page.locator("#editor-format_-post")
