@@ -13,8 +13,9 @@ from compiler.target.codegen.llvm.state import DeclaredFunction, FunctionState, 
 from compiler.target.codegen.llvm.statements import Statements
 from compiler.target.codegen.llvm.types import I32, POINTER, register_type
 from compiler.target.codegen.signatures import passed_type, signatures_of
-from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt_functor import post_order_visit
 
 
 def declare_functions(shared: ModuleState, functions: Sequence[tuple[str, PrimFunc]]) -> list[Signature]:
@@ -36,7 +37,7 @@ def write_function(shared: ModuleState, declared: DeclaredFunction) -> None:
     variables = [*func.params, *declared.sizes]
     builder = Builder(function.append_basic_block("entry"))
     threads = function.args[len(variables)] if signature.threads else None
-    state = FunctionState(shared, function, builder, threads=threads)
+    state = FunctionState(shared, function, builder, threads=threads, accumulated=_accumulated(func))
     for var, argument in zip(variables, function.args, strict=False):
         argument.name = var.name
         narrow = register_type(var.dtype)
@@ -51,6 +52,22 @@ def write_function(shared: ModuleState, declared: DeclaredFunction) -> None:
         state.result.name = "result"
     Statements(state).visit(func.body)
     builder.ret(ir.Constant(I32, 0))
+
+
+def _accumulated(func: PrimFunc) -> frozenset[Var]:
+    """Return the pointer variables of buffers that some statement both reads and writes."""
+    found: set[Var] = set()
+
+    def look(store: object) -> None:
+        if not isinstance(store, BufferStore) or (data := store.buffer.data) in found:
+            return
+        read: list[Var] = []
+        post_order_visit(store.value, lambda n: read.append(n.buffer.data) if isinstance(n, BufferLoad) else None)
+        if data in read:
+            found.add(data)
+
+    post_order_visit(func.body, look)
+    return frozenset(found)
 
 
 def _array_argument(

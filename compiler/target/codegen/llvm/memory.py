@@ -9,17 +9,22 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.expr.primexpr import Add, Broadcast, Cast, IntImm, Mul, PrimExpr, Ramp, Sub, Var, is_const_int
+from compiler.ir.expr.primexpr import Add, Broadcast, Cast, IntImm, Mul, PrimExpr, Ramp, Sub, Var, const, is_const_int
 from compiler.ir.memory import ALIGNMENT
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I1, I32, I64, VOID, lane_mask, lanes_of, memory_type, poison, with_lanes
+from compiler.target.cpu.processor_features import used_features
 from compiler.tir.statements.buffer import Buffer, compact_strides
 
 Emit = Callable[[PrimExpr], ir.Value]
 _WIDE, _PIECE = 64, 8
 """Longer vectors are gathered in pieces of eight lanes: LLVM's time for elements that are put into one vector, one by
 one, grows faster than the square of its length."""
+_MAX_STRIDE = 4
+"""Elements that are further apart are loaded one by one: too little of whole vectors would be used."""
 _MAX_ALIGNMENT = 1 << 16
+_MASKED_BITS = (32, 64)
+_MAX_REGISTER_BITS = 512
 
 
 class Memory:
@@ -38,8 +43,7 @@ class Memory:
         elif count == 1:
             value = self._load_at(buffer, index, buffer.dtype)
         elif isinstance(index, Ramp) and is_const_int(index.stride, 1):
-            lanes = count * dt.lanes(buffer.dtype)
-            value = self._load_at(buffer, index.base, dt.with_lanes(buffer.dtype, lanes))
+            value = self._load_row(buffer, index.base, count * dt.lanes(buffer.dtype))
         elif dt.lanes(buffer.dtype) != 1:
             raise BuildError(f"LLVM code generation: vector index into {buffer.name}, whose elements are vectors")
         elif isinstance(index, Broadcast):
@@ -49,6 +53,8 @@ class Memory:
         elif isinstance(index, Ramp) and is_const_int(index.stride, -1):
             first = index.base - (count - 1)
             value = self._reversed(self._load_at(buffer, first, dt.with_lanes(buffer.dtype, count)))
+        elif isinstance(index, Ramp) and 1 < (stride := _small_stride(index)) <= count:
+            value = self._strided(buffer, index, stride)
         else:
             value = self._gather(buffer, index)
         return self._to_register(value, buffer.dtype)
@@ -63,9 +69,7 @@ class Memory:
         if mask is not None:
             self._masked_store(buffer, index, value, mask)
         elif count == 1 or (isinstance(index, Ramp) and is_const_int(index.stride, 1)):
-            base = index.base if isinstance(index, Ramp) else index
-            align = self._alignment(buffer, base)
-            self._state.builder.store(value, self.address(buffer, base), align=align)
+            self._store_row(buffer, index.base if isinstance(index, Ramp) else index, value)
         elif count < 0:
             raise BuildError(f"LLVM code generation: scalable vectors must access contiguous elements, got {index}")
         elif isinstance(index, Ramp) and is_const_int(index.stride, -1):
@@ -74,6 +78,42 @@ class Memory:
             self._state.builder.store(self._reversed(value), self.address(buffer, first), align=align)
         else:
             self._scatter(buffer, index, value)
+
+    def _load_row(self, buffer: Buffer, base: PrimExpr, count: int) -> ir.Value:
+        """Load contiguous elements."""
+        mask = self._mask_of_part(buffer, count)
+        if mask is None:
+            return self._load_at(buffer, base, dt.with_lanes(buffer.dtype, count))
+        value = self._masked_load(buffer, Ramp(base, const(1, base.dtype), mask.type.count), mask)
+        return self._state.builder.shuffle_vector(value, poison(value.type), lane_mask(list(range(count))))
+
+    def _store_row(self, buffer: Buffer, base: PrimExpr, value: ir.Value) -> None:
+        """Store contiguous elements."""
+        count = lanes_of(value.type)
+        mask = self._mask_of_part(buffer, count)
+        if mask is None:
+            self._state.builder.store(value, self.address(buffer, base), align=self._alignment(buffer, base))
+            return
+        size = mask.type.count
+        lanes = lane_mask([min(lane, count - 1) for lane in range(size)])
+        whole = self._state.builder.shuffle_vector(value, poison(value.type), lanes)
+        self._masked_store(buffer, Ramp(base, const(1, base.dtype), size), whole, mask)
+
+    def _mask_of_part(self, buffer: Buffer, count: int) -> ir.Value | None:
+        """Return the mask of the lanes that a vector fills of a register; None where LLVM has no better code with it.
+
+        LLVM accesses vectors of 14 lanes as 8, 4 and 2, AVX-512 any number at once.  Sums in memory are left alone, as
+        LLVM keeps in registers only what is accessed without a mask.
+        """
+        size = _power_of_two(count)
+        bits = dt.bits(buffer.dtype)
+        if size == count or bits not in _MASKED_BITS or dt.is_vector(buffer.dtype) or size * bits > _MAX_REGISTER_BITS:
+            return None
+        target = self._state.shared.target
+        features = used_features(target.triple, target.cpu, target.llvm_features)
+        if "avx512vl" not in features or buffer.data in self._state.accumulated:
+            return None
+        return ir.Constant(ir.VectorType(I1, size), [lane < count for lane in range(size)])
 
     def _masked_load(self, buffer: Buffer, index: PrimExpr, mask: ir.Value) -> ir.Value:
         """Load the active lanes of a mask; inactive lanes are undefined."""
@@ -148,6 +188,23 @@ class Memory:
         pieces = [self._gathered(buffer, addresses[at : at + _PIECE]) for at in range(0, len(addresses), _PIECE)]
         return self._joined(pieces)
 
+    def _strided(self, buffer: Buffer, index: Ramp, stride: int) -> ir.Value:
+        """Load whole vectors and choose every second, third or fourth of their elements.
+
+        They reach from the first to the last element that is asked for and no further, so the last two may overlap.
+        """
+        count = dt.lanes(index.dtype)
+        size = _power_of_two(count)
+        last = stride * (count - 1) + 1 - size
+        whole = -(-last // size) * size
+        rows = [
+            self._load_at(buffer, index.base + start, dt.with_lanes(buffer.dtype, size))
+            for start in (*range(0, whole, size), last)
+        ]
+        places = [at if at < whole else at - last + whole for at in range(0, stride * count, stride)]
+        every = self._joined(rows)
+        return self._state.builder.shuffle_vector(every, poison(every.type), lane_mask(places))
+
     def _gathered(self, buffer: Buffer, addresses: list[ir.Value]) -> ir.Value:
         scalar, align = memory_type(buffer.dtype), dt.storage_bytes(buffer.dtype)
         vector = poison(ir.VectorType(scalar, len(addresses)))
@@ -199,6 +256,17 @@ def _first_of_row(buffer: Buffer, index: PrimExpr) -> PrimExpr:
     if not dt.is_vector(index.dtype) and dt.is_vector(buffer.dtype):
         return index
     raise BuildError(f"LLVM code generation: only contiguous elements can be accessed with a predicate, got {index}")
+
+
+def _power_of_two(number: int) -> int:
+    """Return the smallest power of two that is not less."""
+    return 1 << (number - 1).bit_length()
+
+
+def _small_stride(index: Ramp) -> int:
+    """Return how far apart indices are if that is a small constant, else 0."""
+    stride = index.stride
+    return stride.value if isinstance(stride, IntImm) and stride.value <= _MAX_STRIDE else 0
 
 
 def flat_index(buffer: Buffer, indices: tuple[PrimExpr, ...]) -> PrimExpr:

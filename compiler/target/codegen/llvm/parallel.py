@@ -48,7 +48,14 @@ class OutlinedLoop:
         self.first, self.last, *values = body.args
         self.first.name, self.last.name = "first", "last"
         builder = Builder(body.append_basic_block("entry"))
-        inner = FunctionState(shared, body, builder, definitions=dict(state.definitions), in_parallel=True)
+        inner = FunctionState(
+            shared,
+            body,
+            builder,
+            definitions=dict(state.definitions),
+            accumulated=state.accumulated,
+            in_parallel=True,
+        )
         for var, value in zip(self._captured, values, strict=True):
             value.name = var.name
             (inner.wide if var in state.wide else inner.values)[var] = value

@@ -143,6 +143,8 @@ class FunctionState:
         The index expressions that variables of bindings stand for, without such variables.
     distinct : set
         Pointer variables that alias no other pointer.
+    accumulated : set
+        Pointer variables of buffers that some statement both reads and writes.
     cleanups : list
         Heap allocations to free before the function returns, innermost last.
     stack_bytes : int
@@ -164,6 +166,7 @@ class FunctionState:
     divisors: dict[Var, int] = field(default_factory=dict)
     definitions: dict[Var, PrimExpr] = field(default_factory=dict)
     distinct: set[Var] = field(default_factory=set)
+    accumulated: frozenset[Var] = frozenset()
     stack_bytes: int = 0
     in_parallel: bool = False
     result: ir.Value | None = None
