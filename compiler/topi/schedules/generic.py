@@ -6,6 +6,7 @@ are scheduled one by one: elements in vectors along the last axis, reductions wi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
@@ -69,14 +70,16 @@ def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) 
     ops = output_operations([outs] if isinstance(outs, te.Tensor) else outs)
     schedule = te.create_schedule(ops)
     stored = inline_cheap(schedule, set(ops))
-    for stage in list(schedule.stages):
+    # A reader's operation is another one after the reduction that it reads has been split into partial results.
+    for stage in [each for each in schedule.stages if each.op in stored]:
         op = stage.op
-        if isinstance(op, ComputeOp) and op in stored:
-            lanes = machine.vector_width(op.outputs[0].dtype)
-            if _reduces_contiguous(op):
-                _partial_results(schedule, stage, lanes)
-            else:
-                vectorize_elements(stage, lanes, all(_is_elementwise(o) for o in _computed(schedule)))
+        if not isinstance(op, ComputeOp):
+            continue
+        lanes = machine.vector_width(op.outputs[0].dtype)
+        if contiguous := _contiguous_axes(op):
+            _partial_results(schedule, stage, op, contiguous, lanes)
+        else:
+            vectorize_elements(stage, lanes, all(_is_elementwise(o) for o in _computed(schedule)))
     return schedule
 
 
@@ -90,6 +93,10 @@ def _is_elementwise(op: ComputeOp) -> bool:
 
 def _computed(schedule: te.Schedule) -> list[ComputeOp]:
     return [s.op for s in schedule.stages if isinstance(s.op, ComputeOp)]
+
+
+_MIN_STEPS_OF_TUPLES = 8
+"""Steps over a row that are worth the comparisons of the lanes' results, of which tuples take many."""
 
 
 # what is stored
@@ -163,28 +170,46 @@ class _Expensive(Visitor):
 # reductions
 
 
-def _reduces_contiguous(op: ComputeOp) -> bool:
-    """Return whether a reduction's last axis goes over neighbours in memory in everything that it reads."""
+def _contiguous_axes(op: ComputeOp) -> list[IterVar]:
+    """Return the last axes of a reduction that together go over neighbours in memory in everything that it reads."""
     reduction = op.body[0]
-    if not isinstance(reduction, Reduce) or len(op.body) > 1:
-        return False
-    last: IterVar = op.reduce_axis[-1]
+    if not isinstance(reduction, Reduce):
+        return []
     loads: list[ProducerLoad] = []
-    post_order_visit(reduction.source[0], lambda n: loads.append(n) if isinstance(n, ProducerLoad) else None)
-    ends = [n.indices[-1] for n in loads if n.indices]
-    return any(end is last.var for end in ends) and not any(end is a.var for end in ends for a in op.axis)
+    for source in reduction.source:
+        post_order_visit(source, lambda n: loads.append(n) if isinstance(n, ProducerLoad) and n.indices else None)
+    if any(load.indices[-1] is axis.var for load in loads for axis in op.axis):
+        return []
+    found: list[IterVar] = []
+    for axis in reversed(op.reduce_axis):
+        if not loads or not all(_ends_with(load, [axis, *found]) for load in loads):
+            break
+        found = [axis, *found]
+    return found
 
 
-def _partial_results(schedule: te.Schedule, stage: te.Stage, lanes: int) -> None:
+def _ends_with(load: ProducerLoad, axes: Sequence[IterVar]) -> bool:
+    """Return whether the last indices of an access are some axes, all but the first of which pass over a dimension."""
+    if [*load.indices[-len(axes) :]] != [axis.var for axis in axes]:
+        return False
+    return dims(load.producer)[-len(axes) + 1 :] == tuple(map(extent, axes[1:])) if len(axes) > 1 else True
+
+
+def _partial_results(
+    schedule: te.Schedule, stage: te.Stage, op: ComputeOp, contiguous: Sequence[IterVar], lanes: int
+) -> None:
     """Reduce with one partial result a lane, then over the lanes."""
     axes = list(stage.op.axis)
-    last = stage.op.reduce_axis[-1]
-    size = extent(last)
+    size = math.prod(extent(axis) or 0 for axis in contiguous)
     width = divisor(size, lanes)
-    if not size or width < MIN_LANES or size <= width:
+    if 2 * width < lanes and 2 * lanes < size:
+        width = lanes  # the last step of a row has fewer
+    steps = size // width
+    if not size or width < MIN_LANES or steps < (_MIN_STEPS_OF_TUPLES if len(op.body) > 1 else 2):
         if is_worth_parallel(stage.op):
             parallel(stage, axes)
         return
+    last = stage.fuse(*contiguous) if len(contiguous) > 1 else contiguous[0]
     _, lane = stage.split(last, factor=width)
     factored = schedule.rfactor(stage.op.output(0), lane, factor_axis=-1)
     partial = schedule[factored[0] if isinstance(factored, list) else factored]

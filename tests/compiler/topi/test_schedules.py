@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import compiler
 import compiler as tvm
 from compiler import te, topi
 from compiler.target import Target
+from compiler.topi import extrema
 from compiler.topi.schedules import schedule_injective, schedule_reduce, schedule_rule_for
 from compiler.topi.tag import OpPattern
 
@@ -58,6 +60,41 @@ def test_a_reduction_over_neighbours_has_a_partial_result_in_each_lane() -> None
     assert "rfactor" in names
     _, (a,), (found,) = _run(schedule_reduce, [x], [total])
     np.testing.assert_allclose(found, a.sum(1), rtol=1e-5)
+
+
+def test_axes_that_lie_behind_each_other_are_one_row_whose_end_may_fill_part_of_a_vector() -> None:
+    for shape, axes, steps in (((5, 3, 7, 7), (2, 3), 7), ((5, 197), 1, 25), ((4, 6, 50), (0, 2), 5)):
+        x = te.placeholder(shape, name="x")
+        total = topi.sum(x, axes)
+        schedule = schedule_reduce(total, TARGET)
+        assert "rfactor" in [p.name for p in schedule.primitives], shape
+        text, (a,), (found,) = _run(schedule_reduce, [x], [total])
+        assert re.search(rf"\b(T\.grid\((\d+, )*|range\(){steps}\b", text), text
+        np.testing.assert_allclose(found, a.sum(axes), rtol=1e-5)
+
+
+def test_the_places_of_extremes_are_sought_in_lanes_over_long_rows() -> None:
+    rng = np.random.default_rng(3)
+    for size, in_lanes in ((512, True), (203, True), (20, False)):
+        x = te.placeholder((6, size), name="x")
+        result = extrema.argmax(x, 1, False, False, "int32")
+        schedule = schedule_reduce(result, TARGET)
+        assert ("rfactor" in [p.name for p in schedule.primitives]) == in_lanes
+        a = rng.integers(0, 9, (6, size)).astype("float32")
+        a[3, size - 2], a[4, :] = np.nan, -np.inf
+        a[3, size - 1] = np.nan
+        found = compiler.nd.empty((6,), "int32")
+        compiler.build(schedule_reduce(result, Target("llvm")), [x, result], "llvm")(compiler.nd.array(a), found)
+        np.testing.assert_array_equal(found.numpy(), a.argmax(1))
+
+
+def test_what_reads_a_reduction_with_partial_results_is_scheduled_too() -> None:
+    x = te.placeholder((64, 256), name="x")
+    text, (a,), (found,) = _run(schedule_reduce, [x], [topi.nn.softmax(x)])
+    assert text.count("T.parallel(64)") == 4, "the largest, the exponentials, their sum, the quotients"
+    assert text.count("_rf_1[0:8]") >= 4, "both reductions have a partial result in each lane"
+    e = np.exp(a - a.max(1, keepdims=True))
+    np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=1e-5)
 
 
 def test_a_reduction_over_rows_is_in_vectors_of_columns() -> None:
