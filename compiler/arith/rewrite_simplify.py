@@ -364,8 +364,9 @@ class RewriteSimplifier(Simplifier):
 
     def visit_Select(self, n: Select) -> PrimExpr:
         condition = self.visit(n.condition)
-        if isinstance(condition, IntImm):
-            return self.visit(n.true_value if condition.value else n.false_value)
+        same = condition.value if isinstance(condition, Broadcast) else condition
+        if isinstance(same, IntImm):
+            return self.visit(n.true_value if same.value else n.false_value)
         true_value, false_value = self._branches(condition, n.true_value, n.false_value)
         if deep_equal(true_value, false_value):
             return true_value

@@ -118,3 +118,10 @@ def test_a_product_is_less_than_a_sum_just_where_it_is_for_all_values() -> None:
             if x_low and c1 > 0:
                 assert proved == holds, (c1, c2, points)
         assert not analyzer.can_prove(x * y < x + x) or all(a * b < a + a for a, b in points)
+
+
+def test_choices_that_all_lanes_make_alike_are_made() -> None:
+    ramp, other = tir.Ramp(tir.const(0), 1, 4), tir.Broadcast(tir.const(7), 4)
+    for value, chosen in ((True, ramp), (False, other)):
+        choice = tir.Select(tir.Broadcast(tir.const(value, "bool"), 4), ramp, other)
+        tvm.ir.assert_structural_equal(tvm.arith.Analyzer().rewrite_simplify(choice), chosen)
