@@ -20,23 +20,39 @@ def _convolved(w: Writer, x: str, inputs: int, outputs: int, kernel: int, stride
 
 def residual(image: int = 224, width: int = 64, classes: int = 1000, batch: int = 1) -> Any:
     """ResNet-18: He et al., "Deep residual learning for image recognition", 2016."""
+    return _residual((2, 2, 2, 2), False, image, width, classes, batch)
+
+
+def bottlenecks(image: int = 224, width: int = 64, classes: int = 1000, batch: int = 1) -> Any:
+    """ResNet-50 of the same paper, with the stride in the 3 x 3 convolutions, as it is usually trained."""
+    return _residual((3, 4, 6, 3), True, image, width, classes, batch)
+
+
+def _residual(blocks: tuple[int, ...], is_narrow: bool, image: int, width: int, classes: int, batch: int) -> Any:
+    """A residual network; narrow blocks are 1 x 1, 3 x 3 and 1 x 1 to four times as many channels."""
     w = Writer(18)
     x = w.input("data", [batch, 3, image, image])
     x = w.node("Relu", _convolved(w, x, 3, width, 7, 2))
     x = w.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
     channels = width
-    for stage in range(4):
-        for block in range(2):
-            outputs = width << stage
+    for stage, count in enumerate(blocks):
+        for block in range(count):
+            inside = width << stage
+            outputs = 4 * inside if is_narrow else inside
             stride = 2 if stage and not block else 1
-            inner = w.node("Relu", _convolved(w, x, channels, outputs, 3, stride))
-            inner = _convolved(w, inner, outputs, outputs, 3)
+            if is_narrow:
+                inner = w.node("Relu", _convolved(w, x, channels, inside, 1))
+                inner = w.node("Relu", _convolved(w, inner, inside, inside, 3, stride))
+                inner = _convolved(w, inner, inside, outputs, 1)
+            else:
+                inner = w.node("Relu", _convolved(w, x, channels, inside, 3, stride))
+                inner = _convolved(w, inner, inside, inside, 3)
             short = x if channels == outputs else _convolved(w, x, channels, outputs, 1, stride)
             x = w.node("Relu", w.node("Add", inner, short))
             channels = outputs
     x = w.node("Flatten", w.node("GlobalAveragePool", x))
     x = w.node("Gemm", x, w.weight(classes, channels), w.around(0, classes), transB=1)
-    return w.model("resnet18", x, [batch, classes])
+    return w.model("resnet", x, [batch, classes])
 
 
 _STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
@@ -69,6 +85,29 @@ def mobile(image: int = 224, width: float = 1.0, classes: int = 1000, batch: int
     x = w.node("Flatten", w.node("GlobalAveragePool", x))
     x = w.node("Gemm", x, w.weight(classes, last), w.around(0, classes), transB=1)
     return w.model("mobilenetv2", x, [batch, classes])
+
+
+def segmenting(samples: int = 7520, width: int = 16, levels: int = 4, kernel: int = 9, classes: int = 5) -> Any:
+    """A U-Net over a signal: Ronneberger et al., "U-Net", 2015, with convolutions of one dimension."""
+    w = Writer(9)
+
+    def twice(x: str, inputs: int, outputs: int) -> str:
+        for first in (inputs, outputs):
+            weight, around = w.weight(outputs, first, kernel), [kernel // 2] * 2
+            x = w.node("Relu", w.node("Conv", x, weight, w.around(0, outputs), pads=around, kernel_shape=[kernel]))
+        return x
+
+    x, channels, skipped = w.input("data", [1, 2, samples]), 2, []
+    for level in range(levels):
+        x, channels = twice(x, channels, width << level), width << level
+        skipped.append((x, channels))
+        x = w.node("MaxPool", x, kernel_shape=[2], strides=[2])
+    x, channels = twice(x, channels, 2 * channels), 2 * channels
+    for other, outputs in reversed(skipped):
+        x = w.node("ConvTranspose", x, w.weight(channels, outputs, 2), strides=[2], kernel_shape=[2])
+        x, channels = twice(w.node("Concat", x, other, axis=1), 2 * outputs, outputs), outputs
+    x = w.node("Conv", x, w.weight(classes, channels, 1), kernel_shape=[1])
+    return w.model("unet1d", x, [1, classes, samples])
 
 
 def convolutional(batch: int | str = "batch") -> Any:
