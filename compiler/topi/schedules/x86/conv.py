@@ -11,11 +11,12 @@ Liu et al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019: channels 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from compiler.ir.expr.primexpr import IntImm
 from compiler.target.target import Target
-from compiler.te import Schedule, Tensor
+from compiler.te import Schedule, Stage, Tensor
 from compiler.topi.compute import RowVectors
 from compiler.topi.nn.product_sums import NARROW, TILE_ROWS
 from compiler.topi.schedules.anchor import Group, find_anchor, tiled_group
@@ -36,7 +37,7 @@ from compiler.topi.schedules.kit import (
 from compiler.topi.schedules.tiles import in_tiles, multiplies_tiles, tile_shape
 from compiler.topi.tag import Tag
 
-__all__ = ["schedule_conv"]
+__all__ = ["MAX_TUNED_BLOCKS", "packed_tile", "schedule_conv"]
 
 _STORED = (Tag.PAD, Tag.DILATE)
 _MAX_ROW_CHANNELS = 16
@@ -50,8 +51,12 @@ _MAX_BLOCKS = 4
 _MAX_BLOCKS_OF_MANY_REGISTERS = 3
 """The same where a tile has seven columns or more: loads are then few enough, and fewer tiles read the weights."""
 _MAX_BLOCKS_OF_PAIRS = 2
-"""The same where 16 registers hold sums of pairs of products, see :func:`_packed_tile`."""
-_MAX_TUNED_BLOCKS = 8
+"""The same where 16 registers hold sums of pairs of products, see :func:`packed_tile`."""
+MAX_TUNED_BLOCKS = 8
+_MAX_TILES = 32
+"""Tiles of an image with some output channels whose sums stay in the first cache."""
+_MIN_DEPTH, _MIN_STEPS = 512, 64
+"""Steps of a reduction that is cut, and of its parts, for which sums are loaded and stored once."""
 
 
 def schedule_conv(attrs: object, outputs: Sequence[Tensor], target: Target) -> Schedule:
@@ -74,8 +79,8 @@ def _packed(group: Group, target: Target) -> None:
     if is_tiled:
         columns, blocks = tile_shape(extent(w) or 1, total, max((extent(b) or 1) // TILE_ROWS, 1))
     else:
-        blocks, columns = _packed_tile(total, extent(w) or 1, target, _adds_pairs(group))
-    blocks = choose("tile_blocks", blocks, divisors(total, _MAX_TUNED_BLOCKS))
+        blocks, columns = packed_tile(total, extent(w) or 1, target, _adds_pairs(group))
+    blocks = choose("tile_blocks", blocks, divisors(total, MAX_TUNED_BLOCKS))
     columns = _choose_columns(group, columns, target)
     co, ci = s.split(c, factor=blocks)
     wo, wi = s.split(w, factor=columns)
@@ -84,6 +89,11 @@ def _packed(group: Group, target: Target) -> None:
     s.unroll(ci)
     s.unroll(wi)
     s.vectorize(b)
+    if not is_tiled and _reads_weights_once(group, columns):
+        tile.compute_at(s, co)
+        _reduce_outside(tile, columns)
+        parallel(s, [n, co])
+        return
     tile.compute_at(s, wo)
     tile_n, tile_c, tile_h, tile_w, tile_b = tile.op.axis
     if is_tiled:
@@ -94,6 +104,38 @@ def _packed(group: Group, target: Target) -> None:
         tile.unroll(tile_w)
         tile.vectorize(tile_b)
     parallel(s, [n, co, h])
+
+
+def _reads_weights_once(group: Group, columns: int) -> bool:
+    """Return whether images are so small that it takes long to load the weights.
+
+    A tile that passes over all weights of its channels waits for them, as they come from behind the second cache; the
+    others find them there.
+    """
+    _, _, h, w, _ = (extent(axis) for axis in group.anchor.axis)
+    data = group.anchor.input_tensors[0]
+    size = [d.value for d in data.shape[2:4] if isinstance(d, IntImm)]
+    reduced = [extent(axis) for axis in group.anchor.reduce_axis]
+    if h is None or w is None or None in reduced or len(size) < 2 or size[0] > 2 * h or _adds_pairs(group):
+        return False  # with steps of 2, images take too much of the first cache
+    return 1 < h * -(-w // columns) <= _MAX_TILES and math.prod(e or 1 for e in reduced) >= _MIN_DEPTH
+
+
+def _reduce_outside(tile: Stage, columns: int) -> None:
+    """Add what some input channels contribute to all tiles of some output channels, then what the next ones do.
+
+    Sums are kept in the first cache, and in registers while one tile of them is computed.
+    """
+    channels, height, width, inner = tile.op.reduce_axis
+    taps = math.prod(extent(axis) or 1 for axis in (height, width, inner))
+    many, few = tile.split(channels, factor=divisor(extent(channels), max(_MIN_STEPS // taps, 1)))
+    n, c, h, w, b = tile.op.axis
+    wo, wi = tile.split(w, factor=columns)
+    tile.reorder(many, n, h, wo, few, height, width, inner, c, wi, b)
+    partition_partial_tile(tile, w, wo, columns)
+    tile.unroll(c)
+    tile.unroll(wi)
+    tile.vectorize(b)
 
 
 def _blocks_of_a_group(group: Group) -> int | None:
@@ -111,7 +153,7 @@ def _adds_pairs(group: Group) -> bool:
     return group.anchor.input_tensors[1].dtype in NARROW
 
 
-def _packed_tile(blocks: int | None, width: int, target: Target, adds_pairs: bool) -> tuple[int, int]:
+def packed_tile(blocks: int | None, width: int, target: Target, adds_pairs: bool) -> tuple[int, int]:
     """Return how many blocks and columns of a row a tile has.
 
     Each block loads a vector of weights and each column broadcasts an element of the data; their products are as many
@@ -170,11 +212,13 @@ def _rows(group: Group, target: Target) -> None:
     channels = extent(c)
     group_channels = None if channels is None else channels // rows.groups
     registers = max(rows.vector // tile_lanes(target, group.tile.dtype), 1)
-    block = divisor(group_channels, min(accumulators(target) // registers, _MAX_ROW_CHANNELS))
+    limit = min(accumulators(target) // registers, _MAX_ROW_CHANNELS)
+    block = even_tile(channels, limit) if channels and rows.groups == 1 else divisor(group_channels, limit)
     block = choose("tile_channels", block, divisors(group_channels, _MAX_ROW_CHANNELS))
     co, ci = s.split(c, factor=block)
     wo, wi = s.split(w, factor=rows.vector)
     s.reorder(n, co, *middle, wo, ci, wi)
+    partition_partial_tile(s, c, co, block)
     # Even where rows are a multiple of a vector, no more of them is computed than is read.
     s.pragma(wo, "loop_partition_hint")
     s.unroll(ci)

@@ -228,3 +228,32 @@ def test_partial_sums_of_few_rows_take_half_of_the_registers(rows: int, target: 
         text = str(compiler.lower(topi.x86.schedule_batch_matmul([product]), [a, b, product]))
     (sums,) = re.findall(r"parts = T\.allocate\(\[(\d+)\]", text)
     assert 0 < int(sums) <= half
+
+
+@pytest.mark.parametrize("channels", [37, 53])
+def test_tiles_of_rows_have_many_channels_whatever_number_there_is(channels: int) -> None:
+    arrays = [random(1, 11, 50), random(channels, 11, 5)]
+    call = nn.conv1d(*variables(arrays), padding=2)
+    infer_expr(call)
+    inputs = [te.placeholder(a.shape, name="x") for a in arrays]
+    with Target("llvm -mcpu=haswell") as chosen:
+        schedule = call.op.schedule(call.attrs, call.op.compute(call.attrs, inputs, call.checked_type), chosen)
+    factors = [int(number) for p in schedule.primitives for number in re.findall(r"factor=(\d+)", p.label)]
+    assert factors[0] >= 6, "the channels are split first"
+    check(lambda x, w: nn.conv1d(x, w, padding=2), arrays, tolerance=1e-4)
+
+
+@pytest.mark.parametrize(("size", "stride"), [(7, 1), (9, 1), (14, 2)])
+def test_weights_of_small_images_are_passed_over_once(size: int, stride: int) -> None:
+    data, kernel = random(2, 6, size, size, 16), random(4, 6, 3, 3, 16, 16)
+    names = {"data_layout": "NCHW16c", "kernel_layout": "OIHW16i16o", "out_layout": "NCHW16c"}
+    make = lambda x, w: nn.contrib_conv2d_nchwc(x, w, padding=1, strides=stride, kernel_size=(3, 3), **names)  # noqa: E731
+    call = make(*variables([data, kernel]))
+    infer_expr(call)
+    inputs = [te.placeholder(a.shape, name="x") for a in (data, kernel)]
+    with Target("llvm -mcpu=skylake-avx512") as chosen:
+        outputs = call.op.compute(call.attrs, inputs, call.checked_type)
+        text = str(compiler.lower(call.op.schedule(call.attrs, outputs, chosen), [*inputs, *outputs]))
+    is_outside = "for ic_outer, h_c, " in text
+    assert is_outside == (stride == 1)
+    check(make, [data, kernel], tolerance=1e-4)
