@@ -60,6 +60,10 @@ class Tag(StrEnum):
     """Channels in blocks as wide as a vector."""
     CONV_PACKED_DEPTHWISE = "conv_packed_depthwise"
     CONV_TRANSPOSE = "conv_transpose"
+    CONV_WINOGRAD = "conv_winograd"
+    """Channels in blocks, by Winograd's minimal filtering."""
+    WINOGRAD_STEP = "winograd_step"
+    """The transforms of its tiles along one dimension."""
 
     MATMUL = "matmul"
     """One sum an element, in any layout."""

@@ -30,6 +30,7 @@ _LEVEL = 3
 _PLAIN_LAYOUT = {
     "nn.contrib_conv2d_NCHWc": "nn.conv2d",
     "nn.contrib_depthwise_conv2d_NCHWc": "nn.conv2d",
+    "nn.contrib_conv2d_winograd_NCHWc": "nn.conv2d",
     "nn.contrib_dense_pack": "nn.dense",
 }
 """What operators whose tensors are in blocks are made of by ``AlterOpLayout``."""

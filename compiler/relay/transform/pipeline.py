@@ -12,6 +12,7 @@ from compiler.relay.transform.fuse_ops import FuseOps
 from compiler.relay.transform.infer_type import InferType
 from compiler.relay.transform.layout.alter_op_layout import AlterOpLayout
 from compiler.relay.transform.layout.legalize import Legalize
+from compiler.relay.transform.layout.winograd import Winograd
 from compiler.relay.transform.quantize.byte_products import MultiplyBytes
 from compiler.relay.transform.quantize.half_products import MultiplyHalves
 from compiler.relay.transform.quantize.qnn import CanonicalizeQnn
@@ -54,7 +55,8 @@ def optimization_passes(target: Target) -> list[Pass]:
     1      Legalize (of quantised operators)
     2      FoldConstant
     3      EliminateCommonSubexpr, FoldScaleAxis, CanonicalizeCast,
-           CanonicalizeOps, MultiplyBytes, MultiplyHalves, AlterOpLayout
+           CanonicalizeOps, MultiplyBytes, MultiplyHalves, AlterOpLayout,
+           Winograd
     4      CombineParallelConv2D, -Dense and -BatchMatmul, FastMath
     =====  =====================================================================
     """
@@ -81,6 +83,7 @@ def optimization_passes(target: Target) -> list[Pass]:
         SimplifyExpr(in_build=True),
         FastMath(),
         FoldConstant(in_build=True),
+        Winograd(),
     ]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from compiler import relay
 from compiler.relay.expr import Call
 from compiler.relay.inference import infer_expr
+from compiler.topi.nn.convolution.winograd_packed import transformed_weight
 from tests.compiler.relay.op.example import Array, Example, evaluate, floats, ints
 
 nn = relay.nn
@@ -43,6 +44,19 @@ _WIDE = _winograd(2, floats(2, 3, 5, 5), floats(1, 3, 8, 8), 2, 0)
 _CUBES = _winograd(3, floats(2, 3, 3, 3, 3), floats(1, 3, 5, 6, 5), 2, 1)
 _FLAT = _winograd(3, floats(2, 3, 1, 3, 3), floats(1, 3, 4, 6, 5), 4, 0)
 
+
+def _in_blocks(kernel: Array, data: Array, padding: tuple[int, ...]) -> Example:
+    """Return a convolution of blocks of 8 channels on transformed tiles, which is that with the weight as it was."""
+    size = {"channels": kernel.shape[0] * 8, "kernel_size": (3, 3), "padding": padding}
+    layouts = {"data_layout": "NCHW8c", "kernel_layout": "OIHW8i8o", "out_layout": "NCHW8c"}
+    x, w = relay.var("x", shape=data.shape), relay.var("w", shape=kernel.shape)
+    plain = nn.contrib_conv2d_nchwc(x, w, **size, **layouts)
+    infer_expr(plain)
+    wanted = evaluate(plain, {x: data, w: kernel})
+    call = lambda d, t: nn.contrib_conv2d_winograd_nchwc(d, t, **size, **layouts)  # noqa: E731
+    return Example(call, [data, transformed_weight(kernel)], wanted, tolerance=1e-3)
+
+
 _IMAGE, _VOLUME = floats(1, 2, 3, 4), floats(1, 2, 2, 3, 4)
 _KERNEL = floats(3, 2, 5, 7)
 _TILED = _applied(lambda v: nn.contrib_conv2d_gemm_weight_transform(v, 4, 16), _KERNEL)
@@ -52,6 +66,10 @@ _TILED_BYTES = _applied(lambda v: nn.contrib_conv2d_gemm_weight_transform(v, 4, 
 EXAMPLES: dict[str, list[Example]] = {
     "nn.contrib_conv2d_winograd_weight_transform": [_PLANES[0], _WIDE[0]],
     "nn.contrib_conv2d_winograd_without_weight_transform": [_PLANES[1], _WIDE[1]],
+    "nn.contrib_conv2d_winograd_NCHWc": [
+        _in_blocks(floats(2, 3, 3, 3, 8, 8) / 16, floats(2, 3, 9, 14, 8), (1, 1, 1, 1)),
+        _in_blocks(floats(3, 1, 3, 3, 8, 8) / 16, floats(1, 1, 7, 8, 8), (0, 1, 2, 0)),
+    ],
     "nn.contrib_conv3d_winograd_weight_transform": [_CUBES[0], _FLAT[0]],
     "nn.contrib_conv3d_winograd_without_weight_transform": [_CUBES[1], _FLAT[1]],
     "nn.contrib_conv2d_gemm_weight_transform": [

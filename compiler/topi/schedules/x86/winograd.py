@@ -1,0 +1,100 @@
+"""CPU schedule of Winograd convolutions: the tiles' transforms, products in register tiles, the transforms back.
+
+Between the three the values at the points of all tiles are in memory; a transform along one dimension stays in
+registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.ir.expr.primexpr import IterVar
+from compiler.target.target import Target
+from compiler.te import Schedule, Stage, Tensor
+from compiler.topi.nn.convolution.winograd_packed import TILE
+from compiler.topi.schedules.anchor import Group, find_anchor, tiled_group
+from compiler.topi.schedules.choice import choose
+from compiler.topi.schedules.kit import accumulators, divisors, extent, parallel, partition_partial_tile
+from compiler.topi.schedules.x86.conv import MAX_TUNED_BLOCKS, packed_tile
+from compiler.topi.tag import Tag
+
+__all__ = ["schedule_winograd"]
+
+
+def schedule_winograd(attrs: object, outputs: Sequence[Tensor], target: Target) -> Schedule:
+    """Return the schedule of a group around a Winograd convolution; ``attrs`` are not read."""
+    anchor = find_anchor(outputs, (Tag.CONV_WINOGRAD,), "schedule_winograd")
+    (back,) = anchor.input_tensors
+    (products,) = back.op.input_tensors
+    points = products.op.input_tensors[0]
+    (columns,) = points.op.input_tensors
+    group = tiled_group(outputs, anchor, (Tag.PAD, Tag.WINOGRAD_STEP), may_be_cut=True)
+    s = group.schedule
+    stages = [s[tensor] for tensor in (back, products, points, columns, *columns.op.input_tensors)]
+    _multiply(s, stages[1], products, target)
+    _transform_data(stages[2], stages[3], stages[4])
+    _transform_back(group, stages[0])
+    return s
+
+
+def _transform_data(points: Stage, columns: Stage, padded: Stage) -> None:
+    p, q, c, n, y, x, i = points.op.axis
+    points.reorder(n, c, y, x, p, q, i)
+    rows = points.fuse(n, c, y)
+    points.unroll(p)
+    points.unroll(q)
+    points.vectorize(i)
+    points.parallel(rows)
+    _keep_in_registers(columns, points, x)
+    if padded.op.tag == Tag.PAD:
+        padded.compute_at(points, rows)
+        padded.vectorize(padded.op.axis[-1])
+
+
+def _multiply(s: Schedule, stage: Stage, products: Tensor, target: Target) -> None:
+    """The tile is of blocks of output channels and of tiles of the image, as :mod:`.conv` has it of columns."""
+    tile = s[s.cache_write(products, "local")]
+    p, q, o, t, b = stage.op.axis
+    total, tiles = extent(o) or 1, extent(t) or 1
+    blocks, columns = packed_tile(total, tiles, target, False)
+    blocks = choose("tile_blocks", blocks, divisors(total, MAX_TUNED_BLOCKS))
+    columns = choose("tile_columns", columns, range(1, min(tiles, 2 * accumulators(target)) + 1))
+    oo, oi = stage.split(o, factor=blocks)
+    to, ti = stage.split(t, factor=columns)
+    stage.reorder(p, q, oo, to, oi, ti, b)
+    partition_partial_tile(stage, t, to, columns)
+    stage.unroll(oi)
+    stage.unroll(ti)
+    stage.vectorize(b)
+    tile.compute_at(stage, to)
+    *outer, tile_o, tile_t, tile_b = tile.op.axis
+    tile.reorder(*tile.op.reduce_axis, *outer, tile_o, tile_t, tile_b)
+    tile.unroll(tile_o)
+    tile.unroll(tile_t)
+    tile.vectorize(tile_b)
+    parallel(stage, [p, q, oo])
+
+
+def _transform_back(group: Group, back: Stage) -> None:
+    result, tile = group.schedule[group.result], group.schedule[group.tile]
+    n, c, h, w, b = group.result.op.axis
+    ho, hi = result.split(h, factor=TILE)
+    wo, wi = result.split(w, factor=TILE)
+    result.reorder(n, c, ho, wo, hi, wi, b)
+    partition_partial_tile(result, h, ho, TILE)
+    partition_partial_tile(result, w, wo, TILE)
+    result.unroll(hi)
+    result.unroll(wi)
+    result.vectorize(b)
+    _keep_in_registers(tile, result, wo)
+    _keep_in_registers(back, result, wo)
+    parallel(result, [n, c, ho])
+
+
+def _keep_in_registers(stage: Stage, reader: Stage, axis: IterVar) -> None:
+    """Compute vectors where they are read, without loops, so that LLVM keeps them in registers."""
+    stage.set_scope("local")
+    stage.compute_at(reader, axis)
+    for each in stage.op.axis[2:-1]:
+        stage.unroll(each)
+    stage.vectorize(stage.op.axis[-1])

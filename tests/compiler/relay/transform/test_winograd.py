@@ -1,0 +1,75 @@
+"""Convolutions of 3 x 3 on transformed tiles: which ones become such, and that they compute the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import relay
+from compiler.classic.contrib import graph_executor
+from compiler.driver.relay.build import build
+from compiler.ir.module import IRModule
+from compiler.ir.transform import PassContext
+from compiler.relay.transform.pipeline import optimize
+from compiler.target.target import Target
+from compiler.topi.nn.convolution.winograd_packed import is_worth_winograd
+from tests.machines import require
+
+RANDOM = np.random.default_rng(3)
+
+
+def _weight(outputs: int, inputs: int, kernel: int = 3) -> Any:
+    spread = np.sqrt(2 / inputs / kernel**2)
+    return relay.const((RANDOM.standard_normal((outputs, inputs, kernel, kernel)) * spread).astype("float32"))
+
+
+def _is_transformed(call: Any) -> bool:
+    with PassContext(opt_level=3):
+        text = str(optimize(IRModule.from_expr(call), Target("llvm -mcpu=haswell")))
+    return "nn.contrib_conv2d_winograd_NCHWc" in text
+
+
+def test_only_windows_of_3_with_known_weights_steps_of_1_and_many_outputs_are_transformed() -> None:
+    x = relay.var("x", shape=(1, 64, 28, 28))
+    conv = relay.nn.conv2d
+    assert _is_transformed(conv(x, _weight(64, 64), padding=1))
+    assert _is_transformed(relay.nn.relu(conv(x, _weight(48, 64), padding=(0, 1, 2, 1))))
+    assert not _is_transformed(conv(x, relay.var("w", shape=(64, 64, 3, 3)), padding=1))
+    assert not _is_transformed(conv(x, _weight(64, 64, 5), padding=2))
+    assert not _is_transformed(conv(x, _weight(64, 64), padding=1, strides=2))
+    assert not _is_transformed(conv(x, _weight(64, 64), padding=1, dilation=2))
+    assert not _is_transformed(conv(x, _weight(64, 16), padding=1, groups=4))
+    assert not _is_transformed(conv(relay.var("x", shape=(1, 64, 7, 7)), _weight(64, 64), padding=1))
+
+
+def test_weights_that_are_loaded_for_few_tiles_stay_as_they_are() -> None:
+    assert is_worth_winograd(64, 64, 1, 56, 56)
+    assert is_worth_winograd(128, 128, 1, 28, 28)
+    assert not is_worth_winograd(512, 512, 1, 7, 7)
+    assert is_worth_winograd(512, 512, 16, 8, 8), "the weights are loaded once for all images"
+
+
+@pytest.mark.parametrize("target", ["llvm -mcpu=x86-64-v2", "llvm -mcpu=haswell", "llvm -mcpu=skylake-avx512"])
+@pytest.mark.parametrize(
+    ("shape", "outputs", "padding"), [((1, 32, 18, 21), 48, (1, 1, 1, 1)), ((2, 24, 16, 13), 32, (0, 2, 1, 0))]
+)
+def test_results_are_those_of_sums_of_products(target: str, shape: Any, outputs: int, padding: Any) -> None:
+    require(target)
+    weight, bias = _weight(outputs, shape[1]), RANDOM.standard_normal((outputs, 1, 1)).astype("float32")
+    x = relay.var("x", shape=shape)
+    sums = relay.nn.conv2d(x, weight, padding=padding) + relay.const(bias)
+    with PassContext(opt_level=3):
+        lib = build(IRModule.from_expr(relay.Tuple([relay.nn.relu(sums), sums])), target)
+    assert any("winograd" in name for name in lib.kernels)
+    module = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
+    data = RANDOM.standard_normal(shape).astype("float32")
+    module.run(x=data)
+    padded = np.pad(data.astype("float64"), [(0, 0), (0, 0), padding[::2], padding[1::2]])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+    wanted = np.einsum("nchwrs,ocrs->nohw", windows, weight.data.numpy().astype("float64"), optimize=True) + bias
+    tolerance = 2e-5 * np.abs(wanted).max()
+    np.testing.assert_allclose(module.get_output(0).numpy(), np.maximum(wanted, 0), 0, tolerance)
+    np.testing.assert_allclose(module.get_output(1).numpy(), wanted, 0, tolerance)
