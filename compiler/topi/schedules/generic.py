@@ -73,14 +73,28 @@ def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) 
     # A reader's operation is another one after the reduction that it reads has been split into partial results.
     for stage in [each for each in schedule.stages if each.op in stored]:
         op = stage.op
-        if not isinstance(op, ComputeOp):
+        if not isinstance(op, ComputeOp) or _window_over(schedule, op) is not None:
             continue
         lanes = machine.vector_width(op.outputs[0].dtype)
         if contiguous := _contiguous_axes(op):
             _partial_results(schedule, stage, op, contiguous, lanes)
-        else:
-            vectorize_elements(stage, lanes, all(_is_elementwise(o) for o in _computed(schedule)))
+            continue
+        loop = vectorize_elements(stage, lanes, all(_is_elementwise(o) for o in _computed(schedule)))
+        for padded in [s for s in schedule.stages if s.op in stored and _window_over(schedule, s.op) is op]:
+            if loop is not None:
+                padded.compute_at(stage, loop)
+            vectorize_elements(padded, lanes, on_one_core=loop is not None)
     return schedule
+
+
+def _window_over(schedule: te.Schedule, op: Operation) -> Operation | None:
+    """Return the reduction by windows that alone reads some elements and the zeros around them.
+
+    What an iteration of its outer loop reads is computed there, and stays in the first caches.
+    """
+    readers = readers_of(schedule)[op] if isinstance(op, ComputeOp) and op.tag == Tag.PAD else []
+    reader = readers[0] if len(readers) == 1 else None
+    return reader if isinstance(reader, ComputeOp) and reader.reduce_axis and not _contiguous_axes(reader) else None
 
 
 def _is_elementwise(op: ComputeOp) -> bool:

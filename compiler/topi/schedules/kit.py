@@ -93,18 +93,22 @@ def is_worth_parallel(op: Operation, lanes: int = 1) -> bool:
     return None in extents or math.prod(e for e in extents if e is not None) >= MIN_PARALLEL_WORK * lanes
 
 
-def parallel(stage: Stage, axes: Sequence[IterVar]) -> None:
+def parallel(stage: Stage, axes: Sequence[IterVar]) -> IterVar | None:
     """Run the outermost loops of a stage on several cores, as many of them as it takes, fused to one loop.
 
-    ``axes`` has the loops, outermost first; one of unknown extent counts as enough for every core.
+    ``axes`` has the loops, outermost first; one of unknown extent counts as enough for every core.  The loop is
+    returned, None if there is only one iteration.
     """
     iterations, count = 1, 0
     for axis in axes:
         if iterations >= MAX_CORES:
             break
         iterations, count = iterations * (extent(axis) or MAX_CORES), count + 1
-    if iterations > 1:
-        stage.parallel(axes[0] if count == 1 else stage.fuse(*axes[:count]))
+    if iterations <= 1:
+        return None
+    loop = axes[0] if count == 1 else stage.fuse(*axes[:count])
+    stage.parallel(loop)
+    return loop
 
 
 def partition_partial_tile(stage: Stage, axis: IterVar, outer: IterVar, factor: int) -> None:
@@ -113,15 +117,18 @@ def partition_partial_tile(stage: Stage, axis: IterVar, outer: IterVar, factor: 
         stage.pragma(outer, "loop_partition_hint")
 
 
-def vectorize_elements(stage: Stage, lanes: int, is_contiguous: bool = False) -> None:
+def vectorize_elements(
+    stage: Stage, lanes: int, is_contiguous: bool = False, on_one_core: bool = False
+) -> IterVar | None:
     """Compute the elements of a stage in vectors along its last axis, and its outer loops on several cores.
 
     Loops of a reduction stand between the outer loops and the vectors.  Where all that is read has the shape of the
-    result, ``is_contiguous``, vectors run along as many axes as fill one.
+    result, ``is_contiguous``, vectors run along as many axes as fill one.  The loop on several cores is returned, if
+    there is one.
     """
     axes = list(stage.op.axis)
     if not axes:
-        return
+        return None
     size, inner = extent(axes[-1]), None
     if is_contiguous:
         axes, size = _fuse_to_vectors(stage, axes, lanes)
@@ -131,8 +138,7 @@ def vectorize_elements(stage: Stage, lanes: int, is_contiguous: bool = False) ->
     stage.reorder(*outer, last, *stage.op.reduce_axis, *([inner] if inner is not None else []))
     if inner is not None:
         stage.vectorize(inner)
-    if is_worth_parallel(stage.op):
-        parallel(stage, [*outer, last])
+    return None if on_one_core or not is_worth_parallel(stage.op) else parallel(stage, [*outer, last])
 
 
 def _fuse_to_vectors(stage: Stage, axes: list[IterVar], lanes: int) -> tuple[list[IterVar], int | None]:

@@ -149,3 +149,14 @@ def test_pools_are_scheduled_without_their_layout() -> None:
     data = np.random.default_rng(0).random((1, 2, 4, 4), "float32")
     tvm.build(topi.generic.schedule_adaptive_pool(pooled), [x, pooled], "llvm")(tvm.nd.array(data), result)
     np.testing.assert_allclose(result.numpy(), data.mean((2, 3), keepdims=True), rtol=1e-5)
+
+
+def test_zeros_around_windows_are_put_where_an_iteration_reads_them() -> None:
+    x = te.placeholder((2, 40, 9, 11), name="x")
+    pool = topi.nn.pool2d(x, (3, 3), (2, 1), (1, 1), (1, 0, 1, 2), "max")
+    text, (a,), (found,) = _run(schedule_reduce, [x], [pool])
+    assert text.index("T.parallel") < text.index("= T.allocate("), "each iteration has its own"
+    assert text.count("T.parallel") == 1
+    padded = np.pad(a, [(0, 0), (0, 0), (1, 1), (0, 2)], constant_values=-np.inf)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))[:, :, ::2]
+    np.testing.assert_array_equal(found, windows.max((4, 5)))
