@@ -141,7 +141,19 @@ def main() -> None:
     parser.add_argument(
         "models",
         nargs="*",
-        default=["resnet18", "mobilenetv2", "bert", "gpt", "lstm", "gru", "loop", "boxes", "experts"],
+        default=[
+            "resnet18",
+            "resnet50",
+            "mobilenetv2",
+            "unet1d",
+            "bert",
+            "gpt",
+            "lstm",
+            "gru",
+            "loop",
+            "boxes",
+            "experts",
+        ],
     )
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--quantized", default="", choices=("static", "operators", "dynamic"))
