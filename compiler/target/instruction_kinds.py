@@ -20,7 +20,10 @@ KINDS = (
 """Whether a ``move`` is a load or a store depends on its operands."""
 
 _X86 = (
-    (r"vfn?m(add|sub|addsub)\d+[ps][sdh]|vpdp\w+|vdpbf16ps", "fma"),
+    (r"vfn?m(add|sub|addsub)\d+[ps][sdh]|vpdp\w+|vdpbf16ps|tdp\w+", "fma"),
+    (r"tileloadd\w*", "load"),
+    (r"tilestored", "store"),
+    (r"ldtilecfg|sttilecfg|tilezero|tilerelease", "other"),
     (r"vbroadcast\w+|vpbroadcast\w+|v?movddup", "load"),
     (r"v?mov[ua]p[sdh]|v?movdq[ua]\d*|v?movs[sdh]|v?mov[dqw]|v?lddqu", "move"),
     (r"v?gather\w+|vpgather\w+", "load"),
@@ -135,7 +138,7 @@ def instruction_kind(mnemonic: str, architecture: str = "x86_64") -> str | None:
 
 def architecture_of(text: str) -> str:
     """Detect the architecture of assembly from its registers and mnemonics."""
-    if re.search(r"%[re]?[abcds][xip]\b|%[xyz]mm\d", text):
+    if re.search(r"%[re]?[abcds][xip]\b|%[xyzt]mm\d", text):
         return "x86_64"
     if re.search(r"\blocal\.get\b|\bend_function\b", text):
         return "wasm32"

@@ -207,10 +207,16 @@ _X86_KINDS = {"fm": "multiply-adds", "fn": "multiply-adds", "mu": "products", "a
               "ma": "maxima", "mi": "maxima", "cm": "comparisons"}  # fmt: skip
 
 
+_TILE = 16
+"""Rows of a full tile register, and columns of sums of 32 bits."""
+
+
 def _x86_work(mnemonic: str, operands: str, vector_bits: int) -> _Work | None:
     width = next((bits for name, bits in _X86_WIDTHS if name in operands), 0)
     if dot := _X86_DOTS.get(mnemonic):
         return _Work(dot[0], width / 32, 32, width, dot[1])
+    if tile := re.fullmatch(r"tdp(bf16|fp16|b[su])\w+", mnemonic):
+        return _Work("multiply-adds", _TILE**2, 32, 32 * _TILE**2, _TILE * (2 if "16" in tile[1] else 4))
     if mnemonic in ("vpmaddubsw", "pmaddubsw"):
         return _Work("bytes", width / 16, 16, width, 2)
     if match := _X86_FLOAT.fullmatch(mnemonic):

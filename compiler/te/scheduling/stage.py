@@ -175,7 +175,9 @@ class Stage(StageStorage):
                 …                                         for i in range(8):
                                                               …
 
-        Pragmas of the types ``unroll`` and ``vectorize`` are the primitives of these names.
+        Pragmas of the types ``unroll`` and ``vectorize`` are the primitives of these names.  ``tile_product`` has a sum
+        of products computed in tile registers, where a CPU has them: of the outermost loop of a reduction, inside of
+        which are up to 32 rows by 16 lanes, and innermost up to 16 groups of two bfloat16 or four bytes.
 
         Raises
         ------

@@ -41,6 +41,8 @@ def loop_of(machine: str, *body: str, before: str = "") -> tuple[LoopFacts, set[
         ("x86", "vpmaddwd %ymm0, %ymm1, %ymm2", 16, 256),
         ("avx2", "{vex} vpdpbusd (%rdi), %ymm1, %ymm2", 32, 256),
         ("x86", "vdpbf16ps %zmm0, %zmm1, %zmm2", 32, 512),
+        ("x86", "tdpbf16ps %tmm6, %tmm4, %tmm0", 8192, 8192),
+        ("x86", "tdpbusd %tmm6, %tmm4, %tmm0", 16384, 8192),
         ("x86", "vmaxps %zmm0, %zmm1, %zmm2", 16, 512),
         ("x86", "vpmaxub %ymm0, %ymm1, %ymm2", 32, 256),
         ("x86", "vcmpltps %zmm0, %zmm1, %k1", 16, 512),

@@ -15,8 +15,9 @@ from compiler.relay.transform.quantize.byte_products import in_panels
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, call_of, op_name, tensor_type
 from compiler.relay.ty import TensorType
 from compiler.runtime.arrays.ndarray import numpy_dtype
+from compiler.target.cpu.processor_features import used_features
 from compiler.target.target import Target
-from compiler.topi.nn.product_sums import products_per_step
+from compiler.topi.nn.product_sums import has_tiles, products_per_step
 
 __all__ = ["MultiplyHalves"]
 
@@ -33,8 +34,9 @@ class MultiplyHalves(RewritePass, opt_level=3, required=("InferType",)):
 
     Level 3; requires InferType.  The sums stay float32.  The current target, else this machine, decides: products of
     bfloat16 are those of its instructions that add pairs of them to a sum, for which known weights stand in panels with
-    two inputs of a unit side by side.  With a few rows, known weights of both types stay half as wide in memory, and
-    the kernel widens them, as does a depthwise convolution.  All other products are left as they are.
+    two inputs of a unit side by side.  With a few rows, known weights of both types stay half as wide in memory where
+    an x86 CPU has F16C, and the kernel widens them, as does a depthwise convolution among layers that are multiplied in
+    tiles.  All other products are left as they are.
 
     Examples
     --------
@@ -56,6 +58,8 @@ class _Multiplier(GraphMutator):
     def __init__(self, target: Target) -> None:
         super().__init__()
         self._target = target
+        # Elsewhere it takes functions of a library or, on AArch64, more than twice as long as a load.
+        self._widens_vectors = "f16c" in used_features(target.triple, target.cpu, target.llvm_features)
 
     def visit_call(self, call: Call) -> RelayExpr:
         new, t = self.rebuilt_call(call), tensor_type(call)
@@ -84,8 +88,9 @@ class _Multiplier(GraphMutator):
         altered = None if weight is None else alter_conv2d_layout(conv, [data, weight], self._target)
         if altered is None:
             return False
-        kernel = altered.attrs.get_str("kernel_layout")
-        return kernel.endswith("o2i") or op_name(altered) == "nn.contrib_depthwise_conv2d_NCHWc"
+        if op_name(altered) == "nn.contrib_depthwise_conv2d_NCHWc":
+            return has_tiles(self._target, data.dtype)
+        return altered.attrs.get_str("kernel_layout").endswith("o2i")
 
     def _dense(self, call: Call, left: RelayExpr, right: RelayExpr) -> RelayExpr:
         data, weight = tensor_type(left), tensor_type(right)
@@ -99,7 +104,7 @@ class _Multiplier(GraphMutator):
             if filled is not None:
                 return in_panels(left, right.value, 2, out_dtype="float32", missing=filled)
         rows = math.prod(d if isinstance(d, int) else _FEW_ROWS + 1 for d in data.dims[:-1])
-        is_short = rows <= _FEW_ROWS and is_known
+        is_short = rows <= _FEW_ROWS and is_known and self._widens_vectors
         return _narrowed(call, left, right) if is_short or self._adds_pairs(depth, dtype) else call
 
 

@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 import compiler as tvm
-from compiler import relay
+from compiler import relay, te
 from compiler.classic.contrib import graph_executor
 from compiler.relay.transform.pipeline import optimize
 from compiler.runtime import machine
@@ -168,3 +168,32 @@ def test_a_kernel_says_that_the_system_refuses_tile_registers(monkeypatch: pytes
     assert "compile for it with -mattr=-amx-tile" in ran.stderr
     monkeypatch.setattr(machine, "_keeps_tiles", lambda: False)
     assert not any(has for name, has in machine.Machine({}).features.items() if name.startswith("amx-"))
+
+
+def test_a_schedule_asks_for_tile_registers_by_a_pragma() -> None:
+    rows, columns, depth = 21, 48, 128
+    a = te.placeholder((rows, depth), "int8", name="A")
+    b = te.placeholder((columns // 16, depth // 4, 16, 4), "int8", name="B")
+    k = te.reduce_axis((0, depth // 4), name="k")
+
+    def products(i: Any, j: Any) -> Any:
+        terms = [a[i, k * 4 + g].astype("int32") * b[j // 16, k, j % 16, g].astype("int32") for g in range(4)]
+        return te.sum(terms[0] + terms[1] + terms[2] + terms[3], axis=k)
+
+    c = te.compute((rows, columns), products, name="C")
+    s = te.create_schedule(c.op)
+    i, j = c.op.axis
+    jo, ji = s[c].split(j, factor=16)
+    ko, ki = s[c].split(k, factor=16)
+    s[c].reorder(jo, ko, i, ji, ki)
+    s[c].pragma(ko, "tile_product")
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(-128, 128, shape).astype("int8") for shape in ((rows, depth), (columns, depth)))
+    packed = np.ascontiguousarray(y.reshape(columns // 16, 16, depth // 4, 4).transpose(0, 2, 1, 3))
+    for target, in_tiles in (("llvm -mcpu=sapphirerapids", True), ("llvm -mcpu=haswell", False)):
+        require(target)
+        built = tvm.build(s, [a, b, c], target)
+        assert ("tdpbssd" in built.get_source("asm")) == in_tiles
+        result = tvm.nd.array(np.zeros((rows, columns), "int32"))
+        built(tvm.nd.array(x), tvm.nd.array(packed), result)
+        np.testing.assert_array_equal(result.numpy(), x.astype("int64") @ y.astype("int64").T)
