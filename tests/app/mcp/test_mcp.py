@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,69 +10,12 @@ import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
-from app.artifacts import EXAMPLE, Measurement, Problem
-from app.jobs.local_runner import HANDLER
+from app.artifacts import Measurement, Problem
 from app.mcp.messages import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, RESOURCE_NOT_FOUND
-from app.mcp.tools import MAX_ITEMS, MAX_TEXT, TOOLS, shortened
+from app.mcp.tools import MAX_ITEMS, MAX_TEXT, shortened
 from app.protocol import Failed, Measured, RecordedFunction
-from app.sandbox import Outcome, UnsafeLocal
-from app.serving.server import Server
-from app.shell.main import main
-from app.workers.in_process import InProcess
+from app.sandbox import Outcome
 from tests.app.runners import Script, ScriptedRunner, broken, listing, snapshot
-from tests.app.serving.served import Client, served
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("data")
-    app = create_app({"DATA_DIR": folder, "RATE_LIMIT": 0}, UnsafeLocal(HANDLER), InProcess())
-    with served(app) as running:
-        yield running
-
-
-@pytest.mark.parametrize("mode", ["auto", "legacy"], ids=["without sessions", "with a handshake"])
-def test_the_official_client_lists_calls_and_reads(server: Server, mode: str) -> None:
-    anyio, official = pytest.importorskip("anyio"), pytest.importorskip("mcp.client")
-
-    async def ask() -> None:
-        async with official.Client(server.address + "mcp", mode=mode) as client:
-            listed = await client.list_tools()
-            assert [tool.name for tool in listed.tools] == list(TOOLS)
-            assert listed.tools[0].input_schema["required"] == ["script"]
-            compiled = await client.call_tool("compile", {"script": EXAMPLE, "pane": "llvm"})
-            assert not compiled.is_error
-            assert "define" in json.loads(compiled.content[0].text)["text"]
-            linked = json.loads((await client.call_tool("link", {"script": EXAMPLE})).content[0].text)
-            assert linked["url"].startswith(server.address + "z/")
-            wrong = await client.call_tool("explain", {"script": EXAMPLE, "function": "nothing"})
-            assert wrong.is_error
-            assert wrong.content[0].text.startswith("the script makes no function 'nothing'; there are: main")
-            with pytest.raises(Exception, match="there is no tool 'rm'"):
-                await client.call_tool("rm", {})
-            resources = (await client.list_resources()).resources
-            read = await client.read_resource(resources[-1].uri)
-            assert read.contents[0].text.startswith('"""')
-            with pytest.raises(Exception, match="there is no resource"):
-                await client.read_resource("strata://lessons/../../etc/passwd")
-
-    anyio.run(ask)
-
-
-def test_tools_return_what_the_api_does(server: Server) -> None:
-    def call(tool: str, **arguments: object) -> Any:
-        with Client(server) as client:
-            answer = client.post("/mcp", request("tools/call", name=tool, arguments=arguments)).json["result"]
-        assert not answer["isError"], answer
-        return json.loads(answer["content"][0]["text"])
-
-    faster = EXAMPLE.replace("factor=16", "factor=8")
-    compared = call("compare", before=EXAMPLE, after=faster)
-    assert not compared["equal"]
-    assert any(line.startswith("+") and "range(128)" in line for line in compared["diff"])
-    explained = call("explain", script=EXAMPLE)
-    assert [loop["annotation"] for loop in explained["function"]["schedule"][0]["loops"]] == ["", "vectorize"]
-    assert explained["instructions"]
 
 
 def test_a_ladder_says_who_measured_and_what_failed(client: FlaskClient, runner: ScriptedRunner) -> None:
@@ -174,41 +114,9 @@ def test_what_is_no_request_has_no_answer(client: FlaskClient) -> None:
     assert foreign.status_code == 403
 
 
-def test_arguments_of_forty_megabytes_are_refused_before_they_are_read(server: Server) -> None:
-    with Client(server) as client:
-        length = f"Content-Length: {40 << 20}"
-        client.send("POST /mcp HTTP/1.1", "Host: localhost", "Content-Type: application/json", length, body=b"{")
-        refused = client.read()
-    assert (refused.status, refused.json["error"]["code"]) == (413, "too_large")
-
-
 def test_long_texts_are_shortened_and_say_so() -> None:
     cut = shortened({"text": "x" * (MAX_TEXT + 5), "lines": list(range(MAX_ITEMS + 2)), "n": 1.5})
     assert cut["text"].endswith("\n… 5 characters more; ask for one function")
     assert cut["lines"][-1] == "… 2 more"
     assert len(cut["lines"]) == MAX_ITEMS + 1
     assert cut["n"] == 1.5
-
-
-def test_it_is_spoken_over_standard_input_and_output(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = [
-        json.dumps(request("initialize", protocolVersion="2025-06-18")),
-        json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-        "",
-        '{"jsonrpc": "2.0", "id": 2, "method": "' + "x" * (40 << 20) + '"}',
-        json.dumps(request("tools/call", "three", name="link", arguments={"script": EXAMPLE})),
-    ]
-
-    class Standard:
-        def __init__(self, content: bytes) -> None:
-            self.buffer = io.BytesIO(content)
-
-    written = Standard(b"")
-    monkeypatch.setattr(sys, "stdin", Standard("\n".join(sent).encode()))
-    monkeypatch.setattr(sys, "stdout", written)
-    assert main(["mcp", "--server", server.address]) == 0
-    hello, long, linked = [json.loads(line) for line in written.buffer.getvalue().splitlines()]
-    assert hello["result"]["protocolVersion"] == "2025-06-18"
-    assert (long["id"], long["error"]["code"]) == (None, INVALID_REQUEST)
-    assert linked["id"] == "three"
-    assert server.address + "z/" in linked["result"]["content"][0]["text"]

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from flask.testing import FlaskClient
 
-from app import create_app, notebook
+from app import notebook
 from app.artifacts import EXAMPLE
-from app.jobs.local_runner import HANDLER
-from app.sandbox import UnsafeLocal
-from app.workers.in_process import InProcess
 from tests.app.serving.served import served
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("data")
-    app = create_app({"DATA_DIR": folder, "RATE_LIMIT": 0}, UnsafeLocal(HANDLER), InProcess())
-    with served(app) as running:
+@pytest.fixture
+def server(explorer: FlaskClient) -> Iterator[str]:
+    with served(explorer.application) as running:
         yield running.address.removesuffix("/")
 
 
@@ -39,6 +36,7 @@ def magic(server: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], 
         notebook.load_ipython_extension(Shell())
         magic: Callable[[str, str], Any] = registered["cell strata"]
         return magic
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # which a shell takes the place of
     shell = InteractiveShell.instance()
     shell.extension_manager.load_extension("app.notebook")
     return lambda line, cell: shell.run_cell_magic("strata", line, cell)
