@@ -208,8 +208,9 @@ class Search(Generic[Candidate]):
     def _next(self, count: int, without: set[Candidate]) -> list[Candidate]:
         """Return candidates that were not measured: those that are expected to be fast, and some by chance."""
         measured = sorted(self._known, key=self._known.__getitem__)[:_PARENTS]
-        fresh = [self.space.sample(self.rng) for _ in range(self._population)]
-        expected = self.evolved([*measured, *fresh])
+        size = min(self._population, 2 * count + 1)  # to choose a few from a multitude is not worth its time
+        fresh = [self.space.sample(self.rng) for _ in range(size)]
+        expected = self.evolved([*measured, *fresh], size)
         left = [candidate for candidate in expected if candidate not in self._known and candidate not in without]
         chosen: list[Candidate] = []
         while left and len(chosen) < count:
@@ -217,8 +218,11 @@ class Search(Generic[Candidate]):
             chosen.append(left.pop(self.rng.randrange(len(left)) if by_chance else 0))
         return chosen
 
-    def evolved(self, population: Sequence[Candidate]) -> list[Candidate]:
-        """Return candidates and their descendants, those that the model expects to be fastest first."""
+    def evolved(self, population: Sequence[Candidate], size: int = 0) -> list[Candidate]:
+        """Return candidates and their descendants, those that the model expects to be fastest first.
+
+        Each generation has ``size`` new ones, or as many as the search was made with.
+        """
         expected: dict[Candidate, float] = {}
         new = list(dict.fromkeys(population))
         for generation in range(_GENERATIONS + 1):
@@ -227,7 +231,7 @@ class Search(Generic[Candidate]):
                 break
             parents = sorted(expected, key=expected.__getitem__)[:_PARENTS]
             new = []
-            for _ in range(self._population):
+            for _ in range(size or self._population):
                 first, second = self.rng.choices(parents, k=2)
                 child = self.space.mutated(self.space.crossed(first, second, self.rng), self.rng)
                 if child not in expected:

@@ -123,8 +123,8 @@ def test_no_candidate_is_measured_twice() -> None:
 def test_a_function_is_searched_and_its_log_begins_the_next_search(tmp_path: Path) -> None:
     func, expected = product(random.Random(3))
     log, told = tmp_path / "log.jsonl", []
-    found = tune(func, "llvm", trials=4, per_round=2, seed=1, log=log, told=told.append, population=3)
-    assert [progress.trials for progress in told] == [2, 4]
+    found = tune(func, "llvm", trials=2, per_round=1, seed=1, log=log, told=told.append, population=3)
+    assert [progress.trials for progress in told] == [1, 2]
     assert all(trial.measurement.kind == "ok" for trial in found.trials)
     assert found.seconds <= found.default_seconds
     if found.schedule is not None:
@@ -132,7 +132,7 @@ def test_a_function_is_searched_and_its_log_begins_the_next_search(tmp_path: Pat
         tvm.build(found.schedule.mod, target="llvm")(*arrays)
         np.testing.assert_allclose(arrays[-1], expected(*arrays[:-1]), rtol=1e-4)
     before = {trial.candidate for trial in found.trials}
-    again = tune(func, "llvm", trials=2, seed=2, log=log, population=3)
+    again = tune(func, "llvm", trials=1, seed=2, log=log, population=3)
     assert not before & {trial.candidate for trial in again.trials}
 
 
