@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -50,6 +51,8 @@ MAX_REFERENCE_FLOPS = 10 * MANY_FLOPS
 SLOW_SECONDS = 4.0
 """The time of a call above which a step is estimated from part of its work."""
 
+_PREPARES = re.compile(r"(?:^|\.)(?:split|fuse)\(")
+
 Turn = tuple[str, int | None, Callable[[], Measurement | None]]
 """A label, the number of primitives of a prefix, and a function that measures it."""
 
@@ -87,9 +90,17 @@ class Ladder:
         self._references: dict[MeasurementKind, Measurement] = {}
 
     def run(self) -> None:
-        """Measure NumPy and the machine's peak, then every prefix from the unscheduled definition on."""
+        """Measure NumPy and the machine's peak, then every prefix from the unscheduled definition on.
+
+        Prefixes that end with a split or a fusion are left out, but for the whole schedule: these alone leave the
+        iterations in their order, and prepare what comes next.
+        """
         labels = ["default", *self._program.primitives]
-        rungs: list[Turn] = [(label, step, partial(self._rung, step, label)) for step, label in enumerate(labels)]
+        rungs: list[Turn] = [
+            (label, step, partial(self._rung, step, label))
+            for step, label in enumerate(labels)
+            if step == len(labels) - 1 or not _PREPARES.search(label)
+        ]
         self._measure(rungs[::-1] if (self._program.flops or 0) > MANY_FLOPS else rungs)
 
     def run_last(self, name: str) -> None:
