@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import contextlib
 import logging
 import signal
 import sys
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -58,6 +60,18 @@ def make_app(config: Config) -> Flask:
         return create_app(config, starting.result(), renderer)
 
 
+def compile_first_example(app: Flask) -> None:
+    """Compile what the page shows first, so that its first visitor does not wait for it."""
+    from app.artifacts import Workspace
+    from app.errors import RequestError
+    from app.jobs.clients import Client
+    from app.services import services_of
+
+    services = services_of(app)
+    with contextlib.suppress(RequestError):  # whoever opens the page is told
+        services.compiler.compile(Workspace(script=services.gallery.first.script), Client("127.0.0.1"))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line and serve until interrupted."""
     given = {name: value for name, value in vars(parser().parse_args(arguments)).items() if value is not None}
@@ -82,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for ends in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ends, lambda *_: server.stop())
     print(f"Strata is at {server.address} - Ctrl+C ends it", flush=True)
+    threading.Thread(target=compile_first_example, args=(app,), daemon=True).start()
     try:
         server.run()
     finally:

@@ -433,9 +433,9 @@ class Problem(Struct, frozen=True, kw_only=True):
 
 
 MeasurementKind = Literal["kernel", "prefix", "numpy", "peak", "bandwidth"]
-Source = Literal["script", "server", "link"]
-"""Origin of a measurement: the process that ran the script, which is untrusted; a process that only measures; or a
-link, whose creator made the claim."""
+Source = Literal["script", "server", "link", "package"]
+"""Origin of a measurement: the process that ran the script, which is untrusted; a process that only measures; a link,
+whose creator made the claim; or the package, whose examples were measured on another machine."""
 
 
 NOISE = 0.1

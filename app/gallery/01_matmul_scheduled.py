@@ -7,7 +7,7 @@ line, and watch the loops, the LLVM IR and the assembly change.
 import tvm
 from tvm import te
 
-N = 768
+N = 960
 ROWS = 6
 COLUMNS = 64 if tvm.target.codegen.llvm_get_vector_width("llvm") == 512 else 16  # four vectors of AVX-512, two of AVX2
 

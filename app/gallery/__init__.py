@@ -26,6 +26,8 @@ class Example:
     """The description: the paragraph after the title, as plain text."""
     script: str
     """The whole file, including its docstring."""
+    ladder: str = ""
+    """A finished ladder as JSON, with the date: measured elsewhere when the example was written; empty for none."""
 
 
 class Gallery:
@@ -74,7 +76,9 @@ def read_example(path: Path) -> Example:
     title, words, *_ = [*inspect.cleandoc(ast.get_docstring(ast.parse(script)) or "").split("\n\n"), ""]
     if not title or not words:
         raise ValueError(f"gallery: {path.name} must begin with a docstring: a title, an empty line, a few words")
-    return Example(match[1].replace("_", "-"), title, " ".join(words.split()), script)
+    ladder = path.with_suffix(".ladder.json")
+    measured = ladder.read_text(encoding="utf-8") if ladder.exists() else ""
+    return Example(match[1].replace("_", "-"), title, " ".join(words.split()), script, measured)
 
 
 def load_gallery(folder: Path = Path(__file__).parent) -> Gallery:

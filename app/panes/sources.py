@@ -1,4 +1,4 @@
-"""The sources of measurements: the script itself, or the server."""
+"""The sources of measurements, in words."""
 
 from __future__ import annotations
 
@@ -32,6 +32,10 @@ WORDINGS: dict[Source, Wording] = {
     "server": Wording(
         "measured by this server",
         "This server measured the recorded schedule, in a process that the script never entered.",
+    ),
+    "package": Wording(
+        "measured elsewhere",
+        "It came with this example, measured on the machine and the date that it names. Ladder measures it here.",
     ),
     "link": Wording(
         "from the link",

@@ -76,6 +76,8 @@ EMBED = "embed"
 """The view of a permalink for a frame of another page."""
 READING = ("read", EMBED)
 """Views of a permalink without the tools to edit it."""
+AT_FIRST = frozenset({"closed", "opened", "docking", "pin"})
+"""What a link may keep of a page that shows each text at its last step, as it does at first."""
 FRAGMENT_HEADER = "Strata-Fragment"
 """Marks an unsuccessful response that is a fragment of the page, to be swapped in like a successful one."""
 STATUS_HEADER = "Strata-Status"
@@ -119,7 +121,8 @@ def index() -> str:
     if example is None:
         raise NotFound(f"there is no example {name!r}; the page lists all under Examples")
     workspace = Workspace(script=example.script)
-    return "".join(page_pieces(workspace, compiled=compiled_parts(workspace), title=example.title))
+    compiled = compiled_parts(workspace)
+    return "".join(page_pieces(workspace, compiled=compiled, title=example.title, stored=example.ladder))
 
 
 @bp.get("/z/<link>")
@@ -133,7 +136,8 @@ def open_link(link: str) -> Response:
         allow_embedding()
     with opened(link) as content:
         workspace = content.state.workspace
-        pieces = page_pieces(workspace, compiled=None, title=title_of(workspace.script), link=content)
+        compiled = cached_parts(workspace) if AT_FIRST.issuperset(content.state.view) else None
+        pieces = page_pieces(workspace, compiled=compiled, title=title_of(workspace.script), link=content)
         response = spooled((piece.encode() for piece in pieces), "text/html")
     response.headers["X-Robots-Tag"] = "noindex"
     return response
@@ -171,13 +175,26 @@ def _modules(in_lesson: bool) -> list[str]:
     ]
 
 
+def cached_parts(workspace: Workspace) -> PageParts | None:
+    """Return the panes of a workspace that was compiled before, or None if the page has to request them."""
+    services = current_services()
+    try:
+        answer = services.compiler.cached(workspace)
+        return _parts(workspace, answer) if answer is not None else None
+    except RequestError:
+        return None
+
+
+def _parts(workspace: Workspace, answer: StoredAnswer) -> PageParts:
+    task = RenderPage(workspace.script, workspace.options, compiled=True, recalled=answer.recalled)
+    return current_services().renderer.perform(task, PageParts, [answer], current_client().address)
+
+
 def compiled_parts(workspace: Workspace) -> PageParts | None:
     """Return the panes of a workspace, or None if the page has to request them."""
     services, client = current_services(), current_client()
     try:
-        answer = services.compiler.compile(workspace, client)
-        task = RenderPage(workspace.script, workspace.options, compiled=True, recalled=answer.recalled)
-        return services.renderer.perform(task, PageParts, [answer], client.address)
+        return _parts(workspace, services.compiler.compile(workspace, client))
     except RequestError:
         return None
 
@@ -207,6 +224,7 @@ def page_pieces(
     title: str = "",
     link: OpenedLink | None = None,
     lesson: Lesson | None = None,
+    stored: str = "",
 ) -> Iterator[str]:
     """Render the whole page for a workspace, as a stream of pieces.
 
@@ -222,6 +240,8 @@ def page_pieces(
         The permalink that was opened.
     lesson : Lesson, optional
         The lesson to show beside the workspace.
+    stored : str
+        A ladder that came with the example, as JSON.
     """
     reading = request.args.get("view", "")
     files, workspace = workspace.files, msgspec.structs.replace(workspace, files={})
@@ -247,6 +267,8 @@ def page_pieces(
         file_limit=current_services().file_maker.largest,
         examples=current_services().gallery.examples,
         lesson=lesson,
+        stored=stored,
+        introduced=not (link or lesson or reading),
     )
 
 

@@ -1,5 +1,5 @@
 // Measures every prefix of the schedule, or each kernel, and draws what comes as it comes.
-import { $, toast } from "./dom.js";
+import { $, readJson, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { pack, told, unpack } from "./ladder-link.js";
 import { recall, remember } from "./memory.js";
@@ -12,10 +12,10 @@ let shown = null; // what the chart was drawn from
 let reference = null; // {measurements, date}: an earlier ladder that is drawn under this one
 
 export const ladder = {
-  get shown() { return shown !== null; },
+  get shown() { return shown !== null && !shown.stored; },
   /** Let the measurements of a run take the ladder's place. */
   forget() { if (!running) shown = null; },
-  get measurements() { return shown?.measurements; },
+  get measurements() { return shown?.stored ? undefined : shown?.measurements; },
 };
 
 export function startLadder() {
@@ -32,7 +32,7 @@ export function startLadder() {
     if (target.id === "ladder-predict" && !running) togglePredicting(toggleLadder);
   });
   openKept();
-  keepInLinks(() => ({ ...pack("ladder", shown), ...pack("reference", reference) }));
+  keepInLinks(() => ({ ...pack("ladder", ladder.shown ? shown : null), ...pack("reference", reference) }));
   on("unmeasured", () => { if (!running && $("#strip .group.loops, #strip .group.schedule")) start("/api/measure"); });
   on("answered", ({ measurements }) => {
     if ((measurements.length && !shown) || !$("#bench table")) $("#pane-bench").classList.remove("stale");
@@ -47,6 +47,11 @@ export function startLadder() {
 function openKept() {
   const kept = unpack("ladder", state.view);
   reference = unpack("reference", state.view);
+  const stored = $("#stored-ladder") && readJson("stored-ladder");
+  if (!kept && stored) {
+    shown = { ...stored, failures: [], reasons: [], done: 0, total: 0, label: "", running: false, stored: true, kept: `Measured ${told(stored)} when this example was written. Ladder measures it on this machine.` };
+    draw();
+  }
   if (!kept) return;
   shown = { ...kept, failures: [], reasons: [], done: 0, total: 0, label: "", running: false, kept: `Kept in the link: measured ${told(kept)}.` };
   draw();
@@ -164,17 +169,17 @@ async function redraw() {
     labelSteps();
     $("#scale").hidden = false;
     $("#scale").value = shown.scale = recall("scale") ?? "auto";
-    $("#ladder-keep").hidden = shown.running || !shown.measurements.some(({ kind }) => kind === "prefix");
+    $("#ladder-keep").hidden = shown.running || shown.stored || !shown.measurements.some(({ kind }) => kind === "prefix");
     $("#ladder-keep").textContent = reference ? "Stop comparing" : "Keep to compare";
     const compared = { reference: reference?.measurements ?? [], reference_label: reference ? told(reference) : "", predictions: predictions() };
     shown.room = Math.max(340, $("#bench").clientWidth - 28);
-    await htmx.ajax("POST", "/chart", { target: "#bench", swap: "morph", source: "#pane-bench", values: { asked: JSON.stringify({ ...shown, ...compared, began: undefined, date: undefined }) } });
+    await htmx.ajax("POST", "/chart", { target: "#bench", swap: "morph", source: "#pane-bench", values: { asked: JSON.stringify({ ...shown, ...compared, began: undefined, date: undefined, stored: undefined }) } });
   } while (again);
 }
 
 /** Once measured, the strip tells what each step of the schedule reached. */
 function labelSteps() {
-  if (!shown || $("#pane-bench").classList.contains("stale")) return;
+  if (!ladder.shown || $("#pane-bench").classList.contains("stale")) return;
   for (const { step, gflops, estimated } of shown.measurements) {
     const chip = gflops && $(`#strip .chip[data-prefix="${step}"] small`);
     if (chip) chip.textContent = `${estimated ? "≈ " : ""}${Number(gflops.toPrecision(3))} GFLOP/s`;

@@ -80,7 +80,7 @@ export const keepInLinks = (read) => linked.push(read);
 
 /** The view as a link keeps it: the chosen steps, the open panes, and what modules add. */
 export function linkedView() {
-  const said = Object.entries(state.view).filter(([name, value]) => value !== "" && !(name === "unit" && value < 0));
+  const said = Object.entries(state.view).filter(([name, value]) => value !== "" && !(["unit", "of_graph"].includes(name) && value < 0));
   return Object.assign(Object.fromEntries(said), ...linked.map((read) => read()));
 }
 

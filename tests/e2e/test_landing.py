@@ -1,0 +1,54 @@
+"""The first half minute: what this is, what colours mean, that lines are linked, and a finished ladder that climbs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.steps import settled
+
+LIT = "#body-asm .l.related"
+
+
+def test_a_first_visitor_is_told_and_shown_what_this_is(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, width=1280, height=800)
+    expect(page.locator("#intro")).to_contain_text("what a compiler makes of a tensor program")
+    expect(page.locator("#intro .legend")).to_contain_text("lines of one colour come from one line of the script")
+    expect(page.locator(".cm-line.related")).to_have_text(["s[C].vectorize(ji)"])
+    expect(page.locator(LIT).first).to_be_visible()
+    expect(page.locator(LIT)).to_have_count(0)  # the demonstration ends by itself
+    # A ladder that was measured elsewhere stands there, and is not taken for one of this machine.
+    expect(page.locator("#bench .bar")).to_have_count(4)
+    expect(page.locator("#bench .bar.reported")).to_have_count(4)
+    expect(page.locator("#bench-facts")).to_contain_text("measured elsewhere")
+    expect(page.locator("#bench .kept")).to_contain_text("Ladder measures it on this machine")
+    assert "GFLOP" not in "".join(page.locator("#strip .chip small").all_text_contents())
+    page.click("#share-button")
+    expect(page).to_have_url(re.compile(r"/z/\w+"))
+    link = page.url
+    page.keyboard.press("Escape")
+    page.goto(explorer)
+    page.wait_for_selector("html[data-ready]")
+    expect(page.locator("#intro")).to_be_visible()
+    page.wait_for_timeout(2500)
+    assert page.locator(LIT).count() == 0, "it is demonstrated once"
+    page.click("#intro-close")
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    expect(page.locator("#intro")).to_be_hidden()
+    # Whoever gets the link has no ladder of this machine in it, and sees the panes as the server compiled them.
+    assert '"compiled":true' in page.request.get(link).text()
+    page.goto(link)
+    page.wait_for_selector("html[data-ready]")
+    expect(page.locator("#intro")).to_have_count(0)
+    settled(page)
+    expect(page.locator("#bench .bar")).to_have_count(0)
+
+
+def test_nothing_moves_for_those_who_want_no_motion(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, reduced_motion="reduce")
+    expect(page.locator("#intro")).to_be_visible()
+    page.wait_for_timeout(2500)
+    assert page.locator(LIT).count() == 0
