@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from app.panes.numbers import change
-from app.panes.steps import NO_CHANGE, TimelineStep, phase_title
+from app.panes.steps import NO_CHANGE, TimelineStep, phase_title, phase_words
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class TimelineButton:
     """For a schedule primitive, the number of primitives up to it."""
     refused: bool = False
     """Whether the primitive could not be applied."""
+    words: str = ""
+    """What it does, before what its target does."""
 
 
 def by_step(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
@@ -66,7 +68,8 @@ def by_phase(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
         changed = any(step.step.changed for step in members)
         caption = change(lines, "line") if changed else NO_CHANGE
         label = phase_title(phase) if phase is not None else members[0].step.name
-        buttons.append(TimelineButton(label, members[-1], caption, dim=not changed, members=members))
+        words = phase_words(phase) if phase is not None else ""
+        buttons.append(TimelineButton(label, members[-1], caption, dim=not changed, members=members, words=words))
     return buttons
 
 

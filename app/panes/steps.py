@@ -13,8 +13,15 @@ _CODE_GROUPS = frozenset({"llvm", "assembly", "kernel", "ptx", "sass"})
 
 
 NO_CHANGE = "no change"
-_DEVICE_PHASE = 4
-"""Of the passes that split kernels from the functions of the host."""
+PHASES = ("Loops", "Flat memory", "Vectors", "Clean-up", "Device")
+"""What each phase of lowering does, in a word or two."""
+_PHASE_DETAILS = (
+    "the loops as the schedule says",
+    "buffers become one-dimensional, indices narrower",
+    "loops are partitioned, vectorised and unrolled",
+    "what is left is simplified, and common subexpressions are hoisted",
+    "kernels are split from the functions of the host",
+)
 
 
 @dataclass(frozen=True)
@@ -111,9 +118,14 @@ def timeline_steps(unit: Unit) -> list[TimelineStep]:
 
 def phase_title(phase: int) -> str:
     """Return what the timeline calls a phase of lowering."""
-    return "Device" if phase == _DEVICE_PHASE else f"Phase {phase}"
+    return PHASES[phase] if 0 <= phase < len(PHASES) else f"Phase {phase}"
+
+
+def phase_words(phase: int) -> str:
+    """Return what a phase does: ``Phase 1 of lowering: buffers become one-dimensional, indices narrower``."""
+    return f"Phase {phase} of lowering: {_PHASE_DETAILS[phase]}" if 0 <= phase < len(PHASES) else f"Phase {phase}"
 
 
 def describe(step: TimelineStep) -> str:
-    """Return how a title names a step: ``phase 3 · MakePackedAPI``, ``optimised``."""
+    """Return how a title names a step: ``clean-up · MakePackedAPI``, ``optimised``."""
     return f"{phase_title(step.step.phase).lower()} · {step.name}" if step.step.phase is not None else step.name

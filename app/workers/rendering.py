@@ -158,14 +158,14 @@ def _page(task: RenderPage, answers: Sequence[DecodedAnswer]) -> PageParts:
     }
     return PageParts(
         panes=panes,
-        strip=_macro(macros, "strip", shown),
+        strip=_macro(macros, "strip", shown, compiled=task.compiled),
         data=_macro(macros, "data", shown),
         level="graph" if shown.graph else "code",
     )
 
 
-def _macro(module: object, name: str, shown: Page) -> str:
-    return str(getattr(module, name)(shown))
+def _macro(module: object, name: str, shown: Page, **more: bool) -> str:
+    return str(getattr(module, name)(shown, **more))
 
 
 def _update(task: RenderUpdate, _: Sequence[DecodedAnswer]) -> Update:

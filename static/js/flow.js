@@ -93,7 +93,8 @@ function show(html) {
   offer(drawing?.dataset.functions.split("|") ?? [], drawing?.dataset.function);
   if (!drawing) return;
   Object.assign(drawing.dataset, { width: drawing.getAttribute("width"), height: drawing.getAttribute("height") });
-  zoom(1);
+  if (before === drawing.dataset.function) zoom(1);
+  else fit(drawing, body);
   tell("drawn");
   if (before !== drawing.dataset.function) ($(".block.hot", drawing) ?? $(".block", drawing)).scrollIntoView({ block: "center", inline: "center" });
 }
@@ -103,6 +104,14 @@ function offer(names, chosen) {
   select.hidden = names.length < 2;
   select.replaceChildren(...names.map((name) => element("option", { value: name }, name)));
   if (chosen) select.value = chosen;
+}
+
+const LEAST_FIT = 0.6; // below it labels cannot be read
+
+/** Show a drawing as wide as its pane, if it can be read then. */
+function fit({ dataset }, { clientWidth }) {
+  scale = Math.min(1, Math.max(LEAST_FIT, clientWidth / Number(dataset.width)));
+  zoom(1);
 }
 
 function zoom(factor) {

@@ -1,5 +1,5 @@
 // Which panes show: all that are open, or one at a time where there is little room.
-import { beside, boxOf } from "./arrangement.js";
+import { along, beside, boxOf } from "./arrangement.js";
 import { current, divide, rearrange, resetArrangement, takeArrangement } from "./docking.js";
 import { $, $$, element, narrow, readJson, toast } from "./dom.js";
 import { recall, remember } from "./memory.js";
@@ -16,11 +16,14 @@ export function startLayout() {
   for (const name of ["closed", "opened"]) state.view[name] ??= state.link ? "" : recall(name) ?? "";
   if (PANES.some(({ name, copy_of: original }) => original && !closed().has(name))) state.compiled = false;
   if (reading) {
-    // Where nobody can measure, an empty benchmark takes room for nothing.
-    for (const { name } of PANES.filter(({ name: pane, measured }) => measured && !closed().has(pane))) {
-      state.view.closed += ` ${name}`;
-      on("answered", ({ measurements }) => { if (measurements.length) setOpen(name, true); });
-    }
+    // Where nobody can type or measure, a pane without content takes room for nothing.
+    const theirs = state.view.closed;
+    on("answered", () => {
+      const empty = PANES.filter(({ name }) => $(`#pane-${name} > * > .empty`)).map(({ name }) => name);
+      state.view.closed = [theirs, ...empty].join(" ");
+      arrange();
+      tell("shown");
+    });
   }
   arrange();
   makeMenu();
@@ -105,9 +108,41 @@ export function setOpen(pane, open) {
   state.view.opened = NAMES.filter((name) => !now.has(name) && !atFirst.has(name)).join(" ");
   if (!reading && !inLesson) for (const name of ["closed", "opened"]) remember(name, state.view[name]);
   arrange();
+  if (open && !atFirst.has(pane)) makeRoom(pane);
   offer();
   menu();
   tell("shown");
+}
+
+const WANTED = { flow: [360, 420], conformance: [860, 200], adapter: [620, 220] }; // pixels that a pane needs to be of use
+const USUAL = [420, 260];
+const SQUEEZE = 0.25; // what it costs that all other panes get narrower, or lower
+
+/** How much of what a pane needs a place has, at most all of it. */
+function worth(pane, width, height) {
+  const [wide, high] = WANTED[pane] ?? USUAL;
+  return Math.min(1, width / wide, height / high);
+}
+
+/** Let a pane that was just opened, where it has little room, share that of another, or stand along a side of the page. */
+function makeRoom(pane) {
+  if (narrow.matches || $(".pane.alone")) return;
+  const own = $(`#pane-${pane}`).getBoundingClientRect();
+  const page = $("#panes").getBoundingClientRect();
+  const shared = $$(".pane:not(.closed)").filter(({ dataset }) => ![pane, "source"].includes(dataset.pane)).flatMap((section) => {
+    const { width, height } = section.getBoundingClientRect();
+    const other = section.dataset.pane;
+    return [["right", width / 2, height], ["bottom", width, height / 2]].map(([side, wide, high]) => ({
+      arrangement: () => beside(current(), pane, other, side),
+      worth: worth(pane, wide, high) + worth(other, wide, high) - worth(other, width, height),
+    }));
+  });
+  const alongside = [["right", page.width / 4, page.height], ["bottom", page.width, page.height / 4]].map(([side, wide, high]) => ({
+    arrangement: () => along(current(), pane, side),
+    worth: worth(pane, wide, high) - SQUEEZE,
+  }));
+  const best = [...shared, ...alongside].reduce((one, other) => (other.worth > one.worth ? other : one));
+  if (best.worth > worth(pane, own.width, own.height)) rearrange(best.arrangement());
 }
 
 /** Open another pane of a kind beside one, at the step that this shows.

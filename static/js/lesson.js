@@ -213,6 +213,9 @@ function forgetVerdicts() {
 
 // Where there is little room, the text or the workspace
 
+/** Show the workspace, where it is not beside the text. */
+export const showWorkspace = () => view("workspace");
+
 function view(name) {
   const alone = narrow.matches && name === "lesson"; // then it is the page's main part
   document.body.classList.toggle("at-work", name === "workspace");

@@ -271,12 +271,22 @@ const innermostShown = new Set(); // panes that were scrolled there
 
 const isOpen = (pane) => !$(`#pane-${pane}`).matches(".closed"); // by class: asking for its size would lay out the page
 
+/** At first, show a function from its first line on, without what every module begins with. */
+function showBeginning(pane) {
+  const body = $(`#body-${pane}`);
+  const first = $$(".l", body).slice(0, 12).find((line) => /^\s*(def|@T\.prim_func)/.test($("span", line).textContent));
+  if (!first) return;
+  innermostShown.add(pane);
+  if (!body.scrollTop && body.scrollHeight > body.clientHeight) body.scrollTop = Number(first.dataset.i) * rowHeight(body);
+}
+
 /** At first, show where the work is done: what became of the innermost statement of the loop nest. */
 function showInnermost() {
   const loops = steppedAt("code").name;
   const panes = PANES.filter(({ name, listing, level }) => listing && level === "code" && name !== loops)
     .map(({ name }) => name).filter((pane) => !innermostShown.has(pane) && isOpen(pane) && $(`#body-${pane}`).clientHeight > 0);
   if (!panes.length || !readJson("answer").origins.length) return;
+  if (!innermostShown.has(loops) && isOpen(loops)) showBeginning(loops);
   const depth = (line) => /^\s*/.exec($("span", line).textContent)[0].length;
   const linked = $$(`#body-${loops} .l`).filter((line) => !isEmpty(model.of(loops, Number(line.dataset.i))));
   const deepest = linked.reduce((best, line) => (best && depth(best) > depth(line) ? best : line), null);

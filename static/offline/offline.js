@@ -2,6 +2,7 @@
 import { EMPTY, LinkModel, fromSource, isEmpty, meets } from "../js/links.js";
 
 const TINTS = 8;
+const NEEDS_SERVER = "This step is not in the file: a server compiles the script up to it. Open the script in Strata to choose it.";
 const SCRIPT = "source";
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -83,6 +84,7 @@ function mark() {
   for (const chip of $$(".chip")) {
     const select = $$("select.step").find((other) => [...other.options].some(({ value }) => value === chip.dataset.target));
     chip.disabled = !select;
+    if (!select && !chip.title.endsWith(NEEDS_SERVER)) chip.title += `\n${NEEDS_SERVER}`;
     chip.setAttribute("aria-pressed", String(Boolean(select) && chip.dataset.members.split("|").includes(select.value)));
   }
 }

@@ -45,6 +45,25 @@ def test_a_first_visitor_is_told_and_shown_what_this_is(explorer: str, open_page
     expect(page.locator("#intro")).to_have_count(0)
     settled(page)
     expect(page.locator("#bench .bar")).to_have_count(0)
+    page.goto(f"{link}?view=read")
+    page.wait_for_selector("html[data-ready]")
+    settled(page)
+    for empty in ("console", "bench"):
+        expect(page.locator(f"#pane-{empty}")).to_be_hidden()
+    expect(page.locator("#pane-asm")).to_be_visible()
+
+
+def test_a_pane_opens_where_it_has_room(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed, width=1920, height=1080)
+    page.click("[data-open='flow']")
+    flow = page.locator("#pane-flow").bounding_box()
+    assert flow is not None
+    assert min(flow["width"] / 330, flow["height"] / 420) >= 1
+    page.click("#panes-menu summary")
+    page.get_by_role("checkbox", name="Conformance").check()
+    wide = page.locator("#pane-conformance").bounding_box()
+    assert wide is not None
+    assert wide["width"] >= 860
 
 
 def test_nothing_moves_for_those_who_want_no_motion(explorer: str, open_page: Callable[..., Page]) -> None:

@@ -55,6 +55,7 @@ def test_a_saved_page_links_its_lines_without_a_server(
     expect(page).to_have_title("Strata")
     assert not page.locator("#facts-loops").inner_text().strip().endswith("·"), "of what is not there no sign is left"
     assert page.locator("button.grip:visible, .pane-head button:not([data-step], .heading):visible").count() == 0
+    assert "This step is not in the file" in (page.locator("#strip .chip:disabled").first.get_attribute("title") or "")
     # Pointing and pinning light up what belongs together.
     page.locator("#body-asm .l", has_text="fmadd").first.click()
     assert page.locator("#body-loops .l.related").count() == 1

@@ -1,7 +1,7 @@
 // A class: the teacher presents, students follow and leave with Escape, and all see the board.
 import { $, announce, element, toast } from "../dom.js";
 import { editor } from "../editor.js";
-import { currentStep, lessonName, showAs, showOwn } from "../lesson.js";
+import { currentStep, lessonName, showAs, showOwn, showWorkspace } from "../lesson.js";
 import { recall, remember } from "../memory.js";
 import { ask as reach, unreached } from "../server.js";
 import { on, randomName, state, tell } from "../state.js";
@@ -156,6 +156,7 @@ function follow(before) {
 
 /** Take over what the teacher has on screen. */
 function apply({ script, options, view, line: at, step }) {
+  if (!own) showWorkspace(); // what a teacher presents; on a phone the text of the lesson is one tap away
   own ??= { options: state.options, view: { ...state.view } };
   const changed = JSON.stringify([options, view]) !== JSON.stringify([shownOptions, shownView]);
   showAs({ step, script });

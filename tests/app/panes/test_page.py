@@ -32,12 +32,12 @@ def test_each_pane_shows_the_last_step_unless_asked_otherwise() -> None:
     answer = full_answer()
     last = page(answer, View())
     assert {name: shown.label for name, shown in listings(last).items()} == {
-        "loops": "phase 3 · LowerParallel",
+        "loops": "clean-up · LowerParallel",
         "llvm": "optimised",
         "asm": "host",
     }
     earlier = page(answer, View(chosen={"loops": "lowering:Loops:0", "llvm": "llvm:as emitted:0"}))
-    assert listings(earlier)["loops"].label == "phase 0 · Loops"
+    assert listings(earlier)["loops"].label == "loops · Loops"
     assert listings(earlier)["llvm"].label == "as emitted"
 
 
@@ -96,7 +96,7 @@ def test_a_graph_that_was_built_without_kernels_has_a_table_of_none() -> None:
 def test_a_step_that_is_gone_gives_way_to_the_last_one() -> None:
     assert (
         listings(page(full_answer(), View(unit=99, chosen={"loops": "lowering:Gone:0"})))["loops"].label
-        == "phase 3 · LowerParallel"
+        == "clean-up · LowerParallel"
     )
 
 
@@ -104,7 +104,7 @@ def test_a_pass_is_compared_with_the_one_before() -> None:
     text = listings(page(full_answer(), View(chosen={"against": PREVIOUS})))["loops"]
     assert text.diff is not None
     assert (text.diff.added, text.diff.removed) == (1, 1)
-    assert text.facts == ["+1 −1", "phase 2 · Simplify → phase 3 · LowerParallel"]
+    assert text.facts == ["+1 −1", "vectors · Simplify → clean-up · LowerParallel"]
 
 
 def test_titles_say_what_counts() -> None:
@@ -232,5 +232,5 @@ def test_an_old_links_view_chooses_the_same_steps() -> None:
     view = View.read('{"unit": 0, "loops": "lowering:Loops:0", "against": "previous", "closed": "bench", "zoom": 1.5}')
     shown = page(full_answer(), view)
     assert shown.function == full_answer().units[0]
-    assert listings(shown)["loops"].label == "phase 0 · Loops"
+    assert listings(shown)["loops"].label == "loops · Loops"
     assert listings(shown)["loops"].against == PREVIOUS

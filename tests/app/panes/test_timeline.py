@@ -19,7 +19,7 @@ def buttons(answer: Answer) -> dict[str, list[tuple[str, str]]]:
 def test_the_strip_goes_from_the_first_primitive_to_llvm() -> None:
     assert buttons(full_answer()) == {
         "schedule": [("default", "line 2"), ("split", "line 3"), ("parallel", "line 4")],
-        "lowering": [("Phase 0", "+8 lines"), ("Phase 2", "no change"), ("Phase 3", "same length")],
+        "lowering": [("Loops", "+8 lines"), ("Vectors", "no change"), ("Clean-up", "same length")],
         "llvm": [("as emitted", "5 instructions"), ("optimised", "4 instructions")],
     }
 
