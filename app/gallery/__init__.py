@@ -26,6 +26,8 @@ class Example:
     """The description: the paragraph after the title, as plain text."""
     script: str
     """The whole file, including its docstring."""
+    topic: str = ""
+    """The heading that it stands under."""
     ladder: str = ""
     """A finished ladder as JSON, with the date: measured elsewhere when the example was written; empty for none."""
 
@@ -50,6 +52,14 @@ class Gallery:
     def uses(self) -> Counter[str]:
         """The number of examples that use each attribute name."""
         return Counter(name for example in self for name in set(_ATTRIBUTE.findall(example.script)))
+
+    @property
+    def topics(self) -> dict[str, list[Example]]:
+        """The examples by heading, each in its order."""
+        topics: dict[str, list[Example]] = {}
+        for example in self.examples:
+            topics.setdefault(example.topic, []).append(example)
+        return topics
 
     @property
     def first(self) -> Example:
@@ -77,8 +87,28 @@ def read_example(path: Path) -> Example:
     if not title or not words:
         raise ValueError(f"gallery: {path.name} must begin with a docstring: a title, an empty line, a few words")
     ladder = path.with_suffix(".ladder.json")
-    measured = ladder.read_text(encoding="utf-8") if ladder.exists() else ""
-    return Example(match[1].replace("_", "-"), title, " ".join(words.split()), script, measured)
+    return Example(
+        name=match[1].replace("_", "-"),
+        title=title,
+        words=" ".join(words.split()),
+        script=script,
+        topic=topic_of(script),
+        ladder=ladder.read_text(encoding="utf-8") if ladder.exists() else "",
+    )
+
+
+_TOPICS = (
+    (re.compile(r"threadIdx|\bcuda\b"), "GPU"),
+    (re.compile(r"frontend\.|from_onnx"), "Models"),
+    (re.compile(r"\brelay\b"), "Graphs"),
+    (re.compile(r"tvm\.script|tir\.Schedule"), "TensorIR"),
+)
+"""What a script uses, and the heading that it stands under for that; the first that holds."""
+
+
+def topic_of(script: str) -> str:
+    """Return the heading that an example stands under."""
+    return next((topic for uses, topic in _TOPICS if uses.search(script)), "Loops on a CPU")
 
 
 def load_gallery(folder: Path = Path(__file__).parent) -> Gallery:

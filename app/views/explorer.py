@@ -265,7 +265,7 @@ def page_pieces(
         table=table.served(),
         file_kinds=FILE_KINDS,
         file_limit=current_services().file_maker.largest,
-        examples=current_services().gallery.examples,
+        topics=current_services().gallery.topics,
         lesson=lesson,
         stored=stored,
         introduced=not (link or lesson or reading),
