@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import settled
+from tests.e2e.steps import MATMUL, settled, write
 
 LIT = "#body-asm .l.related"
 
@@ -71,3 +71,9 @@ def test_nothing_moves_for_those_who_want_no_motion(explorer: str, open_page: Ca
     expect(page.locator("#intro")).to_be_visible()
     page.wait_for_timeout(2500)
     assert page.locator(LIT).count() == 0
+    # A timeline of few primitives keeps no room for more while other chips are cut.
+    write(page, MATMUL.partition("i, j =")[0] + 'f = tvm.build(s, [A, B, C], target="llvm")\n')
+    group = page.locator("#strip .group.schedule")
+    expect(group.locator(".chip")).to_have_count(1)
+    free = "(group) => group.getBoundingClientRect().right - group.lastElementChild.getBoundingClientRect().right"
+    assert group.evaluate(free) < 40
