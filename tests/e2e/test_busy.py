@@ -43,12 +43,12 @@ def test_what_a_busy_server_has_no_time_for_is_tried_again(
     state = page.locator("#state")
     runner.refusals = 1
     page.click(".cm-content")
-    page.keyboard.type("x = 1\n")
+    page.keyboard.insert_text("x = 1\n")
     expect(state).to_have_text(STILL_TRYING)
     expect(state).to_have_class("state waiting")
     expect(state).to_have_text(re.compile("^✓ compiled"))
     runner.starved = 1
-    page.keyboard.type("x = 2\n")
+    page.keyboard.insert_text("x = 2\n")
     expect(state).to_have_text(STILL_TRYING)
     expect(state).to_have_text(re.compile("^✓ compiled"))
     runner.refusals = 1

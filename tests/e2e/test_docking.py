@@ -119,6 +119,7 @@ def test_panes_move_by_keys(fixed: str, open_page: Callable[..., Page]) -> None:
 
 def test_a_link_keeps_where_panes_stand(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
+    page.click("#intro-close")  # a link has none
     drag(page, "asm", "source", 0.5, 0.95)
     page.mouse.up()
     expect_place(page, "asm", "bottom", "source")

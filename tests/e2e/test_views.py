@@ -157,6 +157,7 @@ def test_a_notebook_is_told_what_is_wrong(fixed: str) -> None:
 )
 def test_a_link_keeps_what_is_pinned_and_the_sizes(explorer: str, open_page: Callable[..., Page], place: str) -> None:
     page = open_page(explorer)
+    page.click("#intro-close")  # a link has none
     write(page, MATMUL)
     page.focus(".gutter[data-split='columns']")
     page.keyboard.press("ArrowRight")
