@@ -10,18 +10,8 @@ import typing
 from compiler.ir.extension import public_module
 from compiler.ir.function import GlobalVar
 from compiler.ir.source_span import SourceName, Span
-from compiler.relay import analysis, expr, op, printer, ty, type_functor
-from compiler.relay.adt import (
-    Clause,
-    Constructor,
-    Match,
-    Pattern,
-    PatternConstructor,
-    PatternTuple,
-    PatternVar,
-    PatternWildcard,
-    TypeData,
-)
+from compiler.relay import adt, analysis, expr, op, printer, ty, type_functor
+from compiler.relay.adt import *  # noqa: F403
 from compiler.relay.binding import bind
 from compiler.relay.expr import Call, Constant, Expr, If, Let, Tuple, TupleGetItem, TupleWrapper, Var, const, var
 from compiler.relay.expr_functor import ExprFunctor, ExprMutator, ExprVisitor
@@ -50,11 +40,10 @@ from compiler.relay.type_functor import TypeFunctor, TypeMutator, TypeVisitor
 RelayExpr = Expr
 
 __all__ = [
+    *adt.__all__,
     "Any",
     "Call",
-    "Clause",
     "Constant",
-    "Constructor",
     "Expr",
     "ExprFunctor",
     "ExprMutator",
@@ -66,13 +55,7 @@ __all__ = [
     "If",
     "IncompleteType",
     "Let",
-    "Match",
     "OpPattern",
-    "Pattern",
-    "PatternConstructor",
-    "PatternTuple",
-    "PatternVar",
-    "PatternWildcard",
     "RefCreate",
     "RefRead",
     "RefType",
@@ -89,7 +72,6 @@ __all__ = [
     "Type",
     "TypeCall",
     "TypeConstraint",
-    "TypeData",
     "TypeFunctor",
     "TypeKind",
     "TypeMutator",

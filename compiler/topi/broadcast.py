@@ -16,35 +16,11 @@ from compiler.topi.operands import Extent, Index, Operand, Scalar, Shape, dims, 
 from compiler.topi.tag import Tag
 
 __all__ = [
-    "add",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "broadcast_to",
-    "divide",
-    "equal",
-    "floor_divide",
-    "floor_mod",
-    "greater",
-    "greater_equal",
-    "left_shift",
-    "less",
-    "less_equal",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-    "maximum",
-    "minimum",
-    "mod",
-    "multiply",
-    "not_equal",
-    "power",
-    "right_shift",
-    "subtract",
-    "trunc_divide",
-    "trunc_mod",
-    "where",
-]
+    "add", "bitwise_and", "bitwise_or", "bitwise_xor", "broadcast_to", "divide", "equal", "floor_divide", "floor_mod",
+    "greater", "greater_equal", "left_shift", "less", "less_equal", "logical_and", "logical_or", "logical_xor",
+    "maximum", "minimum", "mod", "multiply", "not_equal", "power", "right_shift", "subtract", "trunc_divide",
+    "trunc_mod", "where",
+]  # fmt: skip
 
 BinaryFunction: TypeAlias = Callable[[PrimExpr, PrimExpr], PrimExpr]
 

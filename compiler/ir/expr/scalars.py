@@ -14,7 +14,7 @@ from compiler.ir.node import node
 from compiler.ir.printing.format import text_of
 from compiler.ir.types import PrimType, Type
 
-__all__ = ["AnyDim", "FloatImm", "IntImm", "PrimExpr", "SizeVar", "StringImm", "Var", "int_value"]
+__all__ = ["AnyDim", "FloatImm", "IntImm", "PrimExpr", "SizeVar", "StringImm", "Var"]
 
 
 @node

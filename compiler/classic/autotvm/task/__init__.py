@@ -3,15 +3,7 @@
 from typing import TYPE_CHECKING
 
 from compiler.classic.autotvm.task import dispatcher, record, space, topi_integration
-from compiler.classic.autotvm.task.dispatcher import (
-    ApplyConfig,
-    ApplyFixedConfig,
-    ApplyGraphBest,
-    ApplyHistoryBest,
-    DispatchContext,
-    FallbackContext,
-    clear_fallback_cache,
-)
+from compiler.classic.autotvm.task.dispatcher import *  # noqa: F403
 from compiler.classic.autotvm.task.space import ConfigEntity, ConfigSpace
 from compiler.classic.autotvm.task.task import Task, create, get_config, template
 from compiler.classic.autotvm.task.topi_integration import get_workload, register_topi_compute, register_topi_schedule
@@ -19,17 +11,11 @@ from compiler.classic.autotvm.task.workload import args_to_workload, deserialize
 from compiler.ir.extension import public_module
 
 __all__ = [
-    "ApplyConfig",
-    "ApplyFixedConfig",
-    "ApplyGraphBest",
-    "ApplyHistoryBest",
+    *dispatcher.__all__,
     "ConfigEntity",
     "ConfigSpace",
-    "DispatchContext",
-    "FallbackContext",
     "Task",
     "args_to_workload",
-    "clear_fallback_cache",
     "create",
     "deserialize_args",
     "dispatcher",

@@ -5,82 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from compiler.classic.relay.dataflow_pattern.builders import (
-    dominates,
-    has_attr,
-    has_dtype,
-    has_shape,
-    has_type,
-    is_constant,
-    is_expr,
-    is_if,
-    is_let,
-    is_op,
-    is_tuple,
-    is_tuple_get_item,
-    is_var,
-    wildcard,
-)
-from compiler.classic.relay.dataflow_pattern.pattern import (
-    AltPattern,
-    AttrPattern,
-    CallPattern,
-    ConstantPattern,
-    DataTypePattern,
-    DFPattern,
-    DominatorPattern,
-    ExprPattern,
-    ShapePattern,
-    TypePattern,
-    VarPattern,
-    WildcardPattern,
-)
-from compiler.classic.relay.dataflow_pattern.rewriting import DFPatternCallback, rewrite
-from compiler.classic.relay.dataflow_pattern.structures import (
-    FunctionPattern,
-    IfPattern,
-    LetPattern,
-    TupleGetItemPattern,
-    TuplePattern,
-)
+from compiler.classic.relay.dataflow_pattern import builders, rewriting, structures
+from compiler.classic.relay.dataflow_pattern import pattern as patterns
+from compiler.classic.relay.dataflow_pattern.builders import *  # noqa: F403
+from compiler.classic.relay.dataflow_pattern.pattern import *  # noqa: F403
+from compiler.classic.relay.dataflow_pattern.pattern import DFPattern
+from compiler.classic.relay.dataflow_pattern.rewriting import *  # noqa: F403
+from compiler.classic.relay.dataflow_pattern.structures import *  # noqa: F403
 from compiler.relay.expr import GraphExpr
 
 __all__ = [
-    "AltPattern",
-    "AttrPattern",
-    "CallPattern",
-    "ConstantPattern",
-    "DFPattern",
-    "DFPatternCallback",
-    "DataTypePattern",
-    "DominatorPattern",
-    "ExprPattern",
-    "FunctionPattern",
-    "IfPattern",
-    "LetPattern",
-    "ShapePattern",
-    "TupleGetItemPattern",
-    "TuplePattern",
-    "TypePattern",
-    "VarPattern",
-    "WildcardPattern",
-    "dominates",
-    "has_attr",
-    "has_dtype",
-    "has_shape",
-    "has_type",
-    "is_constant",
-    "is_expr",
-    "is_if",
-    "is_let",
-    "is_op",
-    "is_tuple",
-    "is_tuple_get_item",
-    "is_var",
+    *builders.__all__,
+    *patterns.__all__,
+    *rewriting.__all__,
+    *structures.__all__,
     "match",
     "partition",
-    "rewrite",
-    "wildcard",
 ]
 
 

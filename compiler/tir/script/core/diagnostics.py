@@ -6,8 +6,6 @@ import ast
 import inspect
 from collections.abc import Callable
 
-from compiler.tir.script.core import doc
-
 __all__ = ["Source"]
 
 
@@ -33,9 +31,9 @@ class Source:
         file_lines, _ = inspect.findsource(program)
         self.full_source = "".join(file_lines)
 
-    def as_ast(self) -> doc.AST:
+    def as_ast(self) -> ast.AST:
         """Parse the text.
 
         Raises SyntaxError if it is not Python.
         """
-        return doc.parse(self.source, self.source_name)
+        return ast.parse(self.source, self.source_name)
