@@ -61,6 +61,9 @@ class Pane:
     open: bool = True
     """Whether it is open until a visitor says otherwise."""
 
+    wanted: tuple[int, int] = (420, 260)
+    """Width and height that it needs to be of use, in pixels: where its dock leaves less, it opens elsewhere."""
+
     copies: int = 0
     """How many more panes of its kind a visitor can open, each with steps of its own."""
     copy_template: str = LISTING_TEMPLATE

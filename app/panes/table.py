@@ -125,6 +125,7 @@ _ORIGINALS = (
         redrawn=False,
         machine="cpu",
         open=False,
+        wanted=(360, 420),
     ),
     Pane(
         name="bench",
@@ -275,6 +276,7 @@ _ORIGINALS = (
         redrawn=False,
         on_demand=True,
         open=False,
+        wanted=(860, 200),
     ),
     Pane(
         name="adapter",
@@ -288,6 +290,7 @@ _ORIGINALS = (
         redrawn=False,
         on_demand=True,
         open=False,
+        wanted=(620, 220),
     ),
 )
 
@@ -346,6 +349,7 @@ def served() -> dict[str, object]:
                 "level": level_of(pane),
                 "size": pane.size,
                 "open": pane.open,
+                "wanted": pane.wanted,
                 "copies": pane.copies,
                 "copy_of": pane.copy_of,
                 "listing": pane.listing,

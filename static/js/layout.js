@@ -114,13 +114,11 @@ export function setOpen(pane, open) {
   tell("shown");
 }
 
-const WANTED = { flow: [360, 420], conformance: [860, 200], adapter: [620, 220] }; // pixels that a pane needs to be of use
-const USUAL = [420, 260];
 const SQUEEZE = 0.25; // what it costs that all other panes get narrower, or lower
 
 /** How much of what a pane needs a place has, at most all of it. */
 function worth(pane, width, height) {
-  const [wide, high] = WANTED[pane] ?? USUAL;
+  const [wide, high] = paneOf(pane).wanted;
   return Math.min(1, width / wide, height / high);
 }
 
@@ -129,7 +127,7 @@ function makeRoom(pane) {
   if (narrow.matches || $(".pane.alone")) return;
   const own = $(`#pane-${pane}`).getBoundingClientRect();
   const page = $("#panes").getBoundingClientRect();
-  const shared = $$(".pane:not(.closed)").filter(({ dataset }) => ![pane, "source"].includes(dataset.pane)).flatMap((section) => {
+  const shared = $$(".pane:not(.closed)").filter(({ dataset }) => dataset.pane !== pane && paneOf(dataset.pane).level).flatMap((section) => {
     const { width, height } = section.getBoundingClientRect();
     const other = section.dataset.pane;
     return [["right", width / 2, height], ["bottom", width, height / 2]].map(([side, wide, high]) => ({

@@ -10,6 +10,7 @@ import { readJson } from "./dom.js";
  * @property {"" | "graph" | "code"} level level at which it shows; empty for both
  * @property {number} size share of its dock, in proportion to its other panes
  * @property {boolean} open whether it is open until a visitor says otherwise
+ * @property {[number, number]} wanted width and height that it needs to be of use, in pixels
  * @property {boolean} flows whether the control flow of its text can be drawn
  * @property {boolean} listing whether it shows a listing, in chunks, whose lines link
  * @property {string} unlinked why a line of the listing may link to nothing
