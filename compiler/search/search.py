@@ -197,13 +197,13 @@ class Search(Generic[Candidate]):
             return
         build = partial(self._build, self.space.program(fastest.candidate))
         (again,) = self._measuring.measure([build], _AGAIN)
-        if again.pairing is None or not again.pairing.is_faster:
-            return
-        self._reference_seconds *= again.pairing.ratio
-        self.best = replace(fastest, measurement=again, seconds=self._reference_seconds)
-        self.trials[self.trials.index(fastest)] = self.best
-        self._known[fastest.candidate] = self._reference_seconds
-        self._measuring.refer(build)
+        seconds = again.pairing.ratio * self._reference_seconds if again.pairing is not None else math.inf
+        seen = replace(fastest, measurement=again, seconds=seconds)
+        self.trials[self.trials.index(fastest)] = seen
+        self._known[fastest.candidate] = seconds
+        if again.pairing is not None and again.pairing.is_faster:
+            self.best, self._reference_seconds = seen, seconds
+            self._measuring.refer(build)
 
     def _next(self, count: int, without: set[Candidate]) -> list[Candidate]:
         """Return candidates that were not measured: those that are expected to be fast, and some by chance."""
