@@ -36,41 +36,13 @@ from compiler.arith.region_bounds import (
 from compiler.ir.extension import public_module
 
 __all__ = [
-    "Analyzer",
-    "ConstIntBound",
-    "Extension",
-    "IntConstraints",
-    "IntConstraintsTransform",
-    "IntGroupBounds",
-    "IntSet",
-    "IntervalSet",
-    "IterMapExpr",
-    "IterMapLevel",
-    "IterMapResult",
-    "IterMark",
-    "IterSplitExpr",
-    "IterSumExpr",
-    "ModularSet",
-    "ProofStrength",
-    "deduce_bound",
-    "detect_clip_bound",
-    "detect_iter_map",
-    "detect_linear_equation",
-    "estimate_region_lower_bound",
-    "estimate_region_strict_bound",
-    "estimate_region_upper_bound",
-    "eval_set",
-    "int_set",
-    "intersect",
-    "inverse_affine_iter_map",
-    "iter_map_simplify",
-    "neg_inf",
-    "normalize_iter_map_to_expr",
-    "normalize_to_iter_sum",
-    "pos_inf",
-    "subspace_divide",
-    "union",
-]
+    "Analyzer", "ConstIntBound", "Extension", "IntConstraints", "IntConstraintsTransform", "IntGroupBounds", "IntSet",
+    "IntervalSet", "IterMapExpr", "IterMapLevel", "IterMapResult", "IterMark", "IterSplitExpr", "IterSumExpr",
+    "ModularSet", "ProofStrength", "deduce_bound", "detect_clip_bound", "detect_iter_map", "detect_linear_equation",
+    "estimate_region_lower_bound", "estimate_region_strict_bound", "estimate_region_upper_bound", "eval_set", "int_set",
+    "intersect", "inverse_affine_iter_map", "iter_map_simplify", "neg_inf", "normalize_iter_map_to_expr",
+    "normalize_to_iter_sum", "pos_inf", "subspace_divide", "union",
+]  # fmt: skip
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = public_module("tvm.arith", __all__)

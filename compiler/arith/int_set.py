@@ -27,17 +27,9 @@ from compiler.ir.extension import public_module
 from compiler.ir.node import Node, node
 
 __all__ = [
-    "NEG_INF",
-    "POS_INF",
-    "IntSet",
-    "IntervalSet",
-    "intersect",
-    "neg_inf",
-    "pos_inf",
-    "to_set",
-    "union",
+    "NEG_INF", "POS_INF", "IntSet", "IntervalSet", "intersect", "neg_inf", "pos_inf", "to_set", "union",
     "union_lower_bound",
-]
+]  # fmt: skip
 
 POS_INF = Var("pos_inf", "handle")
 NEG_INF = Var("neg_inf", "handle")

@@ -13,16 +13,6 @@ from compiler.ir.structural import (
 )
 
 __all__ = [
-    "EnvFunc",
-    "Node",
-    "SequentialSpan",
-    "SourceName",
-    "Span",
-    "assert_structural_equal",
-    "get_first_structural_mismatch",
-    "load_json",
-    "make_node",
-    "save_json",
-    "structural_equal",
-    "structural_hash",
-]
+    "EnvFunc", "Node", "SequentialSpan", "SourceName", "Span", "assert_structural_equal",
+    "get_first_structural_mismatch", "load_json", "make_node", "save_json", "structural_equal", "structural_hash",
+]  # fmt: skip

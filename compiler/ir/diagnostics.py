@@ -10,17 +10,9 @@ from enum import IntEnum
 from compiler.ir.error import DiagnosticError
 
 __all__ = [
-    "Diagnostic",
-    "DiagnosticContext",
-    "DiagnosticLevel",
-    "DiagnosticRenderer",
-    "Place",
-    "PlacedError",
-    "get_renderer",
-    "override_renderer",
-    "rendered",
-    "tell",
-]
+    "Diagnostic", "DiagnosticContext", "DiagnosticLevel", "DiagnosticRenderer", "Place", "PlacedError", "get_renderer",
+    "override_renderer", "rendered", "tell",
+]  # fmt: skip
 
 
 class DiagnosticLevel(IntEnum):

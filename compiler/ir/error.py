@@ -12,29 +12,11 @@ from contextlib import contextmanager
 from typing import NoReturn, TypeVar
 
 __all__ = [
-    "ArgumentError",
-    "AttrsError",
-    "BoundError",
-    "BuildError",
-    "DTypeError",
-    "DiagnosticError",
-    "InternalError",
-    "LanesError",
-    "LoweringError",
-    "OpAttributeInvalid",
-    "OpAttributeRequired",
-    "OpAttributeUnImplemented",
-    "OpError",
-    "OpNotImplemented",
-    "RPCError",
-    "RankError",
-    "ScheduleError",
-    "TVMError",
-    "TargetError",
-    "UnavailableError",
-    "UnknownNameError",
-    "register_error",
-]
+    "ArgumentError", "AttrsError", "BoundError", "BuildError", "DTypeError", "DiagnosticError", "InternalError",
+    "LanesError", "LoweringError", "OpAttributeInvalid", "OpAttributeRequired", "OpAttributeUnImplemented", "OpError",
+    "OpNotImplemented", "RPCError", "RankError", "ScheduleError", "TVMError", "TargetError", "UnavailableError",
+    "UnknownNameError", "register_error",
+]  # fmt: skip
 
 
 class TVMError(RuntimeError):

@@ -32,21 +32,9 @@ from compiler.ir.passes.print_ir import PrintIR
 from compiler.ir.passes.text import read_calls
 
 __all__ = [
-    "ApplyPassToFunction",
-    "ModulePass",
-    "Pass",
-    "PassContext",
-    "PassInfo",
-    "PrintIR",
-    "Sequential",
-    "config_options",
-    "module_pass",
-    "parse_pass",
-    "pass_class",
-    "register_config_option",
-    "registered_passes",
-    "required_pass",
-]
+    "ApplyPassToFunction", "ModulePass", "Pass", "PassContext", "PassInfo", "PrintIR", "Sequential", "config_options",
+    "module_pass", "parse_pass", "pass_class", "register_config_option", "registered_passes", "required_pass",
+]  # fmt: skip
 
 
 class ModulePass(Pass, abstract=True):

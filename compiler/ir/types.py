@@ -12,17 +12,9 @@ from compiler.ir.node import Node, node, structure
 from compiler.ir.printing.format import text_of
 
 __all__ = [
-    "FuncType",
-    "IncompleteType",
-    "InferredTypes",
-    "PointerType",
-    "PrimType",
-    "Type",
-    "TypeConstraint",
-    "TypeKind",
-    "TypeRelation",
-    "TypeVar",
-]
+    "FuncType", "IncompleteType", "InferredTypes", "PointerType", "PrimType", "Type", "TypeConstraint", "TypeKind",
+    "TypeRelation", "TypeVar",
+]  # fmt: skip
 
 
 class TypeKind(IntEnum):

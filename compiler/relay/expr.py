@@ -32,22 +32,9 @@ from compiler.relay.virtual_device_mixin import VirtualDeviceMixin
 from compiler.runtime.arrays.ndarray import NDArray, array, numpy_dtype
 
 __all__ = [
-    "Call",
-    "Constant",
-    "Expr",
-    "ExprLike",
-    "GraphExpr",
-    "Id",
-    "If",
-    "Let",
-    "TensorLike",
-    "Tuple",
-    "TupleGetItem",
-    "TupleWrapper",
-    "Var",
-    "const",
-    "var",
-]
+    "Call", "Constant", "Expr", "ExprLike", "GraphExpr", "Id", "If", "Let", "TensorLike", "Tuple", "TupleGetItem",
+    "TupleWrapper", "Var", "const", "var",
+]  # fmt: skip
 
 T = PythonTypeVar("T")
 

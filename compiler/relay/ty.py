@@ -21,24 +21,9 @@ from compiler.ir.types import (
 )
 
 __all__ = [
-    "AnyDim",
-    "Dim",
-    "FuncType",
-    "GlobalTypeVar",
-    "IncompleteType",
-    "RefType",
-    "ShapeVar",
-    "TensorType",
-    "TupleType",
-    "Type",
-    "TypeCall",
-    "TypeConstraint",
-    "TypeKind",
-    "TypeRelation",
-    "TypeVar",
-    "is_dynamic",
-    "scalar_type",
-]
+    "AnyDim", "Dim", "FuncType", "GlobalTypeVar", "IncompleteType", "RefType", "ShapeVar", "TensorType", "TupleType",
+    "Type", "TypeCall", "TypeConstraint", "TypeKind", "TypeRelation", "TypeVar", "is_dynamic", "scalar_type",
+]  # fmt: skip
 
 Dim = int | PrimExpr
 """One extent as relations compute with it: a number, or an expression where it is symbolic."""

@@ -22,22 +22,9 @@ _MODULES = (
 )
 
 __all__ = [
-    "Device",
-    "Module",
-    "NDArray",
-    "cpu",
-    "cuda",
-    "device",
-    "enabled",
-    "load_module",
-    "load_param_dict",
-    "ndarray",
-    "num_threads",
-    "opencl",
-    "save_param_dict",
-    "system_lib",
-    "vm",
-]
+    "Device", "Module", "NDArray", "cpu", "cuda", "device", "enabled", "load_module", "load_param_dict", "ndarray",
+    "num_threads", "opencl", "save_param_dict", "system_lib", "vm",
+]  # fmt: skip
 
 if TYPE_CHECKING:
     from compiler.runtime import vm

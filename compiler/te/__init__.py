@@ -22,34 +22,11 @@ from compiler.tir.expressions.op import __all__ as _expression_names
 from compiler.tir.layout.index_map import AXIS_SEPARATOR
 
 __all__ = [
-    "AXIS_SEPARATOR",
-    "ComputeOp",
-    "ExternOp",
-    "HybridOp",
-    "Operation",
-    "PlaceholderOp",
-    "ScanOp",
-    "Schedule",
-    "SpecializedCondition",
-    "Stage",
-    "Tensor",
-    "TensorComputeOp",
-    "TensorSlice",
-    "compute",
-    "create_prim_func",
-    "create_schedule",
-    "decl_tensor_intrin",
-    "extern",
-    "extern_primfunc",
-    "placeholder",
-    "reduce_axis",
-    "scan",
-    "size_var",
-    "tag_scope",
-    "thread_axis",
-    "var",
-    *_expression_names,
-]
+    "AXIS_SEPARATOR", "ComputeOp", "ExternOp", "HybridOp", "Operation", "PlaceholderOp", "ScanOp", "Schedule",
+    "SpecializedCondition", "Stage", "Tensor", "TensorComputeOp", "TensorSlice", "compute", "create_prim_func",
+    "create_schedule", "decl_tensor_intrin", "extern", "extern_primfunc", "placeholder", "reduce_axis", "scan",
+    "size_var", "tag_scope", "thread_axis", "var", *_expression_names,
+]  # fmt: skip
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = public_module("tvm.te", __all__)

@@ -14,18 +14,9 @@ _TOOLS = ("compute", "definitions", "layout", "operands", "schedules")
 """Modules of helpers, which export nothing."""
 
 __all__ = [
-    "generic",
-    "image",
-    "math",
-    "nn",
-    "random",
-    "schedule_injective",
-    "schedule_reduce",
-    "sparse",
-    "tag",
-    "utils",
+    "generic", "image", "math", "nn", "random", "schedule_injective", "schedule_reduce", "sparse", "tag", "utils",
     "vision",
-]
+]  # fmt: skip
 __all__ += load_definitions(globals(), (*__all__, *_TOOLS))
 
 _load, __dir__ = public_module("tvm.topi", __all__)

@@ -19,33 +19,11 @@ from compiler.topi.arrays.layout import get_shape, nchw_pack_layout, nchw_xc_lay
 from compiler.topi.tag import is_broadcast
 
 __all__ = [
-    "InvalidShapeError",
-    "ceil_div",
-    "const_matrix",
-    "const_vector",
-    "equal_const_int",
-    "get_const_float",
-    "get_const_int",
-    "get_const_tuple",
-    "get_float_tuple",
-    "get_max_power2_factor",
-    "get_shape",
-    "is_dynamic_shape",
-    "is_empty_shape",
-    "is_target",
-    "make_idx",
-    "nchw_pack_layout",
-    "nchw_xc_layout",
-    "ncw_pack_layout",
-    "ncw_xc_layout",
-    "prod",
-    "ravel_index",
-    "simplify",
-    "swap",
-    "traverse_inline",
-    "unravel_index",
-    "within_index",
-]
+    "InvalidShapeError", "ceil_div", "const_matrix", "const_vector", "equal_const_int", "get_const_float",
+    "get_const_int", "get_const_tuple", "get_float_tuple", "get_max_power2_factor", "get_shape", "is_dynamic_shape",
+    "is_empty_shape", "is_target", "make_idx", "nchw_pack_layout", "nchw_xc_layout", "ncw_pack_layout", "ncw_xc_layout",
+    "prod", "ravel_index", "simplify", "swap", "traverse_inline", "unravel_index", "within_index",
+]  # fmt: skip
 
 Number = int | PrimExpr
 

@@ -22,18 +22,9 @@ from compiler.ir.expr.scalars import *  # noqa: F403
 from compiler.ir.extension import public_module
 
 __all__ = [
-    *scalars.__all__,
-    *operations.__all__,
-    *coercion.__all__,
-    *axes.__all__,
-    *arithmetic.__all__,
-    "DataProducer",
-    "ExprLike",
-    "ExprOperators",
-    "ProducerLoad",
-    "trunc_div",
-    "trunc_mod",
-]
+    *scalars.__all__, *operations.__all__, *coercion.__all__, *axes.__all__, *arithmetic.__all__, "DataProducer",
+    "ExprLike", "ExprOperators", "ProducerLoad", "trunc_div", "trunc_mod",
+]  # fmt: skip
 
 if not typing.TYPE_CHECKING:  # a type checker knows all names, and refuses others
     __getattr__, __dir__ = public_module("tvm.tir.expr", __all__)

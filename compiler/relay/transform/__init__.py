@@ -14,19 +14,9 @@ from compiler.relay.transform.pipeline import build_passes, optimization_passes,
 from compiler.relay.transform.simplify.combine_parallel import BatchingOps
 
 __all__ = [
-    "BatchingOps",
-    "FoldConstantExpr",
-    "FunctionPass",
-    "InferTypeLocal",
-    "LayoutConfig",
-    "ToANormalFormExpr",
-    "build_passes",
-    "function_pass",
-    "gradient",
-    "optimization_passes",
-    "optimize",
-    *load_passes(globals()),
-]
+    "BatchingOps", "FoldConstantExpr", "FunctionPass", "InferTypeLocal", "LayoutConfig", "ToANormalFormExpr",
+    "build_passes", "function_pass", "gradient", "optimization_passes", "optimize", *load_passes(globals()),
+]  # fmt: skip
 
 _load, __dir__ = public_module("tvm.relay.transform", __all__)
 

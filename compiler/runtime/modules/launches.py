@@ -30,17 +30,9 @@ from compiler.ir.error import ArgumentError, DTypeError
 from compiler.runtime.modules.signature import Parameter, Signature
 
 __all__ = [
-    "MAX_LAUNCHES",
-    "DeviceMemory",
-    "FunctionLaunches",
-    "Launch",
-    "Launches",
-    "NoLaunches",
-    "OpenLaunches",
-    "decode_launches",
-    "encode_launches",
-    "require_fitting",
-]
+    "MAX_LAUNCHES", "DeviceMemory", "FunctionLaunches", "Launch", "Launches", "NoLaunches", "OpenLaunches",
+    "decode_launches", "encode_launches", "require_fitting",
+]  # fmt: skip
 
 MAX_LAUNCHES = 10_000
 """Of one call of a function: a host that launches kernels in a loop may launch many."""

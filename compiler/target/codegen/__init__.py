@@ -14,19 +14,10 @@ from compiler.target.cpu.processor_features import used_features
 from compiler.target.target import Target, TargetLike
 
 __all__ = [
-    "llvm_cpu_has_features",
-    "llvm_get_cpu_archlist",
-    "llvm_get_cpu_features",
-    "llvm_get_intrinsic_name",
-    "llvm_get_system_cpu",
-    "llvm_get_system_triple",
-    "llvm_get_system_x86_vendor",
-    "llvm_get_targets",
-    "llvm_get_vector_width",
-    "llvm_lookup_intrinsic_id",
-    "llvm_version_major",
-    "target_has_features",
-]
+    "llvm_cpu_has_features", "llvm_get_cpu_archlist", "llvm_get_cpu_features", "llvm_get_intrinsic_name",
+    "llvm_get_system_cpu", "llvm_get_system_triple", "llvm_get_system_x86_vendor", "llvm_get_targets",
+    "llvm_get_vector_width", "llvm_lookup_intrinsic_id", "llvm_version_major", "target_has_features",
+]  # fmt: skip
 if not TYPE_CHECKING:
     __getattr__, __dir__ = public_module("tvm.target.codegen", tuple(__all__))
 

@@ -16,18 +16,6 @@ from compiler.target.cuda_tools.resources import KernelResources
 from compiler.target.cuda_tools.tools import missing_tools
 
 __all__ = [
-    "DISASSEMBLER",
-    "PROCESSORS",
-    "CodeLine",
-    "CudaReport",
-    "KernelReport",
-    "KernelResources",
-    "Occupancy",
-    "Processor",
-    "Translation",
-    "compile_cuda",
-    "missing_tools",
-    "occupancy",
-    "report",
-    "translate",
-]
+    "DISASSEMBLER", "PROCESSORS", "CodeLine", "CudaReport", "KernelReport", "KernelResources", "Occupancy", "Processor",
+    "Translation", "compile_cuda", "missing_tools", "occupancy", "report", "translate",
+]  # fmt: skip

@@ -17,19 +17,9 @@ from compiler.target.cuda_tools.resources import KernelResources, parse_resource
 from compiler.target.cuda_tools.tools import NVRTC, find_tool, include_folders, release, run_limited
 
 __all__ = [
-    "DEFAULT_ARCH",
-    "DISASSEMBLER",
-    "CodeLine",
-    "CudaReport",
-    "KernelReport",
-    "Translation",
-    "compile_cuda",
-    "cubin_of",
-    "ptx_of",
-    "report",
-    "sass_of",
-    "translate",
-]
+    "DEFAULT_ARCH", "DISASSEMBLER", "CodeLine", "CudaReport", "KernelReport", "Translation", "compile_cuda", "cubin_of",
+    "ptx_of", "report", "sass_of", "translate",
+]  # fmt: skip
 
 DEFAULT_ARCH = "sm_90"
 """The default architecture."""

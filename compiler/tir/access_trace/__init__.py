@@ -6,19 +6,6 @@ from compiler.tir.access_trace.reuse import Footprint, footprints, reuse_distanc
 from compiler.tir.access_trace.structure import loop_structure
 
 __all__ = [
-    "AccessTrace",
-    "CacheLevel",
-    "CacheReport",
-    "Footprint",
-    "LevelReport",
-    "Loop",
-    "Memory",
-    "MissKind",
-    "Site",
-    "footprints",
-    "loop_structure",
-    "record_accesses",
-    "reuse_distances",
-    "simulate_caches",
-    "stack_distances",
-]
+    "AccessTrace", "CacheLevel", "CacheReport", "Footprint", "LevelReport", "Loop", "Memory", "MissKind", "Site",
+    "footprints", "loop_structure", "record_accesses", "reuse_distances", "simulate_caches", "stack_distances",
+]  # fmt: skip

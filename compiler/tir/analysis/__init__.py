@@ -22,20 +22,10 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, Stmt
 
 __all__ = [
-    "calculate_allocated_bytes",
-    "calculate_constant_bytes",
-    "calculate_workspace_bytes",
-    "expr_deep_equal",
-    "get_block_access_region",
-    "get_block_read_write_region",
-    "is_lowered",
-    "undefined_vars",
-    "used_buffers",
-    "verify_gpu_code",
-    "verify_memory",
-    "verify_ssa",
-    "verify_well_formed",
-]
+    "calculate_allocated_bytes", "calculate_constant_bytes", "calculate_workspace_bytes", "expr_deep_equal",
+    "get_block_access_region", "get_block_read_write_region", "is_lowered", "undefined_vars", "used_buffers",
+    "verify_gpu_code", "verify_memory", "verify_ssa", "verify_well_formed",
+]  # fmt: skip
 
 _load, __dir__ = public_module("tvm.tir.analysis", __all__)
 

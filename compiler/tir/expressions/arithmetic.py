@@ -22,26 +22,9 @@ from compiler.ir.expr.primexpr import (
 )
 
 __all__ = [
-    "add",
-    "all",
-    "any",
-    "bitwise_and",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_xor",
-    "ceildiv",
-    "div",
-    "floordiv",
-    "floormod",
-    "indexdiv",
-    "indexmod",
-    "multiply",
-    "shift_left",
-    "shift_right",
-    "subtract",
-    "truncdiv",
-    "truncmod",
-]
+    "add", "all", "any", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "ceildiv", "div", "floordiv",
+    "floormod", "indexdiv", "indexmod", "multiply", "shift_left", "shift_right", "subtract", "truncdiv", "truncmod",
+]  # fmt: skip
 
 
 def add(lhs: ExprLike, rhs: ExprLike) -> PrimExpr:

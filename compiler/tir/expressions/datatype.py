@@ -20,17 +20,9 @@ from compiler.runtime.modules.packed_func import get_global_func, register_func
 from compiler.tir.expressions.named_calls import call_pure_extern
 
 __all__ = [
-    "create_lower_func",
-    "create_min_lower_func",
-    "get_type_code",
-    "get_type_name",
-    "get_type_registered",
-    "lower_call_pure_extern",
-    "lower_ite",
-    "register",
-    "register_min_func",
-    "register_op",
-]
+    "create_lower_func", "create_min_lower_func", "get_type_code", "get_type_name", "get_type_registered",
+    "lower_call_pure_extern", "lower_ite", "register", "register_min_func", "register_op",
+]  # fmt: skip
 
 Lowering: TypeAlias = Callable[[PrimExpr], PrimExpr]
 """Takes an operation whose operands are lowered already, and returns what it becomes."""

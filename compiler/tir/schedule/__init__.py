@@ -14,22 +14,9 @@ from compiler.tir.schedule.state import ScheduleDebugMask, ScheduleState
 from compiler.tir.schedule.trace import Trace
 
 __all__ = [
-    "BlockRV",
-    "BlockScope",
-    "CachedFlags",
-    "DepKind",
-    "Dependency",
-    "ExprRV",
-    "Instruction",
-    "InstructionKind",
-    "LoopRV",
-    "Schedule",
-    "ScheduleDebugMask",
-    "ScheduleError",
-    "ScheduleState",
-    "StmtSRef",
-    "Trace",
-]
+    "BlockRV", "BlockScope", "CachedFlags", "DepKind", "Dependency", "ExprRV", "Instruction", "InstructionKind",
+    "LoopRV", "Schedule", "ScheduleDebugMask", "ScheduleError", "ScheduleState", "StmtSRef", "Trace",
+]  # fmt: skip
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = public_module("tvm.tir.schedule", __all__)

@@ -36,27 +36,10 @@ from compiler.tir.statements.statement import Annotations
 from compiler.tir.statements.stmt import Evaluate, For, ForKind, SeqStmt, Stmt, no_op
 
 __all__ = [
-    "Branch",
-    "BufferDeclaration",
-    "BufferSlice",
-    "DataType",
-    "Declaration",
-    "FunctionAttributes",
-    "HandleType",
-    "Loop",
-    "MatchedBuffer",
-    "ParameterLayout",
-    "Scope",
-    "Wrap",
-    "declared",
-    "declared_in_program",
-    "declared_variable",
-    "extent_between",
-    "reading",
-    "regions",
-    "sequence_of",
-    "unwrapped",
-]
+    "Branch", "BufferDeclaration", "BufferSlice", "DataType", "Declaration", "FunctionAttributes", "HandleType", "Loop",
+    "MatchedBuffer", "ParameterLayout", "Scope", "Wrap", "declared", "declared_in_program", "declared_variable",
+    "extent_between", "reading", "regions", "sequence_of", "unwrapped",
+]  # fmt: skip
 
 Wrap = Callable[[Stmt], Stmt]
 """Puts a statement around its body."""

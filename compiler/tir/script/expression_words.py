@@ -30,24 +30,9 @@ from compiler.tir.script.definitions import Declaration, extent_between
 from compiler.tir.statements.stmt import Stmt
 
 __all__ = [
-    "Broadcast",
-    "Cast",
-    "Let",
-    "Not",
-    "Ramp",
-    "Range",
-    "Select",
-    "Shuffle",
-    "broadcast",
-    "cast",
-    "ceildiv",
-    "comm_reducer",
-    "index_map",
-    "iter_var",
-    "load",
-    "ramp",
-    "store",
-]
+    "Broadcast", "Cast", "Let", "Not", "Ramp", "Range", "Select", "Shuffle", "broadcast", "cast", "ceildiv",
+    "comm_reducer", "index_map", "iter_var", "load", "ramp", "store",
+]  # fmt: skip
 
 _ITER_TYPES = {
     "DataPar": IterVar.DataPar,

@@ -36,20 +36,9 @@ from compiler.tir.statements.stmt import LetStmt as LetStmtNode
 from compiler.tir.statements.stmt import While as WhileNode
 
 __all__ = [
-    "Assert",
-    "Else",
-    "If",
-    "LetStmt",
-    "Then",
-    "While",
-    "attr",
-    "env_thread",
-    "evaluate",
-    "func_attr",
-    "launch_thread",
-    "let",
-    "var",
-]
+    "Assert", "Else", "If", "LetStmt", "Then", "While", "attr", "env_thread", "evaluate", "func_attr", "launch_thread",
+    "let", "var",
+]  # fmt: skip
 
 
 def attr(node: object, attr_key: str, value: ExprLike) -> Scope:

@@ -47,18 +47,9 @@ from compiler.tir.script.stores import buffer_store
 from compiler.tir.statements.buffer import BufferLoad
 
 __all__ = [
-    *_blocks,
-    *_buffers,
-    *_expressions,
-    *_loops,
-    *_scopes,
-    "allocate_const",
-    "buffer_store",
-    "handle",
-    "macro",
-    "meta_var",
-    "prim_func",
-]
+    *_blocks, *_buffers, *_expressions, *_loops, *_scopes, "allocate_const", "buffer_store", "handle", "macro",
+    "meta_var", "prim_func",
+]  # fmt: skip
 
 _PREFIX = "tir."
 _OPERATORS = {

@@ -14,17 +14,9 @@ from compiler.tir.statements.buffer import Buffer, BufferRegion, compact_strides
 from compiler.tir.statements.statement import Annotations, Stmt
 
 __all__ = [
-    "ALIGNMENTS",
-    "Block",
-    "BlockRealize",
-    "MatchBufferRegion",
-    "contains_block",
-    "element_of",
-    "matched_pairs",
-    "matched_values",
-    "memory_extents",
-    "reduction_begins",
-]
+    "ALIGNMENTS", "Block", "BlockRealize", "MatchBufferRegion", "contains_block", "element_of", "matched_pairs",
+    "matched_values", "memory_extents", "reduction_begins",
+]  # fmt: skip
 
 ALIGNMENTS = "buffer_dim_align"
 """The annotation of a block that lists how dimensions are aligned: which of its writes, axis, factor, offset."""

@@ -33,33 +33,10 @@ from compiler.tir.statements.constant_memory import AllocateConst
 from compiler.tir.statements.statement import Annotations, Stmt, check_statements
 
 __all__ = [
-    "COPROC_UOP_SCOPE",
-    "IMPORT_LLVM",
-    "REALIZE_SCOPE",
-    "RUN_ONCE",
-    "THREAD_KEYS",
-    "TILE_PRODUCT",
-    "Allocate",
-    "AllocateConst",
-    "AssertStmt",
-    "AttrStmt",
-    "Block",
-    "BlockRealize",
-    "BufferStore",
-    "DeclBuffer",
-    "Evaluate",
-    "For",
-    "ForKind",
-    "IfThenElse",
-    "LetStmt",
-    "MatchBufferRegion",
-    "SeqStmt",
-    "Stmt",
-    "While",
-    "is_no_op",
-    "no_op",
-    "seq",
-]
+    "COPROC_UOP_SCOPE", "IMPORT_LLVM", "REALIZE_SCOPE", "RUN_ONCE", "THREAD_KEYS", "TILE_PRODUCT", "Allocate",
+    "AllocateConst", "AssertStmt", "AttrStmt", "Block", "BlockRealize", "BufferStore", "DeclBuffer", "Evaluate", "For",
+    "ForKind", "IfThenElse", "LetStmt", "MatchBufferRegion", "SeqStmt", "Stmt", "While", "is_no_op", "no_op", "seq",
+]  # fmt: skip
 
 
 class ForKind(IntEnum):

@@ -6,15 +6,6 @@ from compiler.tir.warp_access.transactions import BANKS, SECTOR, bank_ways, patt
 from compiler.tir.warp_access.walkthrough import Walkthrough, walk_through
 
 __all__ = [
-    "BANKS",
-    "SECTOR",
-    "AccessSite",
-    "KernelAccesses",
-    "Walkthrough",
-    "WarpAccess",
-    "bank_ways",
-    "explain_kernels",
-    "pattern_of",
-    "sectors",
-    "walk_through",
-]
+    "BANKS", "SECTOR", "AccessSite", "KernelAccesses", "Walkthrough", "WarpAccess", "bank_ways", "explain_kernels",
+    "pattern_of", "sectors", "walk_through",
+]  # fmt: skip

@@ -28,18 +28,9 @@ from compiler.topi.reduction import sum as sum_over
 from compiler.topi.tag import Tag
 
 __all__ = [
-    "collapse_sum",
-    "expand_dims",
-    "flip",
-    "meshgrid",
-    "repeat",
-    "reshape",
-    "reverse_sequence",
-    "sliding_window",
-    "squeeze",
-    "tile",
-    "transpose",
-]
+    "collapse_sum", "expand_dims", "flip", "meshgrid", "repeat", "reshape", "reverse_sequence", "sliding_window",
+    "squeeze", "tile", "transpose",
+]  # fmt: skip
 
 IndexMap: TypeAlias = Callable[[tuple[Var, ...]], Sequence[Index]]
 """Maps the indices of an element of the result to those of an element of the source."""

@@ -16,17 +16,9 @@ from compiler.topi.compute import computes_by_threads
 from compiler.topi.operands import Extent
 
 __all__ = [
-    "NARROW",
-    "TILE_ROWS",
-    "fills_tiles",
-    "has_byte_products",
-    "has_half_products",
-    "has_pair_products",
-    "has_tiles",
-    "missing_products",
-    "products_per_step",
-    "step_sum",
-]
+    "NARROW", "TILE_ROWS", "fills_tiles", "has_byte_products", "has_half_products", "has_pair_products", "has_tiles",
+    "missing_products", "products_per_step", "step_sum",
+]  # fmt: skip
 
 TILE_ROWS = 16
 """Rows of a tile register, each of 64 bytes: of 16 sums, or of 16 groups of products."""

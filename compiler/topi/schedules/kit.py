@@ -12,21 +12,9 @@ from compiler.te import Stage
 from compiler.te.definition.tensor import Operation
 
 __all__ = [
-    "MAX_CORES",
-    "MIN_LANES",
-    "MIN_PARALLEL_WORK",
-    "accumulators",
-    "divisor",
-    "divisors",
-    "even_tile",
-    "extent",
-    "is_worth_parallel",
-    "parallel",
-    "partition_partial_tile",
-    "tile_lanes",
-    "tile_registers",
-    "vectorize_elements",
-]
+    "MAX_CORES", "MIN_LANES", "MIN_PARALLEL_WORK", "accumulators", "divisor", "divisors", "even_tile", "extent",
+    "is_worth_parallel", "parallel", "partition_partial_tile", "tile_lanes", "tile_registers", "vectorize_elements",
+]  # fmt: skip
 
 MAX_CORES = 64
 """Iterations of a parallel loop that no machine has more cores than."""

@@ -11,27 +11,9 @@ from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, 
 from compiler.relay.frontend.shared.tensors import reshape, transpose, unsqueeze
 
 __all__ = [
-    "axes_of",
-    "axis_of",
-    "constant",
-    "dims_of",
-    "dtype_of",
-    "extent",
-    "extents",
-    "known",
-    "number",
-    "ops",
-    "rank_of",
-    "repeated",
-    "reshape",
-    "scalar",
-    "settle",
-    "settled_value",
-    "size",
-    "static_shape",
-    "transpose",
-    "unsqueeze",
-]
+    "axes_of", "axis_of", "constant", "dims_of", "dtype_of", "extent", "extents", "known", "number", "ops", "rank_of",
+    "repeated", "reshape", "scalar", "settle", "settled_value", "size", "static_shape", "transpose", "unsqueeze",
+]  # fmt: skip
 
 
 def axis_of(dim: int, rank: int) -> int:

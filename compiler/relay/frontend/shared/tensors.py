@@ -16,24 +16,9 @@ from compiler.relay.frontend.shared.open_dims import asked_for
 from compiler.relay.ty import AnyDim, Dim
 
 __all__ = [
-    "MAX_COMPUTED",
-    "Extent",
-    "bitcast",
-    "bounded",
-    "cast",
-    "count_of",
-    "expand",
-    "extent_of",
-    "is_copied",
-    "pad",
-    "places_along",
-    "reshape",
-    "slice_axis",
-    "split",
-    "static_dims",
-    "transpose",
-    "unsqueeze",
-]
+    "MAX_COMPUTED", "Extent", "bitcast", "bounded", "cast", "count_of", "expand", "extent_of", "is_copied", "pad",
+    "places_along", "reshape", "slice_axis", "split", "static_dims", "transpose", "unsqueeze",
+]  # fmt: skip
 
 _MODES = {"constant": None, "edge": "edge", "reflect": "reflect", "wrap": "wrap"}
 
