@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from types import ModuleType
 from typing import Literal
@@ -47,8 +47,17 @@ def completions(path: str) -> list[Completion] | None:
     owner = resolve(path)
     if owner is None:
         return None
-    names = ((name, getattr(owner, name)) for name in public_names(owner))
-    return [_complete(name, value) for name, value in names if not _is_empty(value)]
+    return [_complete(name, value) for name, value in _values(owner) if not _is_empty(value)]
+
+
+def _values(owner: object) -> Iterator[tuple[str, object]]:
+    """Yield public names with what they stand for, without those that need a library that is not installed."""
+    for name in public_names(owner):
+        try:
+            value = getattr(owner, name)
+        except ModuleNotFoundError:
+            continue
+        yield name, value
 
 
 def _is_empty(value: object) -> bool:

@@ -23,7 +23,7 @@ BESIDE_THE_COMPILER = (
 )
 
 
-EXTRAS = frozenset({"keras", "tflite", "torch"})
+EXTRAS = frozenset({"keras", "pytest", "tflite", "torch"})
 """Libraries of optional extras that some compiler modules import."""
 
 
