@@ -82,8 +82,8 @@ def test_what_a_refused_compilation_leaves_is_marked_as_stale(
 
 def test_a_link_whose_script_fails_says_so_in_every_pane(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
-    write(page, "raise X")
-    expect(page.locator("#pane-asm")).to_contain_class("stale")  # an earlier text stays
+    write(page, "raise X\n" + page.locator("#script").input_value())
+    expect(page.locator("#pane-asm")).to_contain_class("stale")  # an earlier text of the same script stays
     page.click("#share-button")
     expect(page).to_have_url(re.compile(r"/z/\w+"))
     other = open_page(page.url)
