@@ -31,7 +31,7 @@ def test_the_ladder_climbs_step_by_step(explorer: str, open_page: Callable[..., 
     expect(page.locator("#ladder-button")).to_have_text("Ladder")
     kernels = page.locator("#bench tbody tr.prefix .measured").all_inner_texts()
     assert kernels[0] == "default"
-    assert [name.split("(")[0] for name in kernels[1:]] == ["split", "reorder", "vectorize"]
+    assert [name.split("(")[0] for name in kernels[1:]] == ["reorder", "vectorize"]
     assert page.locator("#bench tbody tr.prefix", has_text="✓").count() == len(kernels)
     expect(page.locator("#bench .rule.numpy")).to_have_count(1)
     expect(page.locator("#bench .rule.peak")).to_have_count(1)
