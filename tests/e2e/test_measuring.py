@@ -100,7 +100,7 @@ def test_what_cannot_be_measured_by_the_server_says_why(explorer: str, open_page
     expect(page.locator("#ladder-button")).to_have_text("Stop")  # it begins when the server has answered
     expect(page.locator("#ladder-button")).to_have_text("Ladder")
     expect(page.locator("#bench .hint", has_text="Not measured by this server")).to_contain_text("call_pure_extern")
-    expect(page.locator("#bench tbody tr.prefix")).to_have_count(4)
+    expect(page.locator("#bench tbody tr.prefix")).to_have_count(3)
     assert set(page.locator("#bench .source").all_inner_texts()) == {"as the script reports"}
 
 
