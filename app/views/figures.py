@@ -7,7 +7,7 @@ import re
 import msgspec
 from flask import Blueprint, Response, make_response, render_template, request, url_for
 
-from app.errors import InvalidBody, NotFound, RequestError
+from app.errors import InvalidBody, NotFound, RequestError, Unbuildable
 from app.panes.texts import TEXT_PANES
 from app.services import current_services
 from app.store.links import OpenedLink
@@ -22,8 +22,6 @@ bp = Blueprint("figures", __name__)
 WIDTH, HEIGHT = 960, 640
 """Pixels of an embedded link, where the page that embeds it names no maximum."""
 SMALLEST = 200
-SHOWN = ("loops", "asm")
-"""Panes whose texts tell most of a program."""
 _LINK = re.compile(r"/z/(?P<link>[a-z0-9]{1,40})/?(?:[?#].*)?\Z", re.ASCII)
 
 
@@ -89,17 +87,16 @@ def as_json(link: str) -> Response:
 
 @bp.get("/z/<link>/plain")
 def plain(link: str) -> Response:
-    """The script of a link, and what it compiles to now, as text."""
+    """The script of a link, and every text that it compiles to now."""
     with opened(link) as content:
         workspace = content.state.workspace
         parts = [_head(content), workspace.script.rstrip("\n") + "\n"]
         answer = current_services().compiler.compile(workspace, current_client())
-        for pane in SHOWN:
+        for pane in TEXT_PANES:
             task = FindText(TextChoice(pane=pane), workspace.options)
             try:
                 told = current_services().renderer.perform(task, FoundText, [answer], current_client().address)
-            except RequestError as error:
-                parts.append(_titled(pane, f"{error.message}\n"))
+            except Unbuildable:  # a schedule has no graph, for example
                 continue
             parts.append(_titled(pane, told.text))
             if not told.text:

@@ -311,7 +311,7 @@ def test_a_link_is_text_and_json_and_says_what_it_is(client: FlaskClient) -> Non
     plain = client.get(f"/z/{link}/plain").text
     assert f"http://localhost/z/{link}\n" in plain
     assert script in plain
-    assert "# ---- Loop IR ----" in plain
+    assert "# ----" not in plain, "it makes no function"
     page = client.get(f"/z/{link}").text
     assert '<meta property="og:title" content="Twice &lt;b&gt;&amp;">' in page
     assert '<meta property="og:description" content="Each number &#34;twice&#34;.">' in page

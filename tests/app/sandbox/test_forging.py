@@ -84,7 +84,7 @@ def test_a_forging_script_does_not_change_what_the_server_measures(client: Flask
     peak = next(m["gflops"] for m in measured if m["kind"] == "peak")
     assert 0.1 < peak < 1e6
     bars = [m for m in measured if m["kind"] in ("prefix", "kernel")]
-    assert len(bars) == (4 if route == "/api/ladders" else 1)
+    assert len(bars) == (3 if route == "/api/ladders" else 1)
     for bar in bars:
         assert bar["checked"] == "ok"
         assert bar["seconds"] > 1e-7

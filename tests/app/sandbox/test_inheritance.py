@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.sandbox import Limits, Mechanism, Sandbox, UnsafeLocal
+from app.sandbox.handler import STATISTICS
 from app.sandbox.zygote import HOST_NAME
 from tests.app.sandbox.conftest import HANDLERS, TESTS
 from tests.app.sandbox.processes import begin, tree, user_id
@@ -32,8 +33,8 @@ def test_only_its_own_files_are_open(scripts: Sandbox) -> None:
         os.set_inheritable(ours.fileno(), True)
         (said,) = scripts.start(DESCRIPTORS).messages()
         (opened,) = scripts.start(b"import os; os.dup2(0, 50)\n" + DESCRIPTORS).messages()
-    assert json.loads(said) == [0, 1, 2, 3]
-    assert json.loads(opened) == [0, 1, 2, 3, 50]
+    assert json.loads(said) == [0, 1, 2, 3, STATISTICS]
+    assert json.loads(opened) == [0, 1, 2, 3, STATISTICS, 50]
 
 
 def test_what_says_how_the_job_went_is_out_of_reach(scripts: Sandbox) -> None:

@@ -43,9 +43,9 @@ f = tvm.build(s.mod, target="cuda")
 TOO_LARGE = BY_HAND.replace("256", "4194304").replace('"blockIdx.x", 4', '"blockIdx.x", 65536')
 
 
-def report(script: str) -> KernelReport:
+def report(script: str, *problems: str) -> KernelReport:
     answer, _ = answered(script, mode="run")
-    assert not answer.problems
+    assert [problem.kind for problem in answer.problems] == [*problems]
     made = answer.units[-1].device
     assert made is not None
     return made
@@ -86,7 +86,7 @@ def test_faults_are_told_of_a_kernel_by_hand_too() -> None:
         "B[block * 64 + thread] = A[block * 64 + thread] * T.float32(2)",
         "if block == 0:\n        B[0] = A[thread]",
     )
-    checked = report(racing)
+    checked = report(racing, "data race")
     assert checked.faults[0].kind == "data race"
     assert GpuContent(checked).faults == "✗ Sanitizer: 1 fault"
     assert "against the interpreter" in checked.emulation

@@ -141,10 +141,10 @@ def test_a_schedule_is_measured_without_its_script() -> None:
     assert ladder.reason == ""
     rows = [event.measurement for event in measured(ladder.program, True) if isinstance(event, Measured)]
     rungs = [row for row in rows if row.kind == "prefix"]
-    assert [(row.step, row.checked) for row in rungs] == [(step, "ok") for step in range(5)]
+    assert [(row.step, row.checked) for row in rungs] == [(step, "ok") for step in (0, 2, 3, 4)]
     assert {row.flops for row in rungs} == {2 * 32**3}
     assert next(row.note for row in rows if row.kind == "numpy") == "(A @ B)"
-    assert rungs[1].name == "split(j, factors=[None, 8]) -> j_0, j_1"
+    assert rungs[1].name.startswith("reorder("), "none for the split alone"
 
 
 @pytest.mark.parametrize("script", [MATMUL + "f = tvm.build(matmul)\n", SCHEDULED + "f = tvm.build(sch.mod)\n"])
