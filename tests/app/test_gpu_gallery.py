@@ -19,9 +19,9 @@ SMALLER = (
 )
 
 
-def report_of(script: str) -> KernelReport:
+def report_of(script: str, *problems: str) -> KernelReport:
     answer, _ = answered(script, mode="run")
-    assert not answer.problems
+    assert [problem.kind for problem in answer.problems] == [*problems]
     report = answer.units[-1].device
     assert report is not None
     return report
@@ -39,7 +39,7 @@ def test_each_example_computes_what_its_definition_says(example: Example) -> Non
 
 
 def test_the_race_is_told_with_both_lines_and_both_threads() -> None:
-    report = report_of(load_gallery().find("gpu-race").script)  # type: ignore[union-attr]
+    report = report_of(load_gallery().find("gpu-race").script, "data race")  # type: ignore[union-attr]
     [fault, *_] = report.faults
     assert fault.kind == "data race"
     first, second = fault.sites

@@ -92,7 +92,7 @@ def _window_over(schedule: te.Schedule, op: Operation) -> Operation | None:
 
     What an iteration of its outer loop reads is computed there, and stays in the first caches.
     """
-    readers = readers_of(schedule)[op] if isinstance(op, ComputeOp) and op.tag == Tag.PAD else []
+    readers = readers_of(schedule).get(op, []) if isinstance(op, ComputeOp) and op.tag == Tag.PAD else []
     reader = readers[0] if len(readers) == 1 else None
     return reader if isinstance(reader, ComputeOp) and reader.reduce_axis and not _contiguous_axes(reader) else None
 

@@ -109,7 +109,7 @@ def test_a_ladder_is_recorded_and_measured_in_another_process(strongest: Sandbox
     rows = measured(strongest, recorded.program)
     assert {"numpy", "peak", "prefix", "bandwidth"} == {row.kind for row in rows}
     prefixes = [row for row in rows if row.kind == "prefix"]
-    assert {row.step for row in prefixes} == {0, 1, 2, 3, 4, 5}
+    assert {row.step for row in prefixes} == {0, 3, 4, 5}, "1 and 2 are splits alone"
     assert all(row.checked == "ok" for row in prefixes)
 
 
