@@ -274,6 +274,10 @@ def test_a_crowd_from_one_address_waits_until_the_teacher_lets_it_in(
 def test_a_class_fits(teacher: Page, join: Callable[..., Page], width: int, height: int, theme: str) -> None:
     student = join(width=width, height=height, color_scheme=theme)
     teacher.click("#class-present")
+    expect(student.locator("#class-leave")).to_be_attached()
+    lesson = student.get_by_role("navigation", name="Lesson or workspace").get_by_role("button", name="Lesson")
+    if lesson.is_visible():  # a small screen shows one of both
+        lesson.click()
     expect(student.locator("#class-leave")).to_be_visible()
     assert student.evaluate("document.documentElement.scrollWidth") <= width
     assert violations(student) == []

@@ -22,7 +22,7 @@ class Winograd(RewritePass, opt_level=3, required=("InferType",)):
 
     Examples
     --------
-    ``Winograd()``, of kernels ``w`` of 64 to 64 channels::
+    A convolution of 64 to 64 channels, of which the kernels ``w`` are known::
 
         def @main(%x: Tensor[(1, 4, 56, 56, 16), float32]) {
           nn.contrib_conv2d_NCHWc(%x, w, padding=[1, 1, 1, 1], data_layout="NCHW16c", …)
