@@ -120,9 +120,8 @@ def test_axes_of_the_schedule_are_reached_by_keyboard(explorer: str, open_page: 
 
 def test_assets_are_compressed_and_kept_for_ever(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
-    sizes = (
-        "performance.getEntriesByType('resource').map((e) => [e.transferSize, e.encodedBodySize, e.decodedBodySize])"
-    )
+    sizes = """performance.getEntriesByType("resource").filter(({ name }) => name.includes("/static/"))
+      .map((e) => [e.transferSize, e.encodedBodySize, e.decodedBodySize])"""
     encoded, decoded = (sum(row[place] for row in page.evaluate(sizes)) for place in (1, 2))
     assert encoded < 0.6 * decoded
     page.reload()
