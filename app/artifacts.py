@@ -7,6 +7,7 @@ child, and for the JSON schema of the API description.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from typing import Annotated, Literal, NamedTuple
 
@@ -31,6 +32,17 @@ Mode = Literal[
 ]
 """Task of a child.  All but the last six run a script; those measure, trace, prepare for WebGPU or define a program
 recorded by another child, compile CUDA C, and disassemble the result."""
+_REORDERS_NOTHING = re.compile(r"(?:^|\.)(?:split|fuse)\(")
+
+
+def has_rung(primitive: str, is_last: bool) -> bool:
+    """Return whether a ladder measures the prefix that ends with a primitive, given as its call.
+
+    A split or a fusion leaves the iterations in their order and prepares what comes next.
+    """
+    return is_last or not _REORDERS_NOTHING.search(primitive)
+
+
 MEASURING: frozenset[Mode] = frozenset({"run", "ladder", "measure"})
 """Modes that time kernels, and need CPUs for exclusive use."""
 MOMENTARY: frozenset[Mode] = frozenset({"compile", "record", "propose", "file"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.artifacts import Unit
+from app.artifacts import Unit, has_rung
 from app.panes.pane import Pane
 from app.panes.selection import Selection
 from app.panes.steps import TimelineStep
@@ -21,6 +21,12 @@ class ScheduleNest:
     def can_go_on(self) -> bool:
         """Whether it is a schedule, which can take further primitives."""
         return bool(self.primitives)
+
+    @property
+    def rungs(self) -> set[str]:
+        """Ids of the primitives after which a ladder measures."""
+        applied = [step for step in self.primitives if not step.step.refused]
+        return {step.id for step in applied if has_rung(step.step.detail or step.step.name, step is applied[-1])}
 
 
 def produce_schedule(pane: Pane, selection: Selection) -> ScheduleNest | None:

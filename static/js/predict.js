@@ -22,9 +22,9 @@ export function closeForm() {
   $("#ladder-predict").setAttribute("aria-expanded", "false");
 }
 
-/** The steps of the schedule after the first, as the page lists them. */
+/** The steps after the first that the ladder measures, as the page lists them. */
 function steps() {
-  return $$(".primitives .primitive:not(.refused)").filter(({ dataset }) => Number(dataset.prefix) > 0)
+  return $$(".primitives .primitive[data-rung]").filter(({ dataset }) => Number(dataset.prefix) > 0)
     .map(({ dataset, textContent }) => ({ step: Number(dataset.prefix), name: textContent.trim() }));
 }
 

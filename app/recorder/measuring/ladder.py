@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,7 +10,7 @@ import msgspec
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from app.artifacts import NOISE, Measurement, MeasurementKind, Options, Problem
+from app.artifacts import NOISE, Measurement, MeasurementKind, Options, Problem, has_rung
 from app.protocol import Failed, Measured, Progress
 from app.recorder.definitions import definition_of
 from app.recorder.measuring.measure import Check, Timing, compare, time_call, time_calls
@@ -50,8 +49,6 @@ MAX_REFERENCE_FLOPS = 10 * MANY_FLOPS
 
 SLOW_SECONDS = 4.0
 """The time of a call above which a step is estimated from part of its work."""
-
-_PREPARES = re.compile(r"(?:^|\.)(?:split|fuse)\(")
 
 Turn = tuple[str, int | None, Callable[[], Measurement | None]]
 """A label, the number of primitives of a prefix, and a function that measures it."""
@@ -99,7 +96,7 @@ class Ladder:
         rungs: list[Turn] = [
             (label, step, partial(self._rung, step, label))
             for step, label in enumerate(labels)
-            if step == len(labels) - 1 or not _PREPARES.search(label)
+            if has_rung(label, step == len(labels) - 1)
         ]
         self._measure(rungs[::-1] if (self._program.flops or 0) > MANY_FLOPS else rungs)
 
