@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import MATMUL, lines, settled, violations, write
 
 
+@pytest.mark.long
 def test_filters_choose_the_lines_and_survive_a_link(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL)
@@ -45,6 +47,7 @@ def test_filters_choose_the_lines_and_survive_a_link(explorer: str, open_page: C
     expect(other.locator("#asm-filters-button")).to_have_text("Filter 2")
 
 
+@pytest.mark.long
 def test_any_cpu_is_found_by_searching(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL)

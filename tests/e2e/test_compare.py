@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import MATMUL, settled, violations, write
@@ -59,6 +60,7 @@ def test_closing_the_dialog_compares_nothing(explorer: str, open_page: Callable[
 SLOTS = "() => [...document.querySelectorAll('#graph .node')].map((node) => node.dataset.slot)"
 
 
+@pytest.mark.long
 def test_the_drawing_marks_what_is_added_removed_and_changed(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{explorer}/?example=residual-block", 1680, 1000)
     expect(page.locator("#graph .node").first).to_be_attached()

@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.steps import MATMUL, settled, violations, write
@@ -45,6 +46,7 @@ def test_the_throughput_of_the_hot_loop_stands_beside_its_drawing(
     assert violations(page) == []
 
 
+@pytest.mark.long
 def test_the_hot_loop_of_a_kernel_is_drawn_and_leads_to_its_lines(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:
@@ -90,6 +92,7 @@ def test_the_flow_of_llvm_ir_follows_the_pass_that_is_shown(explorer: str, open_
     )
 
 
+@pytest.mark.long
 def test_which_panes_are_open_survives_a_link(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1680, 980)
     write(page, MATMUL)

@@ -117,6 +117,7 @@ def test_panes_move_by_keys(fixed: str, open_page: Callable[..., Page]) -> None:
     page.wait_for_function("() => document.querySelector('#pane-source').getBoundingClientRect().width > 1400")
 
 
+@pytest.mark.long
 def test_a_link_keeps_where_panes_stand(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     page.click("#intro-close")  # a link has none
@@ -137,6 +138,7 @@ def test_a_link_keeps_where_panes_stand(fixed: str, open_page: Callable[..., Pag
     assert box(phone, "#pane-asm")["width"] == pytest.approx(390, abs=1)
 
 
+@pytest.mark.long
 def test_an_arrangement_that_is_none_leaves_panes_where_they_are(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     for text in ("[", "[]", '["columns","h",[1],[["x","q",[],[]]]]', '["columns","h",[1],["source"]]', "null", "7"):

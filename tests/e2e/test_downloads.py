@@ -53,6 +53,7 @@ def product(function: Callable[..., object]) -> None:
     np.testing.assert_allclose(c, a @ b, rtol=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="opens libraries of Linux")
 def test_a_library_is_saved_and_runs_in_another_process(
     explorer: str, open_page: Callable[..., Page], tmp_path: Path

@@ -251,6 +251,7 @@ def test_problems_are_counted_and_listed(fixed: str, open_page: Callable[..., Pa
     expect(page.locator(".cm-panel-lint")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_all_lines_of_a_statement_have_its_colour_however_late_they_are_parsed(
     serve: Callable[[Runner], str], open_page: Callable[..., Page]
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from app.sandbox import Runner
@@ -25,6 +26,7 @@ def coloured(page: Page, name: str) -> list[str]:
     return page.evaluate("name => [...CSS.highlights.get(name)].map(String)", name)
 
 
+@pytest.mark.long
 def test_lines_that_have_not_been_fetched_are_found(
     serve: Callable[[Runner], str], open_page: Callable[..., Page]
 ) -> None:

@@ -47,6 +47,7 @@ def add_line(page: Page, after: str, line: str) -> None:
     settled(page)
 
 
+@pytest.mark.long
 def test_a_kernel_goes_back_into_its_model_and_into_the_link(
     network: Page, explorer: str, open_page: Callable[..., Page]
 ) -> None:

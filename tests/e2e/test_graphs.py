@@ -200,6 +200,7 @@ def test_a_kernel_opens_down_to_its_assembly_and_as_a_script(network: Page) -> N
     expect(page.locator("#pane-schedule .stage").first).to_be_visible()
 
 
+@pytest.mark.long
 def test_an_edited_kernel_races_the_original(network: Page) -> None:
     page = network
     page.click(".kernels tr:first-child [data-open-kernel]")
@@ -256,6 +257,7 @@ def test_a_dropped_model_with_a_loop_runs_on_the_virtual_machine(explorer: str, 
     assert nodes(page) != []
 
 
+@pytest.mark.long
 def test_names_of_layers_stay_readable_beside_the_times(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1280, 800)
     attach(page, "model.onnx", models.build("resnet18", small=True).SerializeToString())

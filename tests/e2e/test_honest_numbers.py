@@ -31,6 +31,7 @@ def test_the_header_names_the_target_that_is_used(explorer: str, open_page: Call
     expect(page.locator("#target-hint")).to_contain_text("The script names its own target, llvm -mcpu=haswell")
 
 
+@pytest.mark.long
 def test_a_run_that_measures_nothing_is_measured_by_the_server(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, UNMEASURED)
@@ -67,6 +68,7 @@ def test_a_line_keeps_its_colour_from_step_to_step(explorer: str, open_page: Cal
     assert {text: whole[text] for text in shared} == {text: first[text] for text in shared}
 
 
+@pytest.mark.long
 def test_a_rung_opens_its_prefix(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import MATMUL, lines, settled, violations, write
@@ -19,6 +20,7 @@ UNCUT = """(chip) => {
 """Whether a chip of the timeline stands between the fades of its group."""
 
 
+@pytest.mark.long
 def test_each_pass_of_llvm_is_a_step_that_can_be_compared(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from urllib.request import Request, urlopen
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import MATMUL, write
@@ -55,6 +56,7 @@ def test_a_ladder_can_be_stopped(explorer: str, open_page: Callable[..., Page]) 
     expect(page.locator("#bench progress")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_the_ladder_fits_a_phone(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, width=390, height=800)
     write(page, MATMUL.replace("n = 64", "n = 768"))
@@ -75,6 +77,7 @@ def test_run_executes_the_script_in_full(explorer: str, open_page: Callable[...,
     expect(page.locator("#bench tbody tr.kernel")).to_have_count(1)
 
 
+@pytest.mark.long
 def test_a_run_s_word_and_the_server_s_are_told_apart(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MEASURED)
@@ -93,6 +96,7 @@ def test_a_run_s_word_and_the_server_s_are_told_apart(explorer: str, open_page: 
     expect(page.locator("#bench-facts")).to_contain_text("measured by this server")
 
 
+@pytest.mark.long
 def test_what_cannot_be_measured_by_the_server_says_why(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL.replace("A[i, k] *", 'tvm.tir.call_pure_extern("float32", "fabsf", A[i, k]) *'))
@@ -127,6 +131,7 @@ def climb(page: Page) -> None:
     expect(page.locator("#ladder-button")).to_have_text("Ladder")
 
 
+@pytest.mark.long
 def test_a_link_keeps_the_ladder_with_its_machine_and_date(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL)
@@ -141,6 +146,7 @@ def test_a_link_keeps_the_ladder_with_its_machine_and_date(explorer: str, open_p
     expect(opened.locator("#bench g.bar.reported")).to_have_count(len(times) - 3)
 
 
+@pytest.mark.long
 def test_a_ladder_is_drawn_over_the_one_that_was_kept(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL)
@@ -171,6 +177,7 @@ def test_steps_are_predicted_before_they_are_measured(explorer: str, open_page: 
     expect(page.locator("#predict")).to_have_count(0)  # its bars were those of other steps
 
 
+@pytest.mark.long
 def test_parallel_steps_have_a_second_bar_for_one_thread(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL.replace("n = 64", "n = 128").replace("f = tvm", "s[C].parallel(i)\nf = tvm"))
@@ -254,6 +261,7 @@ def test_an_estimate_stays_one_in_a_link(explorer: str, open_page: Callable[...,
     expect(page.locator("#bench .roofline .point")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_what_would_take_too_long_is_estimated_and_marked(explorer: str, open_page: Callable[..., Page]) -> None:
     """The columns of B lie 8 KiB apart: each of the 10⁹ iterations waits for a cache that is far away."""
     page = open_page(explorer)

@@ -57,6 +57,7 @@ def test_a_tiled_matmul_plays_in_a_small_size(explorer: str, open_page: Callable
     assert "C_1[" in line.inner_text()
 
 
+@pytest.mark.long
 def test_the_keyboard_steps_plays_and_pauses(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     play(page)
@@ -82,6 +83,7 @@ def test_the_keyboard_steps_plays_and_pauses(explorer: str, open_page: Callable[
     assert step(page) == stopped
 
 
+@pytest.mark.long
 def test_the_caches_count_what_was_accessed(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     play(page)
@@ -97,6 +99,7 @@ def test_the_caches_count_what_was_accessed(explorer: str, open_page: Callable[.
     expect(page.locator("#player-cache")).to_contain_text("Simulated, not measured")
 
 
+@pytest.mark.long
 def test_the_line_that_runs_lights_its_instructions(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     play(page)

@@ -70,6 +70,7 @@ def test_a_loop_is_dragged_to_another_place_and_undo_takes_it_back(matmul: Page)
     assert "s[C].reorder(k, i, jo, ji)" in script(page)
 
 
+@pytest.mark.long
 def test_the_menu_splits_by_keyboard(matmul: Page) -> None:
     page = matmul
     grip(page, "loop i of C").focus()
@@ -146,6 +147,7 @@ def test_a_loop_becomes_what_it_is_dropped_on_beside_the_schedule(matmul: Page) 
     assert script(page) == before
 
 
+@pytest.mark.long
 def test_loops_are_bound_to_the_threads_of_a_gpu_by_dragging(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     blocks = 's[C].bind(i, te.thread_axis("blockIdx.x"))'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.app.recorder.proposals.test_block_trials import NAMED
@@ -38,6 +39,7 @@ def test_a_primitive_shows_its_program_the_code_of_its_prefix_and_what_it_change
     expect(page.locator("#pane-schedule .stage")).to_have_count(2)
 
 
+@pytest.mark.long
 def test_a_link_opens_the_same_prefix_at_its_program(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, SCHEDULED)

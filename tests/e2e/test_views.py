@@ -68,6 +68,7 @@ def test_a_saved_page_links_its_lines_without_a_server(
     assert said == []
 
 
+@pytest.mark.long
 def test_a_saved_page_steps_through_the_passes_and_keeps_its_script(
     explorer: str, open_page: Callable[..., Page], offline: Callable[..., tuple[Page, list[str]]], tmp_path: Path
 ) -> None:

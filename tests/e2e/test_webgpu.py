@@ -266,6 +266,7 @@ def test_what_a_link_claims_is_read_as_a_stranger_s_text(explorer: str, open_pag
         assert page.locator("#body-adapter img, #body-adapter script, #body-adapter b").count() == 0
 
 
+@pytest.mark.long
 def test_the_pane_is_accessible(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, reduced_motion="reduce")
     run(page, SCALE, "#webgpu-ladder")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import write
@@ -30,6 +31,7 @@ lib = relay.build(mod, target="webgpu", params=params)
 """
 
 
+@pytest.mark.long
 def test_a_small_cnn_runs_in_the_browser(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     programs: list[dict] = []
