@@ -16,7 +16,7 @@ class Message extends WidgetType {
   eq(other) { return other.text === this.text; }
 
   toDOM() {
-    const text = element("p", { tabindex: "0" }, this.text); // a long one scrolls
+    const text = element("p", {}, this.text);
     if (this.severity === "info") text.append(" ", element("button", { type: "button", class: "small", "data-run": "" }, "Run"));
     return element("div", { class: `line-message ${this.severity}` }, text);
   }
