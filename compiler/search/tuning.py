@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
@@ -141,19 +141,33 @@ def tune(
         if record.choices is not None and space.like(record.choices, search.rng) == record.choices:
             search.learn(record.choices, record.seconds)
     seeds = [s for c in database.like(workload, pattern, _SEEDS) if (s := space.like(c, search.rng)) is not None]
-    left, failed = trials, 0
-    while left > 0 and clock() - began < seconds:
-        made = search.round(min(left, per_round), seeds)
-        if not made:
-            break
-        left, seeds = left - len(made), []
+    failed = 0
+    for made in _rounds(search, seeds, trials, per_round, lambda: clock() - began < seconds):
         failed += sum(trial.measurement.kind != "ok" for trial in made)
         database.add([_record(workload, pattern, trial) for trial in made])
         best = search.best.seconds if search.best else math.inf
         told(Progress(len(search.trials), failed, clock() - began, best, search.default_seconds))
+    outcome = _outcome(search, space)
+    database.add([Record(workload, pattern, None, "ok", search.default_seconds)])
+    return outcome
+
+
+def _rounds(
+    search: Search[Choices], seeds: list[Choices], trials: int, per_round: int, may_go_on: Callable[[], bool]
+) -> Iterator[Sequence[Trial[Choices]]]:
+    """Yield what each round measured, until so many trials are done or nothing new is found."""
+    while trials > 0 and may_go_on():
+        made = search.round(min(trials, per_round), seeds)
+        if not made:
+            return
+        trials, seeds = trials - len(made), []
+        yield made
+
+
+def _outcome(search: Search[Choices], space: ScheduleSpace) -> Outcome:
+    """Compare the best with the default once more; the default stays unless it is slower."""
     every = tuple(search.trials)
     winner = search.finish(space.is_sound)
-    database.add([Record(workload, pattern, None, "ok", search.default_seconds)])
     if winner is None or winner.candidate is None:
         return Outcome(None, None, search.default_seconds, search.default_seconds, every)
     schedule = space.schedule(winner.candidate)
