@@ -9,7 +9,7 @@ from itertools import groupby
 from app.artifacts import Answer, Listing
 from app.panes.differences import Diff, diff
 from app.panes.instructions import describe_instructions
-from app.panes.listings import Chunk, LineLinks, chunks, line_links
+from app.panes.listings import WRAPPED, Chunk, LineLinks, chunks, line_links
 from app.panes.numbers import count, graph_fact, listing_fact, percent
 from app.panes.pane import Pane
 from app.panes.selection import OPENED, PREVIOUS, Selection
@@ -61,6 +61,11 @@ class PaneListing:
     def links(self) -> LineLinks:
         """The origins of each line."""
         return self.diff.links if self.diff else line_links(self.listing.lines)
+
+    @property
+    def wraps(self) -> bool:
+        """Whether its long lines continue on the next row."""
+        return self.listing.language in WRAPPED
 
     @property
     def instructions(self) -> dict[str, str]:

@@ -31,6 +31,22 @@ KINDS = {"+": " added", "-": " removed", MOVED_AWAY: " moved away", MOVED_HERE: 
 the new one, or here in both but otherwise indented or with other parameters."""
 
 
+MAX_LEVEL = 7
+"""Levels of four spaces that ``code.css`` has an indent for, to which the rest of a long line is indented."""
+WRAPPED = frozenset({"python", "c", "cuda", "opencl", "metal", "webgpu"})
+"""Languages of loops, whose long lines continue on the next row; the others are lists of instructions."""
+_HEADER = re.compile(r"(# from tvm\.script|@I\.ir_module)")
+_BEFORE = re.compile(r"\s*(#.*|@.*|class \w+:)?")
+
+
+def header_lines(listing: Listing) -> int:
+    """Return how many lines precede the first function of a program as TVMScript: imports and decorators."""
+    lines = listing.lines
+    if not lines or not _HEADER.match(lines[0].text):
+        return 0
+    return next((at for at, line in enumerate(lines) if not _BEFORE.fullmatch(line.text)), 0)
+
+
 @dataclass(frozen=True)
 class DrawnLine:
     """A rendered line; in a diff, ``mark`` is one of :data:`KINDS`, ``…`` for a fold, or empty."""
@@ -41,8 +57,9 @@ class DrawnLine:
 
     @property
     def kind(self) -> str:
-        """CSS class of a line of a diff, with a leading space."""
-        return KINDS.get(self.mark, "")
+        """CSS classes of a line, with a leading space: of its part in a diff, and how far it is indented."""
+        level = (len(self.html) - len(self.html.lstrip(" "))) // 4
+        return KINDS.get(self.mark, "") + (f" i{min(level, MAX_LEVEL)}" if level else "")
 
 
 @dataclass(frozen=True)
@@ -52,6 +69,8 @@ class Chunk:
     index: int
     size: int
     lines: list[DrawnLine] = field(default_factory=list)
+    header: int = 0
+    """Number of its first lines that show once they are asked for."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +105,7 @@ def draw_chunk(listing: Listing, index: int) -> Chunk:
     short = sum(map(len, texts)) <= MAX_CHUNK_CHARACTERS
     html = (_highlighted if short else highlight)(texts, listing.language)
     drawn = [DrawnLine(number, text) for number, text in enumerate(html, start + 1)]
-    return Chunk(index, len(lines), drawn)
+    return Chunk(index, len(lines), drawn, 0 if index else min(header_lines(listing), len(lines)))
 
 
 def chunks(listing: Listing, first: int = FIRST_CHUNKS) -> list[Chunk]:

@@ -12,7 +12,7 @@ let dimmed = false;
 export function watchBlocks(body) {
   if (!observers.has(body)) observers.set(body, new IntersectionObserver(update, { root: body, rootMargin: MARGIN }));
   const observer = observers.get(body);
-  for (const block of $$(".chunk > div", body)) observer.observe(block);
+  for (const block of $$(":is(.chunk, .header) > div", body)) observer.observe(block);
 }
 
 function update(entries) {

@@ -1,4 +1,4 @@
-// How one writes: with or without word wrap, and with which editor's keys.  This browser remembers both.
+// How one reads and writes: with or without word wrap, and with which editor's keys.  This browser remembers both.
 import { Compartment, EditorView } from "../vendor/codemirror.js";
 import { $, announce, toast } from "./dom.js";
 import { recall, remember } from "./memory.js";
@@ -20,8 +20,10 @@ export const editing = [bindings.of([]), wrapping.of(wraps() ? EditorView.lineWr
 export function startEditing(view) {
   const wrap = $("#wrap-lines");
   wrap.checked = wraps();
+  document.documentElement.classList.toggle("unwrapped", !wraps());
   wrap.addEventListener("change", () => {
     remember("wrap", wrap.checked ? "yes" : "no");
+    document.documentElement.classList.toggle("unwrapped", !wrap.checked);
     view.dispatch({ effects: wrapping.reconfigure(wrap.checked ? EditorView.lineWrapping : []) });
   });
   const keys = $("#editor-keys");

@@ -3,7 +3,7 @@ import { dim, watchBlocks } from "./dimming.js";
 import { $, $$, announce, toast, readJson } from "./dom.js";
 import { editor } from "./editor.js";
 import { EMPTY, LinkModel, fromSource, isEmpty, meets } from "./links.js";
-import { rowHeight, scrollTo } from "./listings.js";
+import { rowHeight, scrollTo, topOf } from "./listings.js";
 import { LISTINGS, PANES, paneOf, steppedAt } from "./panes.js";
 import { keepInLinks, on, state, tell } from "./state.js";
 
@@ -271,22 +271,12 @@ const innermostShown = new Set(); // panes that were scrolled there
 
 const isOpen = (pane) => !$(`#pane-${pane}`).matches(".closed"); // by class: asking for its size would lay out the page
 
-/** At first, show a function from its first line on, without what every module begins with. */
-function showBeginning(pane) {
-  const body = $(`#body-${pane}`);
-  const first = $$(".l", body).slice(0, 12).find((line) => /^\s*(def|@T\.prim_func)/.test($("span", line).textContent));
-  if (!first) return;
-  innermostShown.add(pane);
-  if (!body.scrollTop && body.scrollHeight > body.clientHeight) body.scrollTop = Number(first.dataset.i) * rowHeight(body);
-}
-
-/** At first, show where the work is done: what became of the innermost statement of the loop nest. */
+/** At first, show where the work is done: the loops with their innermost statement, and what became of it. */
 function showInnermost() {
   const loops = steppedAt("code").name;
-  const panes = PANES.filter(({ name, listing, level }) => listing && level === "code" && name !== loops)
-    .map(({ name }) => name).filter((pane) => !innermostShown.has(pane) && isOpen(pane) && $(`#body-${pane}`).clientHeight > 0);
+  const panes = PANES.filter(({ name, listing, level }) => listing && level === "code" && !innermostShown.has(name) && isOpen(name))
+    .map(({ name }) => name).filter((pane) => $(`#body-${pane}`).clientHeight > 0);
   if (!panes.length || !readJson("answer").origins.length) return;
-  if (!innermostShown.has(loops) && isOpen(loops)) showBeginning(loops);
   const depth = (line) => /^\s*/.exec($("span", line).textContent)[0].length;
   const linked = $$(`#body-${loops} .l`).filter((line) => !isEmpty(model.of(loops, Number(line.dataset.i))));
   const deepest = linked.reduce((best, line) => (best && depth(best) > depth(line) ? best : line), null);
@@ -296,8 +286,20 @@ function showInnermost() {
     const related = model.relatedLines(pane, footprint);
     if (!related.length) continue;
     innermostShown.add(pane);
-    scrollTo(pane, related.slice(related.length >> 1)); // its first lines load what the others compute with
+    if (pane === loops) showNest(deepest);
+    else scrollTo(pane, related.slice(related.length >> 1)); // its first lines load what the others compute with
   }
+}
+
+/** Show a statement of the loops with as much of what is around it as there is room for: the function, the loops, some of them. */
+function showNest(statement) {
+  const { name } = steppedAt("code");
+  const body = $(`#body-${name}`);
+  if (body.scrollTop) return;
+  const last = topOf(body, Number(statement.dataset.i)) + statement.offsetHeight + rowHeight(body);
+  const starts = [/^\s*def /, /^\s*for /].map((begins) => $$(".l", body).find((line) => begins.test($("span", line).textContent)));
+  const tops = starts.filter(Boolean).map(({ dataset }) => topOf(body, Number(dataset.i)));
+  body.scrollTop = last <= body.clientHeight ? 0 : tops.find((top) => last - top <= body.clientHeight) ?? last - body.clientHeight;
 }
 
 // Keyboard, inside a listing
@@ -345,6 +347,7 @@ function setCursor(pane, index, byKey) {
   cursors.set(pane, index);
   const line = markCursor(pane);
   if (!byKey) return;
+  line?.closest("details")?.setAttribute("open", "");
   scrollTo(pane, [index]);
   const place = { pane, footprint: model.of(pane, index) };
   if (!pinned) show(place);

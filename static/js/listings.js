@@ -21,8 +21,13 @@ export function startListings() {
   });
 }
 
-export function rowHeight(body) {
-  return $(".l", body)?.getBoundingClientRect().height ?? 20;
+/** The height of a line that needs one row, in pixels. */
+export const rowHeight = (body) => parseFloat(getComputedStyle(body).lineHeight);
+
+/** How far below the beginning of its text a line is, in pixels; where lines wrap, it is measured. */
+export function topOf(body, index) {
+  const line = body.matches(".wraps") && $(`.l[data-i="${index}"]`, body);
+  return line ? line.getBoundingClientRect().top - body.getBoundingClientRect().top + body.scrollTop : index * rowHeight(body);
 }
 
 /** Scroll a pane to the first of some lines, unless one of them is in sight. */
@@ -31,8 +36,8 @@ export function scrollTo(pane, lines) {
   const height = rowHeight(body);
   const top = body.scrollTop;
   const bottom = top + body.clientHeight;
-  const seen = lines.some((index) => index * height >= top && (index + 1) * height <= bottom);
-  if (!seen) body.scrollTop = Math.max(0, lines[0] * height - body.clientHeight / 3);
+  const seen = lines.some((index) => { const start = topOf(body, index); return start >= top && start + height <= bottom; });
+  if (!seen) body.scrollTop = Math.max(0, topOf(body, lines[0]) - body.clientHeight / 3);
 }
 
 /** Scroll a pane that shows a difference to what changed, unless some of it is in sight. */
@@ -65,13 +70,14 @@ function replace(body, text) {
  * as they are. */
 function holdBack(body, text) {
   const held = new Map(); // block -> lines
-  const row = $(".l", body)?.getBoundingClientRect().height;
-  if (!row || $(".diff", text)) return held; // those of a difference are searched as they stand here
+  const row = rowHeight(body);
+  if ($(".diff", text)) return held; // those of a difference are searched as they stand here
+  const wraps = body.matches(".wraps");
   const [top, bottom] = [body.scrollTop, body.scrollTop + body.clientHeight].map((pixels) => pixels / row);
   for (const block of $$(".chunk:not(.waiting) > div", text)) {
     const lines = [...block.children];
     const first = Number(lines[0].dataset.i);
-    if (first <= bottom && first + lines.length >= top) continue;
+    if (first <= bottom && (wraps || first + lines.length >= top)) continue; // where lines wrap, those of fewer rows than it seems are above
     held.set(block, lines);
     block.style.height = `${lines.length * row}px`;
     block.replaceChildren();

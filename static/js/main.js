@@ -80,6 +80,7 @@ function offerDrafts() {
 }
 
 startDraft();
+startIntro(); // first: the panes below it have the room that it leaves
 startLayout();
 startDocking();
 startLinking();
@@ -115,5 +116,4 @@ retitle();
 startLesson();
 if (inLesson) (await import("./lesson/class.js")).startClass();
 offerDrafts();
-startIntro();
 document.documentElement.dataset.ready = "true";

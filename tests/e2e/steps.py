@@ -53,6 +53,13 @@ CUT_OFF = """() => {
 SPLIT_LINE = 1 + MATMUL.splitlines().index("jo, ji = s[C].split(j, factor=16)")
 
 
+def unwrap(page: Page) -> None:
+    """Let lines of the editor and of listings be as long as they are."""
+    page.click("#panes-menu summary")
+    page.uncheck("#wrap-lines")
+    page.click("#panes-menu summary")
+
+
 def write(page: Page, script: str) -> None:
     """Replace the script, as pasting it would."""
     page.click(".cm-content")

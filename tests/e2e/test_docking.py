@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import FloatRect, Page, expect
 
 from app.sandbox import Runner
-from tests.e2e.steps import MATMUL, reload, violations, write
+from tests.e2e.steps import MATMUL, reload, unwrap, violations, write
 from tests.e2e.test_page import WideRunner
 
 FOLLOWS = """([one, other, side]) => {
@@ -79,6 +79,7 @@ def test_the_middle_of_a_pane_swaps_and_a_side_of_the_page_is_a_row(fixed: str, 
 
 def test_a_pane_that_moves_stays_scrolled(serve: Callable[[Runner], str], open_page: Callable[..., Page]) -> None:
     page = open_page(serve(WideRunner()))
+    unwrap(page)
     text = page.locator("#body-loops")
     text.evaluate("body => body.scrollTo(body.scrollLeft, body.scrollHeight)")
     expect(text.locator('.l[data-i="280"]')).to_be_in_viewport()

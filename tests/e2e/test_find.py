@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from app.sandbox import Runner
-from tests.e2e.steps import lines, settled, violations
+from tests.e2e.steps import lines, settled, unwrap, violations
 from tests.e2e.test_page import LongRunner, WideRunner
 
 
@@ -58,6 +58,7 @@ def test_the_end_of_a_long_line_that_was_out_of_sight_is_shown(
     serve: Callable[[Runner], str], open_page: Callable[..., Page]
 ) -> None:
     page = open_page(serve(WideRunner()))
+    unwrap(page)
     expect(find(page, "loops", "e280")).to_have_text("1 of 1")
     page.wait_for_function(CURRENT_IN_VIEW)
     settled(page)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import settled, violations
+from tests.e2e.steps import settled, unwrap, violations
 from tests.e2e.test_graphs import NETWORK, linked
 
 KERNEL = "nn_conv2d_nn_relu_add"
@@ -21,13 +21,6 @@ def network(explorer: str, open_page: Callable[..., Page]) -> Page:
     settled(page)
     expect(page.locator("#graph .node").first).to_be_visible()
     return page
-
-
-def unwrap(page: Page) -> None:
-    """Let lines be as long as they are: the editor draws only those that are near what is seen."""
-    page.click("#panes-menu summary")
-    page.uncheck("#wrap-lines")
-    page.click("#panes-menu summary")
 
 
 def open_kernel(page: Page) -> None:

@@ -19,6 +19,13 @@ def test_a_first_visitor_is_told_and_shown_what_this_is(explorer: str, open_page
     expect(page.locator(".cm-line.related")).to_have_text(["s[C].vectorize(ji)"])
     expect(page.locator(LIT).first).to_be_visible()
     expect(page.locator(LIT)).to_have_count(0)  # the demonstration ends by itself
+    # The loops are read without scrolling sideways, from the function on, and show what is done innermost.
+    loops = page.locator("#body-loops")
+    assert loops.evaluate("body => body.scrollWidth - body.clientWidth") == 0
+    expect(loops.locator(".l", has_text="T.Broadcast(A_1[").first).to_be_in_viewport(ratio=1)
+    expect(loops.locator(".l", has_text="@I.ir_module")).to_be_hidden()
+    loops.locator("summary").click()
+    expect(loops.locator(".l", has_text="@I.ir_module")).to_be_visible()
     # A ladder that was measured elsewhere stands there, and is not taken for one of this machine.
     expect(page.locator("#bench .bar")).to_have_count(4)
     expect(page.locator("#bench .bar.reported")).to_have_count(4)

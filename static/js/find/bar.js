@@ -1,6 +1,7 @@
 // The field that finds words in a listing: in all of its lines, those that have not been fetched too.
 import { $, $$, announce, element, widen } from "../dom.js";
 import { goToLine } from "../linking.js";
+import { rowHeight, topOf } from "../listings.js";
 import { paneOf } from "../panes.js";
 import { on } from "../state.js";
 
@@ -140,8 +141,10 @@ class Bar {
 
   /** The first line that is in view: a search goes on from there. */
   inView() {
-    const height = $(".l", this.body)?.getBoundingClientRect().height;
-    return height ? Math.floor(this.body.scrollTop / height) : 0;
+    const lines = $$(".l", this.body);
+    const top = this.body.scrollTop;
+    const first = this.body.matches(".wraps") ? lines.findIndex(({ dataset }) => topOf(this.body, Number(dataset.i)) >= top) : Math.floor(top / rowHeight(this.body));
+    return Math.max(0, first);
   }
 
   step(direction) {

@@ -7,8 +7,18 @@ from pathlib import Path
 import pytest
 
 from app.artifacts import Line
-from app.panes.listings import BLOCK_LINES, CHUNK_LINES, FIRST_CHUNKS, blocks, chunks, draw_chunk, line_links
-from tests.app.fixtures import listing
+from app.panes.listings import (
+    BLOCK_LINES,
+    CHUNK_LINES,
+    FIRST_CHUNKS,
+    MAX_LEVEL,
+    blocks,
+    chunks,
+    draw_chunk,
+    header_lines,
+    line_links,
+)
+from tests.app.fixtures import LOOP_TEXT, listing
 
 STYLES = Path(__file__).resolve().parents[3] / "static" / "css" / "code.css"
 
@@ -46,3 +56,19 @@ def test_the_style_sheet_knows_the_height_of_a_block() -> None:
 def test_link_map_names_each_set_once() -> None:
     links = line_links([Line("a", [1]), Line("b"), Line("c", [2, 3]), Line("d", [1])])
     assert links == {"sets": [[], [1], [2, 3]], "lines": [1, 0, 2, 1]}
+
+
+def test_only_what_precedes_the_first_function_of_a_program_is_its_header() -> None:
+    imports = "# from tvm.script import ir as I\n# from tvm.script import tir as T\n\n"
+    assert header_lines(listing("loop", "python", imports + LOOP_TEXT, {})) == 6
+    assert header_lines(listing("loop", "python", LOOP_TEXT + "\n    @T.prim_func\n    def g():\n", {})) == 3
+    for other in ('"""A script."""\nimport tvm', "# from tvm.script import tir as T", "x = 1", ""):
+        assert header_lines(listing("loop", "python", other, {})) == 0
+
+
+def test_lines_are_indented_as_far_as_the_style_sheet_knows() -> None:
+    texts = [" " * 4 * level + "x = 1" for level in range(MAX_LEVEL + 2)]
+    kinds = [line.kind for line in draw_chunk(listing("loop", "python", "\n".join(texts), {}), 0).lines]
+    assert kinds == ["", *(f" i{level}" for level in range(1, MAX_LEVEL + 1)), f" i{MAX_LEVEL}"]
+    for level in range(1, MAX_LEVEL + 1):
+        assert f".i{level} {{ --indent: {4 * level + 4}ch; }}" in STYLES.read_text()
