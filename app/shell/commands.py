@@ -89,7 +89,7 @@ def diff(given: argparse.Namespace, explorer: Explorer) -> int:
         for answer, workspace in zip(answers, workspaces, strict=True)
     ]
     lines = shown.difference(texts[0], texts[1], (given.before, given.after), sys.stdout.isatty())
-    times = [_fastest(explorer, workspace) for workspace in workspaces] if given.time else []
+    times = [fastest(explorer, workspace) for workspace in workspaces] if given.time else []
     if given.json:
         print(msgspec.json.encode({"diff": lines, "measurements": times}).decode())
     else:
@@ -160,7 +160,7 @@ def _status(answer: Answer) -> int:
     return WRONG_PROGRAM if any(problem.severity == "error" for problem in answer.problems) else 0
 
 
-def _fastest(explorer: Explorer, workspace: Workspace) -> Measurement:
+def fastest(explorer: Explorer, workspace: Workspace) -> Measurement:
     """Return the time of the function that a program builds last, measured by a process that never runs the script."""
     times = []
     for event in _events(explorer, "/api/measure", workspace):

@@ -57,6 +57,14 @@ def parser() -> argparse.ArgumentParser:
     comparing.add_argument("--emit", default="loops", metavar="PANE", help="the pane whose text is compared (loops)")
     comparing.add_argument("--function", default="", help="of which function")
     comparing.add_argument("--time", action="store_true", help="measure both as well")
+    reviewing = _command(commands, "review", "write what a change does to programs as the comment of a pull request")
+    reviewing.add_argument("scripts", nargs="+", metavar="FILE", help="paths from the root of the repository")
+    reviewing.add_argument("--base", required=True, metavar="DIR", help="where the repository is as it was before")
+    reviewing.add_argument(
+        "--pairs", type=int, default=3, help="measurements of both in turns; 0 compares code only (3)"
+    )
+    reviewing.add_argument("--link", action="store_true", help="keep the scripts on the server, and link to them")
+    reviewing.add_argument("-o", "--output", help="the file of the comment (standard output)")
     proposing = _command(commands, "propose", "print which primitives may be applied next, and what they should gain")
     proposing.add_argument("script")
     proposing.add_argument("--stage", type=int, default=0, help="position of the stage in the schedule (0)")
@@ -122,6 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _carry_out(given: argparse.Namespace) -> int:
     from app.shell import commands
     from app.shell.explorer import Server, here
+    from app.shell.review import review
 
     if given.command == "lesson":
         from app.shell.lesson_check import check
@@ -137,7 +146,9 @@ def _carry_out(given: argparse.Namespace) -> int:
         from app.shell.assistant import serve
 
         return serve(given.server)
-    carried_out = getattr(commands, given.command.replace("compile", "compile_"))
+    carried_out = (
+        review if given.command == "review" else getattr(commands, given.command.replace("compile", "compile_"))
+    )
     with nullcontext(Server(given.server)) if given.server else here() as explorer:
         code: int = carried_out(given, explorer)
         return code
