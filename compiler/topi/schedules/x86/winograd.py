@@ -41,11 +41,10 @@ def _transform_data(points: Stage, columns: Stage, padded: Stage) -> None:
     p, q, c, n, y, x, i = points.op.axis
     points.reorder(n, c, y, x, p, q, i)
     rows = points.fuse(n, c, y)
-    points.unroll(p)
     points.unroll(q)
     points.vectorize(i)
     points.parallel(rows)
-    _keep_in_registers(columns, points, x)
+    _keep_beside(columns, points, x)
     if padded.op.tag == Tag.PAD:
         padded.compute_at(points, rows)
         padded.vectorize(padded.op.axis[-1])
@@ -83,18 +82,18 @@ def _transform_back(group: Group, back: Stage) -> None:
     result.reorder(n, c, ho, wo, hi, wi, b)
     partition_partial_tile(result, h, ho, TILE)
     partition_partial_tile(result, w, wo, TILE)
-    result.unroll(hi)
     result.unroll(wi)
     result.vectorize(b)
-    _keep_in_registers(tile, result, wo)
-    _keep_in_registers(back, result, wo)
+    _keep_beside(tile, result, hi)
+    _keep_beside(back, result, wo)
     parallel(result, [n, c, ho])
 
 
-def _keep_in_registers(stage: Stage, reader: Stage, axis: IterVar) -> None:
-    """Compute vectors where they are read, without loops, so that LLVM keeps them in registers."""
+def _keep_beside(stage: Stage, reader: Stage, axis: IterVar) -> None:
+    """Compute vectors where they are read; one loop is unrolled, in which one of the sums is what each iteration is."""
     stage.set_scope("local")
     stage.compute_at(reader, axis)
-    for each in stage.op.axis[2:-1]:
-        stage.unroll(each)
-    stage.vectorize(stage.op.axis[-1])
+    *outer, chosen, other, block = stage.op.axis
+    stage.reorder(*outer, other, chosen, block)
+    stage.unroll(chosen)
+    stage.vectorize(block)
