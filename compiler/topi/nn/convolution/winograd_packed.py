@@ -99,18 +99,19 @@ def conv2d_winograd_nchwc(data: Tensor, weight: Tensor, spec: ConvSpec) -> Tenso
         (batch, inputs, down, across, POINTS, POINTS, inner), along_columns, "data_columns", Tag.WINOGRAD_STEP
     )
 
-    def along_rows(p: Var, q: Var, c: Var, n: Var, y: Var, x: Var, i: Var) -> PrimExpr:
-        taken = [columns(n, c, y, x, p, s, i) for s in range(POINTS)]
+    def along_rows(p: Var, q: Var, c: Var, t: Var, i: Var) -> PrimExpr:
+        row, x = t // across, t % across
+        taken = [columns(row // down, c, row % down, x, p, s, i) for s in range(POINTS)]
         return _at(q, [_sum(taken, _DATA[:, k]) for k in range(POINTS)])
 
-    values = compute((POINTS, POINTS, inputs, batch, down, across, inner), along_rows, "data_points", Tag.WINOGRAD_STEP)
+    tiles = sizes[0] * down * across
+    values = compute((POINTS, POINTS, inputs, tiles, inner), along_rows, "data_points", Tag.WINOGRAD_STEP)
     ic, ii = te.reduce_axis((0, inputs), name="ic"), te.reduce_axis((0, inner), name="ii")
 
     def multiplied(p: Var, q: Var, o: Var, t: Var, b: Var) -> PrimExpr:
-        x = values(p, q, ic.var, t // (down * across), t // across % down, t % across, ii.var)
-        return te.sum(x * weight(p * POINTS + q, o, ic.var, ii.var, b), axis=[ic, ii])
+        return te.sum(values(p, q, ic.var, t, ii.var) * weight(p * POINTS + q, o, ic.var, ii.var, b), axis=[ic, ii])
 
-    products = compute((POINTS, POINTS, outer, sizes[0] * down * across, block), multiplied, "products", Tag.MATMUL)
+    products = compute((POINTS, POINTS, outer, tiles, block), multiplied, "products", Tag.MATMUL)
 
     def back_along_columns(n: Var, o: Var, y: Var, x: Var, h: Var, q: Var, b: Var) -> PrimExpr:
         taken = [products(p, q, o, (n * down + y) * across + x, b) for p in range(POINTS)]

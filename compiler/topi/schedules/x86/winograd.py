@@ -38,9 +38,10 @@ def schedule_winograd(attrs: object, outputs: Sequence[Tensor], target: Target) 
 
 
 def _transform_data(points: Stage, columns: Stage, padded: Stage) -> None:
-    p, q, c, n, y, x, i = points.op.axis
-    points.reorder(n, c, y, x, p, q, i)
-    rows = points.fuse(n, c, y)
+    p, q, c, t, i = points.op.axis
+    row, x = points.split(t, factor=extent(columns.op.axis[3]) or 1)
+    points.reorder(c, row, x, p, q, i)
+    rows = points.fuse(c, row)
     points.unroll(q)
     points.vectorize(i)
     points.parallel(rows)
