@@ -131,6 +131,7 @@ def test_a_teacher_ends_the_class(
     console.said.clear()
 
 
+@pytest.mark.long
 def test_the_steps_that_a_teacher_chooses_are_followed_and_left_again(teacher: Page, join: Callable[..., Page]) -> None:
     student = join()
     for page in (teacher, student):
@@ -147,6 +148,7 @@ def test_the_steps_that_a_teacher_chooses_are_followed_and_left_again(teacher: P
     expect(student.locator(CHOSEN_PRIMITIVE)).to_contain_text("vectorize")
 
 
+@pytest.mark.long
 def test_a_teacher_goes_on_presenting_after_a_reload(teacher: Page, join: Callable[..., Page]) -> None:
     student = join()
     teacher.click("#class-present")
@@ -161,6 +163,7 @@ def test_a_teacher_goes_on_presenting_after_a_reload(teacher: Page, join: Callab
     expect(student.locator("[data-lesson-step='1']")).to_have_attribute("aria-current", "step")
 
 
+@pytest.mark.long
 def test_back_and_next_go_from_the_step_that_is_shown(teacher: Page, join: Callable[..., Page]) -> None:
     student = join()
     first, second = (student.locator(f"[data-lesson-step='{number}']") for number in (1, 2))
@@ -180,6 +183,7 @@ def test_back_and_next_go_from_the_step_that_is_shown(teacher: Page, join: Calla
     expect(second).to_have_attribute("aria-current", "step")
 
 
+@pytest.mark.long
 def test_an_edit_leaves_too(teacher: Page, join: Callable[..., Page]) -> None:
     student = join()
     write(student, "mine = 1")
@@ -232,6 +236,7 @@ def test_a_renewed_link_admits_who_has_it_and_nobody_else(
     console.said.clear()
 
 
+@pytest.mark.long
 def test_a_class_is_cleared_of_who_has_no_result(teacher: Page, join: Callable[..., Page], console: Console) -> None:
     student = join()
     expect(teacher.locator("#class-count")).to_have_text("1 student")

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1920, "light"), (1280, "dark"), (390, "light")])
-@pytest.mark.parametrize("name", ["start", "measurements", "inside-the-explorer"])
+def _views() -> Iterator[object]:
+    """Each page and each size once; all of one with the others with ``--long``."""
+    names, sizes = ["start", "measurements", "inside-the-explorer"], [(1920, "light"), (1280, "dark"), (390, "light")]
+    for i, name in enumerate(names):
+        for k, (width, scheme) in enumerate(sizes):
+            yield pytest.param(name, width, scheme, marks=[] if i == k else [pytest.mark.long])
+
+
+@pytest.mark.parametrize(("name", "width", "scheme"), list(_views()))
 def test_a_page_fits_and_is_accessible(
     fixed: str, open_page: Callable[..., Page], name: str, width: int, scheme: str
 ) -> None:

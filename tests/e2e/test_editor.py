@@ -62,6 +62,7 @@ def test_names_of_every_public_module_are_completed(
         expect(page.locator(LIST)).to_be_hidden()
 
 
+@pytest.mark.long
 def test_the_commonest_names_come_first(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     for typed, first in COMMONEST.items():
@@ -95,6 +96,7 @@ def test_a_completion_shows_its_documentation(fixed: str, open_page: Callable[..
     expect(page.locator(LIST)).to_have_count(0)
 
 
+@pytest.mark.long
 def test_nothing_is_asked_for_names_of_other_packages(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     asked: list[str] = []

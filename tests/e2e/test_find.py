@@ -54,6 +54,7 @@ CURRENT_IN_VIEW = """() => {
 }"""
 
 
+@pytest.mark.long
 def test_the_end_of_a_long_line_that_was_out_of_sight_is_shown(
     serve: Callable[[Runner], str], open_page: Callable[..., Page]
 ) -> None:
@@ -94,6 +95,7 @@ def test_signs_are_found_as_they_are(fixed: str, open_page: Callable[..., Page])
         page.keyboard.press("Escape")
 
 
+@pytest.mark.long
 def test_a_difference_is_searched_and_a_new_text_searched_anew(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     count = find(page, "loops", "i_outer in")
@@ -105,6 +107,7 @@ def test_a_difference_is_searched_and_a_new_text_searched_anew(fixed: str, open_
     expect(count).to_have_text("1 of 1")
 
 
+@pytest.mark.long
 def test_a_pointer_opens_the_field_too(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     page.get_by_role("button", name="Find in Assembly").click()

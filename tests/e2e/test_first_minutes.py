@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import MATMUL, SPLIT_LINE, lines, settled, violations, write
@@ -139,6 +140,7 @@ def test_passes_can_be_walked_and_compared(explorer: str, open_page: Callable[..
     expect(page.locator("#body-loops .l.added")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_text_is_kept_and_compared_with_whatever_comes(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL)

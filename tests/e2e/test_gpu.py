@@ -41,7 +41,7 @@ def access(page: Page, what: str) -> Locator:
     return page.locator("#pane-gpu tbody tr").filter(has=page.locator("th", has_text=what))
 
 
-@pytest.mark.parametrize("example", OPENED)
+@pytest.mark.parametrize("example", [OPENED[0], *(pytest.param(e, marks=pytest.mark.long) for e in OPENED[1:])])
 def test_an_example_shows_its_kernels(explorer: str, open_page: Callable[..., Page], example: str) -> None:
     page = open_page(f"{explorer}/?example={example}")
     expect(page.locator("#body-kernel .l").filter(has_text="__global__").first).to_be_visible()
@@ -124,6 +124,7 @@ def test_an_access_is_stepped_through_the_loop(explorer: str, open_page: Callabl
     expect(page.locator("#warp-drawing")).to_have_attribute("aria-describedby", "warp-words")
 
 
+@pytest.mark.long
 def test_the_drawing_scrolls_to_the_lanes_of_each_step(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 390, 844)
     write(page, smaller(SHARED))

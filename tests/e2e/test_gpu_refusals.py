@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import settled, write
@@ -95,6 +96,7 @@ def test_a_language_that_refuses_the_kernels_says_why_in_its_pane(
     expect(page.locator("#body-kernel .l", has_text="__global__")).to_be_visible()
 
 
+@pytest.mark.long
 def test_every_pane_says_which_language_has_tensor_cores(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{explorer}/?example=gpu-tensor-cores")
     page.select_option("#device", label="OpenCL C")

@@ -79,6 +79,7 @@ def test_a_graph_is_shown_as_text_drawing_and_kernels(network: Page) -> None:
     assert violations(page) == []
 
 
+@pytest.mark.long
 def test_long_names_of_kernels_leave_room_for_the_other_columns(network: Page) -> None:
     page = network
     page.set_viewport_size({"width": 960, "height": 540})
@@ -148,6 +149,7 @@ def test_the_drawing_moves_zooms_folds_and_finds(network: Page) -> None:
     assert len(nodes(page)) < 6
 
 
+@pytest.mark.long
 def test_a_layer_that_is_typed_comes_into_sight(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1280, 800)
     attach(page, "model.onnx", models.build("resnet18", small=True).SerializeToString())
@@ -307,7 +309,9 @@ def places(page: Page) -> dict[str, tuple[float, float]]:
     return {title: (x, y) for title, x, y in drawn if times[title] == 1}
 
 
-@pytest.mark.parametrize("name", ["resnet18", pytest.param("mobilenetv2", marks=pytest.mark.long), "bert"])
+@pytest.mark.parametrize(
+    "name", ["resnet18", *(pytest.param(name, marks=pytest.mark.long) for name in ("mobilenetv2", "bert"))]
+)
 def test_no_node_moves_on_the_screen_from_pass_to_pass(
     explorer: str, open_page: Callable[..., Page], name: str
 ) -> None:
@@ -374,6 +378,7 @@ def test_a_broken_model_is_told_at_the_scripts_line(explorer: str, open_page: Ca
     expect(page.locator(".cm-lintRange-error").first).to_be_visible()
 
 
+@pytest.mark.long
 def test_graph_panes_close_and_come_back(network: Page) -> None:
     page = network
     page.hover("#pane-graph .pane-head")
@@ -444,6 +449,7 @@ INSIDE = """([label, title]) => {
 """Whether an operator is drawn inside of a box of a title."""
 
 
+@pytest.mark.long
 def test_branches_clauses_and_closures_are_nested_boxes(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1680, 1000)
     write(page, NESTED)

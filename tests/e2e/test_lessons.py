@@ -203,6 +203,7 @@ TYPED = {
 }
 
 
+@pytest.mark.long
 def test_numbers_are_read_as_people_write_them(school: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{school}/learn/twice")
     main = page.locator("script[type=module][src$='js/main.js']").evaluate("script => script.src")
@@ -265,6 +266,7 @@ def test_on_a_phone_the_text_and_the_workspace_take_turns(school: str, open_page
     expect(page.locator("#lesson")).to_be_visible()
 
 
+@pytest.mark.long
 def test_sharing_stays_in_the_lesson(school: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{school}/learn/twice")
     page.click("#share-button")

@@ -242,6 +242,7 @@ def test_nothing_in_a_chart_stands_on_words(explorer: str, open_page: Callable[.
     expect(page.get_by_text("noisy peak 98", exact=True)).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.long
 def test_an_estimate_stays_one_in_a_link(explorer: str, open_page: Callable[..., Page]) -> None:
     """What a ladder could only estimate is written as such, wherever the ladder is opened."""
     slow = {

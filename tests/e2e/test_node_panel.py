@@ -58,6 +58,7 @@ def test_a_node_tells_its_attributes_weights_origin_and_cost(weighted: Page) -> 
     expect(page.locator("#pane-asm")).to_be_visible()
 
 
+@pytest.mark.long
 def test_the_panel_follows_the_steps_and_a_run_tells_the_time(weighted: Page) -> None:
     page, panel = weighted, weighted.locator("#node-panel")
     page.locator('#graph .node[data-label="nn.softmax"]').click()
@@ -93,6 +94,7 @@ def test_an_imported_layer_is_named(explorer: str, open_page: Callable[..., Page
     expect(page.locator("#node-panel dt").first).to_have_text("layer")
 
 
+@pytest.mark.long
 def test_on_a_phone_it_is_a_sheet(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(linked(explorer, {"script": NETWORK}), 390, 844)
     settled(page)

@@ -176,6 +176,7 @@ def test_panes_close_and_come_back_as_they_were(fixed: str, open_page: Callable[
     assert {pane: width(page, pane) for pane in before} == pytest.approx(before, abs=3)
 
 
+@pytest.mark.long
 def test_one_pane_stays_open(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     for pane in ("source", "console", "loops", "llvm", "asm", "bench"):
@@ -210,6 +211,7 @@ def test_a_line_that_maps_to_nothing_says_why(fixed: str, open_page: Callable[..
     expect(page.locator(".related")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_panes_keep_their_sizes_and_the_theme(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed, color_scheme="light")
     bar = page.locator(".gutter[data-split='columns']")
@@ -246,6 +248,7 @@ def test_files_are_attached_by_name(fixed: str, open_page: Callable[..., Page]) 
     expect(other.locator(".file")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_file_of_a_long_name_can_be_taken_away_and_one_that_is_too_long_is_refused(
     fixed: str, open_page: Callable[..., Page]
 ) -> None:
@@ -537,6 +540,7 @@ def test_an_answer_leaves_the_lines_that_are_as_they_were(fixed: str, open_page:
     expect(page.locator("#body-loops .l.related").first).to_be_visible()
 
 
+@pytest.mark.long
 def test_lines_that_were_left_out_and_are_not_shown_any_more_are_asked_for(
     fixed: str, open_page: Callable[..., Page]
 ) -> None:
@@ -558,6 +562,7 @@ def test_lines_that_were_left_out_and_are_not_shown_any_more_are_asked_for(
     assert lines(page, "loops") == shown
 
 
+@pytest.mark.long
 def test_code_has_the_size_that_a_visitor_chooses(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     line = page.locator("#body-asm .l").first
@@ -587,6 +592,7 @@ def test_a_text_is_copied_whole(fixed: str, open_page: Callable[..., Page]) -> N
     assert page.evaluate("navigator.clipboard.readText()").splitlines() == shown
 
 
+@pytest.mark.long
 def test_lines_that_come_from_no_line_of_the_script_are_shown_with_the_reason(
     fixed: str, open_page: Callable[..., Page]
 ) -> None:

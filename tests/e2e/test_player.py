@@ -111,6 +111,7 @@ def test_the_line_that_runs_lights_its_instructions(explorer: str, open_page: Ca
     page.wait_for_function(IN_SIGHT, arg="asm")
 
 
+@pytest.mark.long
 def test_an_edit_makes_what_is_played_stale(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     play(page)
@@ -147,6 +148,7 @@ def test_the_player_fits_a_phone(explorer: str, open_page: Callable[..., Page]) 
     assert facts.evaluate("node => node.scrollHeight <= node.clientHeight")
 
 
+@pytest.mark.long
 def test_a_tensorir_schedule_plays_in_a_small_size(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     play(page, SCHEDULED.replace("32, 32", "512, 512").replace("(32,", "(512,"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.steps import settled, write
@@ -19,6 +20,7 @@ def restyled(trace: bytes) -> int:
     return sum(event["args"].get("elementCount", 0) for event in events if event["name"] == "UpdateLayoutTree")
 
 
+@pytest.mark.long
 def test_a_key_and_its_answer_restyle_what_they_change(
     explorer: str, open_page: Callable[..., Page], browser: Browser
 ) -> None:
@@ -65,6 +67,7 @@ def test_pointing_at_a_line_restyles_only_what_is_in_sight(
     assert 0 < restyled(browser.stop_tracing()) < MAX_DIMMED
 
 
+@pytest.mark.long
 def test_lines_that_are_scrolled_into_sight_are_dimmed_as_those_before(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:

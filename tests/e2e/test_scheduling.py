@@ -103,6 +103,7 @@ def test_an_illegal_drop_says_why_before_it_is_made(explorer: str, open_page: Ca
     assert script(page) == before
 
 
+@pytest.mark.long
 def test_a_neighbour_is_fused_by_dropping_onto_its_middle(matmul: Page) -> None:
     page = matmul
     hover_over(page, "loop i of C", "loop j.outer of C", share=0.5)

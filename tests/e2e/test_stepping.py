@@ -98,6 +98,7 @@ def test_the_newest_step_is_shown_though_an_older_one_comes_later(page: Page) ->
     assert lines(page, "graph") == text_of(2).split("\n")
 
 
+@pytest.mark.long
 def test_a_text_stays_where_it_was_scrolled_to(page: Page) -> None:
     text = page.locator("#body-graph")
     text.locator(".l").nth(WIDE).scroll_into_view_if_needed()
@@ -113,6 +114,7 @@ def test_a_text_stays_where_it_was_scrolled_to(page: Page) -> None:
     assert lines(page, "graph") == text_of(STEPS - 2).split("\n")
 
 
+@pytest.mark.long
 def test_a_text_that_the_server_has_forgotten_comes_with_a_new_answer(page: Page, console: Console) -> None:
     refuse(page, "**/text/graph?*", 404, times=1)
     with page.expect_response("**/panes"):
@@ -124,6 +126,7 @@ def test_a_text_that_the_server_has_forgotten_comes_with_a_new_answer(page: Page
     console.said.clear()
 
 
+@pytest.mark.long
 def test_the_parts_of_a_drawing_that_are_out_of_sight_are_not_laid_out(page: Page) -> None:
     widths = page.evaluate(
         "() => [':not([hidden])', '[hidden]'].map((kind) => Math.max("

@@ -54,6 +54,7 @@ def test_a_link_opens_the_same_prefix_at_its_program(explorer: str, open_page: C
     assert lines(other, "loops") == lines(page, "loops")
 
 
+@pytest.mark.long
 def test_a_refused_primitive_is_drawn_where_it_stands(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, width=1280, height=800)
     write(page, SCHEDULED.replace("sch.vectorize(j_1)", "sch.parallel(k)"))
@@ -68,6 +69,7 @@ def test_a_refused_primitive_is_drawn_where_it_stands(explorer: str, open_page: 
     assert lines(page, "asm")
 
 
+@pytest.mark.long
 def test_the_links_of_a_program_written_by_hand(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     program = SCHEDULED.split("sch = ")[0]

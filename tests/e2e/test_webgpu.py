@@ -160,6 +160,7 @@ def test_wgsl_that_does_not_compile_is_caught(explorer: str, open_page: Callable
     expect(page.locator("#webgpu-rows tr")).to_contain_text(re.compile(r"WGSL line \d+: .*two"))
 
 
+@pytest.mark.long
 def test_without_timestamps_batches_are_timed(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     rewritten(page, "device", {'["timestamp-query", ': "["})
@@ -274,6 +275,7 @@ def test_the_pane_is_accessible(explorer: str, open_page: Callable[..., Page]) -
     assert violations(page) == []
 
 
+@pytest.mark.long
 def test_the_page_makes_the_inputs_of_the_server(explorer: str, open_page: Callable[..., Page]) -> None:
     """Bit by bit, for each type that WGSL's buffers hold."""
     page = open_page(explorer)

@@ -42,7 +42,7 @@ def _measurer(**options: Any) -> Measurer:
     return Measurer(arrays, limits=Limits(build=5, run=5, clock=5), patience=_QUICK, **options)
 
 
-@pytest.mark.parametrize("parallel", [1, 3])
+@pytest.mark.parametrize("parallel", [pytest.param(1, marks=pytest.mark.long), 3])
 def test_what_fails_is_a_record_and_the_others_are_measured_in_order(parallel: int) -> None:
     measurer = _measurer(parallel=parallel)
     assert measurer.expect(lambda: _double).kind == "ok"

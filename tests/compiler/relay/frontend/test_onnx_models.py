@@ -19,6 +19,9 @@ from compiler.runtime.device import cpu
 from compiler.runtime.graph.graph_module import GraphModule
 from tests.models import BY_MACHINE, MODELS, build, inputs_of
 
+BUILT_ELSEWHERE = ("resnet18", "mobilenetv2", "bert", "gpt", "lstm")
+"""tests/compiler/driver/relay/test_models.py builds them, too."""
+
 
 def _expected(model, feeds):
     return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, feeds)
@@ -77,7 +80,9 @@ def test_a_symbolic_batch_stays_symbolic():
     assert str(named["main"].ret_type) == "Tensor[(4, 10), float32]"
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if name in BUILT_ELSEWHERE else name for name in MODELS]
+)
 def test_small_models_match_onnxruntime_compiled(name):
     model = build(name, small=True, **({"batch": 2} if name == "lenet" else {}))
     feeds = inputs_of(model)

@@ -52,10 +52,10 @@ def _lacks_a_type(function: Function, kind: str) -> bool:
 
 
 def _examples() -> dict[str, Example]:
-    """The first example of every fourth operator, by ``STRATA_EXAMPLES`` of all; of those whose elements are computed
+    """The first example of every eighth operator, by ``STRATA_EXAMPLES`` of all; of those whose elements are computed
     one by one a quarter as many."""
     chosen = {}
-    every = 1 if "STRATA_EXAMPLES" in os.environ else 4
+    every = 1 if "STRATA_EXAMPLES" in os.environ else 8
     for number, (name, examples) in enumerate(EXAMPLES.items()):
         step = every if relay.op.get(name).pattern > OpPattern.INJECTIVE else 4 * every
         if not name.startswith(DYNAMIC) and number % step == 0:
