@@ -9,8 +9,6 @@ from itertools import combinations
 from compiler.ir.expr.primexpr import And, IntImm, Or, PrimExpr, const
 from compiler.ir.structural import structural_equal
 
-__all__ = ["MAX_CLAUSES", "and_of_ors"]
-
 MAX_CLAUSES = 32
 """How many disjunctions a condition is written as at most: their number doubles with each ``and`` below an ``or``."""
 

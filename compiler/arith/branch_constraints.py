@@ -7,8 +7,6 @@ from contextlib import AbstractContextManager
 
 from compiler.ir.expr.primexpr import And, Not, Or, PrimExpr
 
-__all__ = ["simplify_branches"]
-
 
 def simplify_branches(
     e: PrimExpr,

@@ -10,8 +10,6 @@ from compiler.ir.expr.primexpr import GE, LE, ExprLike, PrimExpr, Range, Var, co
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.node import Node, node
 
-__all__ = ["IntConstraints", "IntConstraintsTransform", "IntGroupBounds"]
-
 
 @node
 class IntGroupBounds(Node):

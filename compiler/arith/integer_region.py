@@ -37,8 +37,6 @@ from compiler.ir.expr.primexpr import (
     const,
 )
 
-__all__ = ["Conjunction", "Region", "certain_region", "possible_region"]
-
 MAX_PARTS = 12
 """How many parts a union has at most; beyond, regions are approximated in the direction that is asked for."""
 MAX_INEQUALITIES = 32

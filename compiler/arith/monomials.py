@@ -5,8 +5,6 @@ from __future__ import annotations
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir.expr.primexpr import IntImm, Mul, PrimExpr, const
 
-__all__ = ["exact_quotient"]
-
 
 def exact_quotient(dividend: PrimExpr, divisor: PrimExpr) -> PrimExpr | None:
     """Divide a product by another one, not 0, whose factors are among its own; None if they do not cancel.

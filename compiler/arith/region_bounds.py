@@ -11,8 +11,6 @@ from compiler.arith.iterators.detect_iter_map import detect_iter_map
 from compiler.arith.iterators.iter_map import IterMapLevel, IterSumExpr
 from compiler.ir.expr.primexpr import ExprLike, IntImm, PrimExpr, Range, Var
 
-__all__ = ["estimate_region_lower_bound", "estimate_region_strict_bound", "estimate_region_upper_bound"]
-
 Region = Sequence[Range]
 Domains = Mapping[Var, Range]
 

@@ -18,8 +18,6 @@ from compiler.target.codegen.llvm.gpus import DEVICES
 from compiler.target.codegen.source import LANGUAGES, device_module, source_code, source_module
 from compiler.target.target import Target
 
-__all__ = ["build_for_device", "is_device", "kernel_module"]
-
 
 def is_device(target: Target) -> bool:
     """Return whether a target's code is launched by a host."""

@@ -50,16 +50,6 @@ from compiler.tir.transform.threads.thread_sync import ThreadSync
 from compiler.tir.transform.threads.verify_barriers import VerifyBarriers
 from compiler.tir.transform.threads.verify_gpu_code import VerifyGPUCode
 
-__all__ = [
-    "SplitModule",
-    "device_passes",
-    "host_passes",
-    "mixed_passes",
-    "split_for_device",
-    "synchronize",
-    "thread_passes",
-]
-
 _DOT_PRODUCTS = ("cuda",)
 """Kinds of targets with an instruction for dot products of four numbers of 8 bits."""
 _ASYNC_COPIES = ("cuda",)

@@ -19,8 +19,6 @@ from compiler.tir.transform.legalize.lower_dot_products import LowerDotProducts
 from compiler.tir.transform.simplify import Simplify
 from compiler.tir.transform.threads.emulate_threads import EmulateThreads
 
-__all__ = ["emulate", "lower_for_emulation", "lowered_for_device"]
-
 
 def emulate(
     inputs: Schedule | PrimFunc | IRModule,

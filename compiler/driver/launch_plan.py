@@ -36,8 +36,6 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AssertStmt, Evaluate, For, IfThenElse, LetStmt, While
 from compiler.tir.statements.stmt_functor import StmtVisitor
 
-__all__ = ["LaunchPlan", "along", "host_launches", "launch_plan", "shared_bytes"]
-
 
 @dataclass(frozen=True, slots=True)
 class LaunchPlan(Launches):

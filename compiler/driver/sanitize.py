@@ -22,8 +22,6 @@ from compiler.tir.sanitizer import sanitize as sanitize_function
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.legalize.lower_dot_products import LowerDotProducts
 
-__all__ = ["random_arguments", "sanitize"]
-
 
 def sanitize(
     inputs: Schedule | PrimFunc | IRModule,

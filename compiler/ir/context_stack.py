@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Generic, TypeVar
 
-__all__ = ["ContextStack"]
-
 T = TypeVar("T")
 
 

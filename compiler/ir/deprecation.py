@@ -8,8 +8,6 @@ from collections.abc import Callable
 from functools import cache, wraps
 from typing import ParamSpec, TypeVar
 
-__all__ = ["deprecated", "renamed_parameter"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -8,8 +8,6 @@ from typing import Any
 from compiler.ir.error import ArgumentError
 from compiler.ir.extension import extension_point
 
-__all__ = ["EnvFunc"]
-
 FUNCTIONS = "functions"
 """The extension point of the registry of functions, which the runtime keeps."""
 

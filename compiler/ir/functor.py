@@ -17,8 +17,6 @@ from compiler.ir.node import Node, duplicate, same_items
 from compiler.ir.origin import begin_traversal, current_ambient, set_ambient
 from compiler.ir.recursion import call_in_new_thread, stack_is_low
 
-__all__ = ["Functor", "Mutator", "NoRuleError", "RewriteFunctor", "Visitor"]
-
 AnyNode = TypeVar("AnyNode", bound=Node)
 Rule = Callable[..., Any]
 T = TypeVar("T")

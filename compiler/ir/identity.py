@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from compiler.ir.node import Node
 
-__all__ = ["Id"]
-
 
 class Id:
     """The identity of a variable: two are the same if the variables are one object, or matched by a comparison."""

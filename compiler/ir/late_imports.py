@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
-__all__ = ["import_late", "importing"]
-
 _changed = threading.Condition()
 _depths: dict[int, int] = {}
 """How many imports each thread that imports is in, one inside the other."""

@@ -2,7 +2,5 @@
 
 from __future__ import annotations
 
-__all__ = ["ALIGNMENT"]
-
 ALIGNMENT = 64
 """Bytes that memory starts at a multiple of: a cache line, and the widest vector register of any CPU."""

@@ -20,8 +20,6 @@ from contextvars import copy_context
 from types import FrameType
 from typing import TypeVar, TypeVarTuple
 
-__all__ = ["MAX_SEGMENTS", "call_deeper", "call_in_new_thread", "calling_frames", "deep", "stack_is_low"]
-
 Args = TypeVarTuple("Args")
 T = TypeVar("T")
 

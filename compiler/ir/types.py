@@ -11,11 +11,6 @@ from compiler.ir.attrs.dict_attrs import NO_ATTRS
 from compiler.ir.node import Node, node, structure
 from compiler.ir.printing.format import text_of
 
-__all__ = [
-    "FuncType", "IncompleteType", "InferredTypes", "PointerType", "PrimType", "Type", "TypeConstraint", "TypeKind",
-    "TypeRelation", "TypeVar",
-]  # fmt: skip
-
 
 class TypeKind(IntEnum):
     """What a type is the type of, with TVM's numbers."""

@@ -15,8 +15,6 @@ import numpy as np
 from compiler.ir.attrs import Attrs
 from compiler.relay.operator import Reference
 
-__all__ = ["ACCUMULATING", "HALF_TYPES", "reference_in_float32", "widened_attrs"]
-
 HALF_TYPES = frozenset({"float16", "bfloat16"})
 
 _DIMENSIONS = ("1d", "2d", "3d")

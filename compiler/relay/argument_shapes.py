@@ -9,8 +9,6 @@ from compiler.ir.types import Type
 from compiler.relay.expr import Var
 from compiler.relay.ty import TensorType, TupleType
 
-__all__ = ["Shapes", "check_shapes"]
-
 Shapes = tuple[Any, ...] | None
 """The shape of an array, or the shapes of the parts of a tuple; None of what has no shape, such as a closure."""
 

@@ -19,8 +19,6 @@ from compiler.te.lowering.create_prim_func import create_prim_func
 from compiler.tir.interpreter import interpret
 from compiler.topi.utils import get_const_tuple
 
-__all__ = ["computed"]
-
 
 def computed(op: RelayOp, attrs: Attrs, args: Sequence[npt.NDArray[Any]]) -> Any:
     """Return what an operator without a NumPy reference computes, as a program that declares one defines it."""

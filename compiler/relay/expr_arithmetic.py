@@ -9,8 +9,6 @@ from compiler.ir.op import Op
 if TYPE_CHECKING:
     from compiler.relay.expr import Expr, ExprLike
 
-__all__ = ["ExprArithmetic", "apply"]
-
 
 def apply(name: str, *args: object, **attrs: object) -> Expr:
     """Return the call of an operator by name, as operators are registered in a higher layer."""

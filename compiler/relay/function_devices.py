@@ -17,8 +17,6 @@ from compiler.ir.error import ArgumentError
 from compiler.relay.function import PARAMS_DEVICES, RESULT_DEVICE, Function
 from compiler.target.virtual_device import VirtualDevice, as_virtual_device
 
-__all__ = ["VIRTUAL_DEVICE", "devices_of", "with_devices", "with_result_device", "written_devices"]
-
 PARAMS, RESULT = PARAMS_DEVICES, RESULT_DEVICE
 OLDER_PARAMS, OLDER_RESULT = "param_device_types", "result_device_type"
 

@@ -10,8 +10,6 @@ from typing import TypeVar as PythonTypeVar
 from compiler.ir.node import node
 from compiler.ir.origin import Span, mint_use
 
-__all__ = ["graph_node", "mint_here"]
-
 T = PythonTypeVar("T")
 
 _VOCABULARY = os.path.dirname(os.path.abspath(__file__)) + os.sep

@@ -20,8 +20,6 @@ from compiler.topi.schedules.choice import Configuration
 if TYPE_CHECKING:
     from compiler.te.scheduling.schedule import Schedule
 
-__all__ = ["Implementation", "ScheduleMaker", "configuration_of", "implementation_of", "is_tuned"]
-
 ScheduleMaker = Callable[[Attrs, "list[Tensor]", Target], "Schedule"]
 """Makes the schedule of a group from the outputs of the group, and the attributes of the operator it goes by."""
 Implementation = Callable[[Attrs, Sequence[Tensor], Type, Target], tuple[ScheduleMaker, "list[Tensor]"]]

@@ -38,17 +38,6 @@ from compiler.relay.ty import TensorType, TupleType
 from compiler.runtime.arrays.ndarray import NDArray, name_to_numpy, numpy_dtype
 from compiler.runtime.container import ADT
 
-__all__ = [
-    "UNKNOWN",
-    "Closure",
-    "ConstructorValue",
-    "Frame",
-    "Interpreter",
-    "InterpreterError",
-    "RefValue",
-    "apply_operator",
-]
-
 
 class InterpreterError(TVMError):
     """A graph that cannot be evaluated with these values."""

@@ -25,8 +25,6 @@ from compiler.relay.operator import (
 from compiler.relay.ty import TensorType
 from compiler.tir.layout.data_layout import Layout, layout
 
-__all__ = ["CHANNELS", "NamedLayouts"]
-
 CHANNELS = layout("C")
 """What inputs without a layout are said to have: most are vectors with an element for each channel, or scalars."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["support_level"]
-
 _DEFAULT = 10
 
 _NAMES = {

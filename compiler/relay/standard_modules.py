@@ -6,8 +6,6 @@ from compiler.ir.module import IRModule
 from compiler.relay.adt import TypeData
 from compiler.relay.ty import GlobalTypeVar
 
-__all__ = ["define_gradients", "define_storage"]
-
 
 def define_storage(mod: IRModule) -> None:
     """Add the type ``Storage``, of memory that no tensor is in yet, to a module."""

@@ -21,15 +21,6 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.serialization.tvm_json import load_tvm_json
 from compiler.runtime.arrays.ndarray import NDArray, array, numpy_dtype
 
-__all__ = [
-    "MARK",
-    "metadata_text",
-    "quoted",
-    "read_metadata",
-    "unpacked",
-    "unquoted",
-]
-
 MARK = "#[metadata]"
 
 _MAGIC = 0xDD5E40F096B4A13F

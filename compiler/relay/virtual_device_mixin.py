@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from compiler.target.virtual_device import VirtualDevice, as_virtual_device
 
-__all__ = ["VirtualDeviceMixin"]
-
 _DEVICES: dict[VirtualDeviceMixin, VirtualDevice] = {}
 """By node: a node itself does not change."""
 

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 from os import SEEK_END, PathLike
 from pathlib import Path
 
-__all__ = ["append_lines", "whole_lines"]
-
 
 def whole_lines(rows: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a log that are not empty; those cut off when their writer was killed only cause a warning."""

@@ -14,8 +14,6 @@ from typing import Any
 from compiler.ir.lazy_attribute import lazy_attribute
 from compiler.runtime.llvm import binding
 
-__all__ = ["VARIABLE", "Machine", "available_cores", "this_machine"]
-
 VARIABLE = "STRATA_SIMULATED_MACHINE"
 """An environment variable with JSON that replaces facts, to see what this package does on another machine: fields of
 :class:`Machine`, of ``features`` only the names of those that it has."""

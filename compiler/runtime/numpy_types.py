@@ -5,7 +5,5 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ElementType", "NumPyArray"]
-
 NumPyArray: TypeAlias = npt.NDArray[Any]
 ElementType: TypeAlias = np.dtype[Any]

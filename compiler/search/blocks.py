@@ -26,8 +26,6 @@ from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferRegion, BufferStore
 from compiler.tir.statements.stmt import For
 
-__all__ = ["BlockFacts", "block_facts", "blocks_of", "divisors", "flat_offset", "holds_only", "movements", "value_at"]
-
 
 def value_at(expr: PrimExpr, values: Mapping[Var, int]) -> int:
     """Return an integer expression's value where variables have some, the others 0; 0 of what is not arithmetic."""

@@ -17,8 +17,6 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-__all__ = ["Choices", "Picker", "crossed", "from_json", "mutation"]
-
 Value: TypeAlias = bool | int | str | tuple[int, ...]
 Choices: TypeAlias = tuple[tuple[str, Value], ...]
 """Names and what was chosen, in the order in which it was chosen."""

@@ -24,8 +24,6 @@ import numpy as np
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.search.features import NAMES
 
-__all__ = ["CostModel", "LearnedModel", "rank_correlation"]
-
 Row = Sequence[float]
 _ESTIMATE = NAMES.index("estimate")
 _ROWS_FOR_TREES = 32

@@ -19,8 +19,6 @@ from compiler.ir.error import ArgumentError
 from compiler.runtime.log_lines import append_lines, whole_lines
 from compiler.search.choices import Choices, from_json
 
-__all__ = ["Database", "Record"]
-
 _VERSION = 1
 
 

@@ -29,8 +29,6 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For, ForKind, IfThenElse
 
-__all__ = ["NAMES", "features"]
-
 NAMES = (
     "estimate", "operations", "instructions", "iterations", "register_loads", "gathers", "L1_bytes", "L2_bytes",
     "memory_bytes", "calls", "guards", "parallel", "lanes", "unrolled", "tile_registers", "innermost", "depth",

@@ -8,8 +8,6 @@ from compiler.ir import dtype as dt
 from compiler.target.cpu.caches import TYPICAL, machine_caches
 from compiler.target.target import Target
 
-__all__ = ["Machine"]
-
 
 @dataclass(frozen=True)
 class Machine:

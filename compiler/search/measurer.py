@@ -35,8 +35,6 @@ from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.parallel.threads import set_num_threads
 from compiler.search.pairing import Pairing, Patience, paired
 
-__all__ = ["Kernel", "Limits", "Measurement", "Measurer"]
-
 Kernel = Callable[..., object]
 """A built function, called with arrays."""
 Build = Callable[[], Kernel]

@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Pairing", "Patience", "paired"]
-
 _CERTAIN = 3.0
 """Standard errors."""
 _TELLING = 1.3

@@ -39,8 +39,6 @@ from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.stmt import For, ForKind
 
-__all__ = ["RULES", "Derivation", "Rule", "derive"]
-
 _MAX_VECTORS = 4
 """Vector registers side by side in a tile."""
 _MAX_UNROLLED = 512

@@ -30,8 +30,6 @@ from compiler.search.measurer import Kernel, Measurement, Measuring
 from compiler.search.pairing import Patience
 from compiler.search.space import Space
 
-__all__ = ["Search", "Trial"]
-
 Candidate = TypeVar("Candidate", bound=Hashable)
 _POPULATION, _GENERATIONS, _PARENTS = 16, 2, 8
 _BY_CHANCE = 0.15

@@ -16,8 +16,6 @@ from compiler.search.rules import Derivation, derive
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["ScheduleSpace", "Space", "structure"]
-
 Candidate = TypeVar("Candidate", bound=Hashable)
 _ATTEMPTS = 40
 _REMEMBERED = 512

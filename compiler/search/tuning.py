@@ -28,8 +28,6 @@ from compiler.target.target import Target, TargetLike
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["Outcome", "Progress", "random_arrays", "tune"]
-
 _PER_ROUND = 12
 _SEEDS = 6
 _INTEGERS = 4

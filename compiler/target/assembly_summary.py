@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from compiler.target.instruction_kinds import INSTRUCTION, architecture_of, instruction_kind
 
-__all__ = ["assembly_summary", "is_spill"]
-
 _INSTRUCTION = re.compile(INSTRUCTION + r"(?:\s+(.*))?$")
 _WIDTHS = {
     "x86_64": ((r"%zmm", 512), (r"%ymm", 256), (r"%xmm", 128)),

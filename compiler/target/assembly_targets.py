@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from compiler.target.cpu.cpus import TRIPLES
 from compiler.target.target import Target
 
-__all__ = ["HOST", "AssemblyTarget", "assembly_target", "assembly_targets"]
-
 
 @dataclass(frozen=True, slots=True)
 class AssemblyTarget:

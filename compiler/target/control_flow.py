@@ -13,8 +13,6 @@ from typing import Literal
 
 from compiler.target.instruction_kinds import INSTRUCTION, architecture_of
 
-__all__ = ["Block", "FlowGraph", "Jump", "JumpKind", "control_flow", "hot_loop"]
-
 JumpKind = Literal["true", "false", "next", "case"]
 """The kinds of edges: a condition that holds or not, unconditional, or a case of a switch."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DEVICE_LANGUAGES"]
-
 DEVICE_LANGUAGES: dict[str, str] = {
     "cuda": "CUDA C",
     "opencl": "OpenCL C",

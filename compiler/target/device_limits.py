@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from compiler.target.target import Target
 
-__all__ = ["device_limits"]
-
 _CUDA = {
     "max_shared_memory_per_block": 48 << 10,
     "max_dynamic_shared_memory_per_block": 227 << 10,  # of sm_90; more than 48 KiB require an opt-in at launch

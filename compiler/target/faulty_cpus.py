@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from compiler.target.cpu.cpu_lineage import features_of_cpus
 
-__all__ = ["FAULTY_CPUS", "LLVM", "Instead", "spared"]
-
 LLVM = (22, 1, 0)
 """The version in which they were found: by kernels of every data type, compiled for each CPU of its lists."""
 

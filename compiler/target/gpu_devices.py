@@ -15,8 +15,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil
 
-__all__ = ["GPU_DEVICES", "GpuDevice", "Waves"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuDevice:

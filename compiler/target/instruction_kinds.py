@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from functools import cache
 
-__all__ = ["INSTRUCTION", "KINDS", "architecture_of", "instruction_kind"]
-
 INSTRUCTION = r"\s+(?:\{\w+\}\s+)?([a-z][\w.]*)"
 """How a line with an instruction begins; the group is the mnemonic, behind an encoding such as ``{vex}``."""
 

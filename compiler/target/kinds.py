@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 
 from compiler.ir.error import TargetError, show
 
-__all__ = ["KINDS", "TargetKind", "kind_named", "option_type"]
-
 
 @dataclass(frozen=True, slots=True)
 class KindFacts:

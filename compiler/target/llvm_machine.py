@@ -10,8 +10,6 @@ from functools import cache
 from compiler.ir.error import BuildError, TargetError, show
 from compiler.runtime.llvm import binding
 
-__all__ = ["UNKNOWN_CPU", "data_layout", "emitted_for", "initialize", "target_machine"]
-
 UNKNOWN_CPU = "is not a recognized processor"
 """LLVM's message about an unknown CPU."""
 

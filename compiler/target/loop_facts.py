@@ -17,8 +17,6 @@ from compiler.target.control_flow import control_flow, hot_loop
 from compiler.target.instruction_kinds import INSTRUCTION, architecture_of, instruction_kind
 from compiler.target.target import Target
 
-__all__ = ["Finding", "LoopFacts", "findings", "loop_facts"]
-
 
 @dataclass(frozen=True, slots=True)
 class Finding:

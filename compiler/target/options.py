@@ -13,8 +13,6 @@ from compiler.target.cpu.m_profile import is_m_profile
 from compiler.target.kinds import KINDS, TargetKind, kind_named, option_type
 from compiler.target.tags import tagged
 
-__all__ = ["Description", "Option", "describe", "option_text"]
-
 Option: TypeAlias = str | int | bool | list[str]
 """The value of an option, whose type depends on the target kind."""
 

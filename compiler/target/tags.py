@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["add_tag", "tag_names", "tagged"]
-
 _GEFORCE = {
     "sm_89": ("rtx-4090", "rtx-4080", "rtx-4070-ti", "rtx-4070", "rtx-4060-ti", "rtx-4060"),
     "sm_86": (

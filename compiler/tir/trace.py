@@ -9,8 +9,6 @@ from compiler.ir.expr.primexpr import Call, ExprLike, PrimExpr, StringImm, conve
 from compiler.ir.op import CallEffect, register_op
 from compiler.runtime.modules.packed_func import register_func
 
-__all__ = ["CALL_TRACE_PACKED", "trace"]
-
 CALL_TRACE_PACKED = register_op(
     "tir.tvm_call_trace_packed",
     effect=CallEffect.UPDATE_STATE,

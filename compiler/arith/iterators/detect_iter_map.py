@@ -41,8 +41,6 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.expr.substitute import post_order_visit
 
-__all__ = ["IterMapResult", "detect_iter_map", "iter_map_simplify", "normalize_to_iter_sum"]
-
 Level = IterMapLevel | bool | int | str
 
 

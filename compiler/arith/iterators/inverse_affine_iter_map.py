@@ -9,8 +9,6 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import ExprLike, PrimExpr, Var, convert
 from compiler.ir.expr.substitute import free_vars
 
-__all__ = ["inverse_affine_iter_map"]
-
 
 def inverse_affine_iter_map(iter_map: Sequence[IterSumExpr], outputs: Sequence[ExprLike]) -> dict[Var, PrimExpr]:
     """Return each iterator of a bijective map, as :func:`detect_iter_map` returns it, as an expression of the indices.

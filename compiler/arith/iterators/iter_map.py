@@ -15,8 +15,6 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir.expr.primexpr import ExprLike, PrimExpr, const, convert
 from compiler.ir.node import Node, node
 
-__all__ = ["IterMapExpr", "IterMapLevel", "IterMark", "IterSplitExpr", "IterSumExpr", "normalize_iter_map_to_expr"]
-
 
 class IterMapLevel(IntEnum):
     """What is asked of the map from iterators to indices: that every index is reached (once), or nothing."""

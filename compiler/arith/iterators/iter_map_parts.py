@@ -8,8 +8,6 @@ from compiler.arith.analyzer import Analyzer
 from compiler.arith.iterators.iter_map import IterSplitExpr
 from compiler.ir.expr.primexpr import IntImm, Mul, PrimExpr
 
-__all__ = ["combined"]
-
 
 def combined(splits: Iterable[IterSplitExpr], analyzer: Analyzer) -> list[IterSplitExpr]:
     """Sort splits from the largest scale to the smallest, and merge those that are adjacent parts of one iterator.

@@ -12,8 +12,6 @@ from compiler.arith.iterators.iter_map_padding import NotAffine
 from compiler.ir.expr.primexpr import And, ExprLike, IntImm, PrimExpr, Range, Var, binary, const
 from compiler.ir.expr.substitute import uses_var
 
-__all__ = ["subspace_divide"]
-
 
 class _Divided(NamedTuple):
     """A mark, or a split, as ``outer * extent(inner) + inner``; None is a part of one value."""

@@ -11,8 +11,6 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Add, Cast, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, Sub, Var, const
 from compiler.ir.expr.substitute import free_vars, substitute
 
-__all__ = ["Atom", "LinearForm", "NotLinearError", "linear_form"]
-
 
 class NotLinearError(Exception):
     """An expression is not an integer."""

@@ -32,8 +32,6 @@ from compiler.runtime.modules.packed_func import get_global_func
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.expressions.named_calls import call_packed
 
-__all__ = ["compiled_here", "with_external_code"]
-
 OWN_COMPILERS = ("ccompiler",)
 """Compilers that TVM brings along, whose functions this compiler compiles with everything else."""
 

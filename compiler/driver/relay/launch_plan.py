@@ -20,8 +20,6 @@ from compiler.runtime.modules.device_module import DeviceModule
 from compiler.runtime.modules.launches import DeviceMemory, Launch
 from compiler.runtime.numpy_types import NumPyArray
 
-__all__ = ["GraphLaunchPlan", "GraphValue", "graph_launch_plan"]
-
 NO_OPERATION = "__nop"
 
 

@@ -16,8 +16,6 @@ from compiler.target.target import Target
 from compiler.tir.analysis.memory import calculate_workspace_bytes
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["ExecutorCodegenMetadata", "FunctionInfo", "function_metadata"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FunctionInfo:

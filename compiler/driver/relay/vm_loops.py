@@ -52,8 +52,6 @@ from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, Evaluate, For, ForKind, IfThenElse, LetStmt, Stmt, While, seq
 
-__all__ = ["NativeLoop", "native_loop"]
-
 MAX_CALLS = 256
 """Calls of kernels in a turn; each result has memory of its own."""
 MAX_MEAN_WORK = 1 << 20

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from compiler.ir.attrs import AttrField
 
-__all__ = ["AttrFieldInfo", "field_info"]
-
 
 @dataclass(frozen=True, slots=True)
 class AttrFieldInfo:

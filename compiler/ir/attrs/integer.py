@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["BoolAttr", "IntAttr", "kept_attr"]
-
 
 class IntAttr(int):
     """An integer that is an attribute: a number that also answers as the ``IntImm`` that TVM keeps.

@@ -11,8 +11,6 @@ from compiler.ir.expr.operators import ExprLike, operator_builder
 from compiler.ir.expr.scalars import IntImm, PrimExpr
 from compiler.ir.op import register_op
 
-__all__ = ["VSCALE", "LaneCount", "Lanes", "lane_count", "lanes_of_count"]
-
 VSCALE = register_op("tir.vscale", doc="How many times 128 bits the scalable vectors of the processor have.")
 
 Lanes: TypeAlias = int | PrimExpr

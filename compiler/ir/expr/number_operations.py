@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TypeVar
 
-__all__ = ["larger", "logical_and", "logical_or", "smaller", "trunc_div", "trunc_mod"]
-
 Number = TypeVar("Number", int, float)
 
 

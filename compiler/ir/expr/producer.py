@@ -9,11 +9,6 @@ from compiler.ir.expr.coercion import as_exprs
 from compiler.ir.expr.scalars import PrimExpr
 from compiler.ir.node import Node, node
 
-__all__ = [
-    "DataProducer",
-    "ProducerLoad",
-]
-
 
 @node
 class DataProducer(Node):

@@ -8,8 +8,6 @@ from typing import Any
 from compiler.ir.functor import Mutator
 from compiler.ir.node import Node, rebuild
 
-__all__ = ["CallRenamer"]
-
 
 class CallRenamer(Mutator):
     """Replaces global variables, those of calls too, in functions of any level."""

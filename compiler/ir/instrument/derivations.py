@@ -10,8 +10,6 @@ from compiler.ir.instrument.interface import Instrument
 if TYPE_CHECKING:
     from compiler.ir.node import Node
 
-__all__ = ["Derivation", "DerivationLog"]
-
 
 @dataclass(frozen=True, slots=True)
 class Derivation:

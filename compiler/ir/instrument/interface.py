@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     Callee: TypeAlias = Module | GraphExecutor | VirtualMachine
     """What native code is called through."""
 
-__all__ = ["CodeForm", "Instrument", "PassInstrument"]
-
 CodeForm = Literal["emitted", "optimised", "assembly"]
 """The texts of code generation: LLVM IR as written and as optimised, and assembly."""
 

@@ -10,8 +10,6 @@ from compiler.ir.passes.base import Pass
 from compiler.ir.passes.context import PassContext, PassInfo
 from compiler.ir.passes.options import check_options
 
-__all__ = ["ApplyPassToFunction"]
-
 
 class ApplyPassToFunction(Pass):
     """Apply a pass to the functions of a module whose names match a regular expression; level 0.

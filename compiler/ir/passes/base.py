@@ -19,8 +19,6 @@ from compiler.ir.module import IRModule
 from compiler.ir.passes.context import PassContext, PassInfo, register_config_option
 from compiler.ir.passes.options import check_options, option_types, options_text, usual_options
 
-__all__ = ["Pass", "check_option_names", "pass_class", "registered_passes", "required_pass"]
-
 _PASSES: dict[str, type[Pass]] = {}
 """Every pass that can be written as text or required by name, under its name and under that of its class."""
 

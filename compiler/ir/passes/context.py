@@ -15,8 +15,6 @@ from compiler.ir.extension import extension_point
 from compiler.ir.instrument import PassInstrument
 from compiler.ir.passes.traces import TraceStack
 
-__all__ = ["PassContext", "PassInfo", "config_options", "register_config_option"]
-
 
 @dataclass(frozen=True, slots=True)
 class PassInfo:

@@ -8,8 +8,6 @@ from typing import Any
 
 from compiler.ir.transform import Pass
 
-__all__ = ["load_passes"]
-
 
 def load_passes(package: dict[str, Any]) -> list[str]:
     """Import every module of a package and of its folders, and export the passes that they define.

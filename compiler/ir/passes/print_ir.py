@@ -8,8 +8,6 @@ from compiler.ir.module import IRModule
 from compiler.ir.passes.base import Pass
 from compiler.ir.passes.context import PassContext
 
-__all__ = ["PrintIR"]
-
 
 class PrintIR(Pass):
     """Write the module to the standard error stream, after a header, and leave it as it is; level 0.

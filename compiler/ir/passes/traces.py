@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from compiler.ir.error import ArgumentError
 
-__all__ = ["TraceStack"]
-
 
 class TraceStack:
     """What a context keeps for passes that try several ways: traces of decisions, and how many were evaluated."""

@@ -14,8 +14,6 @@ from compiler.ir.extension import extension_point
 if TYPE_CHECKING:
     from compiler.ir.scriptable import ScriptOptions
 
-__all__ = ["Annotation", "TextFormat", "format_of", "register", "registered_format", "text_of"]
-
 Annotation: TypeAlias = Callable[[object], str]
 """The text after an expression, by the expression."""
 

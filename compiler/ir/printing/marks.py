@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-__all__ = ["Columns", "TextMarks", "marked_lines"]
-
 Columns = tuple[int, int]
 """The first column, counted from 0, and the one after the last."""
 

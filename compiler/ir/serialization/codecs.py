@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 
 from compiler.ir.extension import extension_point
 
-__all__ = ["NODES", "Codec", "Fields", "codec_named", "codec_of", "register_codec"]
-
 NODES = "nodes"
 """The extension point of nodes and codecs: the modules of higher layers that define some."""
 

@@ -27,8 +27,6 @@ from compiler.ir.serialization.type_keys import make_node, node_class, type_key_
 from compiler.ir.source_span import SourceName, Span
 from compiler.ir.types import InferredTypes
 
-__all__ = ["load_json", "save_json"]
-
 _FORMAT = "strata-graph"
 _VERSION = 1
 _CHECKED_TYPE = "_checked_type_"

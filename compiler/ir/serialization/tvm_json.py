@@ -25,8 +25,6 @@ from compiler.ir.op import Op
 from compiler.ir.serialization.codecs import NODES
 from compiler.ir.serialization.type_keys import node_class
 
-__all__ = ["Fields", "is_tvm_json", "load_tvm_json", "our_type_key", "register_tvm_node"]
-
 Fields: TypeAlias = dict[str, Any]
 _Row: TypeAlias = Mapping[str, Any]
 """What a node is made of, by TVM's names; arrays are bytes in TVM's binary format."""

@@ -7,8 +7,6 @@ from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TupleType
 
-__all__ = ["RESHAPES", "is_alias"]
-
 RESHAPES = ("expand_dims", "contrib_reverse_reshape", "nn.batch_flatten", "reshape", "squeeze")
 """Operators whose result has the elements of their first argument, in the same order, and another shape."""
 

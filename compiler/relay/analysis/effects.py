@@ -11,10 +11,6 @@ from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 
-__all__ = [
-    "Effects",
-]
-
 
 class Effects:
     """Which parts of an expression may have side effects: references, and calls of stateful operators.

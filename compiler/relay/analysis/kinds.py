@@ -22,14 +22,6 @@ from compiler.relay.expr import Call, GraphExpr, Var
 from compiler.relay.function import Function
 from compiler.relay.ty import GlobalTypeVar, RefType, TupleType, TypeCall
 
-__all__ = [
-    "all_type_vars",
-    "bound_type_vars",
-    "check_kind",
-    "free_type_vars",
-    "type_parts",
-]
-
 
 def type_parts(t: Type) -> tuple[Type, ...]:
     """Return the types that a type is made of: fields, arguments, result, what a reference holds, conditions."""

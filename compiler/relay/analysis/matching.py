@@ -17,10 +17,6 @@ from compiler.relay.adt import (
     TypeData,
 )
 
-__all__ = [
-    "unmatched_cases",
-]
-
 _ANYTHING = PatternWildcard()
 
 

@@ -16,11 +16,6 @@ from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType, TupleType
 from compiler.runtime.arrays.ndarray import numpy_dtype
 
-__all__ = [
-    "MemoryTraffic",
-    "memory_traffic",
-]
-
 
 @dataclass(slots=True)
 class MemoryTraffic:

@@ -11,8 +11,6 @@ from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp, op_name
 
-__all__ = ["list_fake_quantized_op_freqs", "list_op_freqs"]
-
 
 def list_op_freqs(mod: IRModule) -> dict[str, int]:
     """Return how often each operator is called in a module, inside of kernels too."""

@@ -10,11 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = [
-    "PostDominators",
-    "Use",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Use:

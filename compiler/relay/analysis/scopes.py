@@ -15,17 +15,6 @@ from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Var
 from compiler.relay.function import Function
 
-__all__ = [
-    "Scope",
-    "Scopes",
-    "check_basic_block_normal_form",
-    "common_scope",
-    "is_atom",
-    "is_kernel",
-    "post_order_outside_kernels",
-    "scoped_operands",
-]
-
 _ATOMS = (Var, Constant, GlobalVar, Op, Constructor)
 
 

@@ -14,16 +14,6 @@ from compiler.relay.expr_functor import ExprFunctor, ExprMutator, bound_in_patte
 from compiler.relay.function import Function
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 
-__all__ = [
-    "bottom_up",
-    "operands",
-    "post_order",
-    "post_order_visit",
-    "subexpressions",
-    "with_operands",
-]
-
-
 E = TypeVar("E", bound=GraphExpr)
 
 

@@ -9,12 +9,6 @@ from compiler.relay.expr import Expr, GraphExpr, Let, TupleWrapper, Var
 from compiler.relay.expr_functor import bound_in_pattern
 from compiler.relay.function import Function
 
-__all__ = [
-    "all_vars",
-    "bound_vars",
-    "free_vars",
-]
-
 
 def free_vars(expr: GraphExpr) -> list[Var]:
     """Return the variables that an expression uses and does not bind."""

@@ -11,10 +11,6 @@ from compiler.relay.expr import GraphExpr, Let, Var
 from compiler.relay.expr_functor import ExprVisitor, bound_in_pattern
 from compiler.relay.function import Function
 
-__all__ = [
-    "well_formed",
-]
-
 
 def well_formed(expr: GraphExpr) -> bool:
     """Return whether every variable is bound once at most, and used only in the scope of its binding.

@@ -28,10 +28,6 @@ from compiler.relay.operator import RelayOp
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.ty import IncompleteType, RefType, TensorType, TupleType, scalar_type
 
-__all__ = [
-    "Inference",
-]
-
 Rule = Generator[Any, Type, Type]
 
 _BOOL = scalar_type("bool")

@@ -24,13 +24,6 @@ from compiler.relay.inference.errors import TypeInferenceError, tell_renderer
 from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.ty import IncompleteType
 
-__all__ = [
-    "infer_copies",
-    "infer_expr",
-    "infer_module",
-    "with_copies",
-]
-
 
 def infer_module(mod: IRModule) -> IRModule:
     """Find the types of all expressions of a module that nobody else holds, and write them on these.

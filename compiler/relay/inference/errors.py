@@ -11,17 +11,6 @@ from compiler.ir.origin import Location, Span, active_table
 from compiler.ir.types import Type
 from compiler.relay.ty import TensorType
 
-__all__ = [
-    "Diagnostic",
-    "TypeInferenceError",
-    "UnificationError",
-    "conflict",
-    "diagnose",
-    "tell_renderer",
-    "user_location",
-]
-
-
 NOWHERE = diagnostics_of.Place("", 0, 0)
 """The place of what no recording knows the line of."""
 

@@ -22,14 +22,6 @@ from compiler.relay.expr import GraphExpr
 from compiler.relay.inference.solver import instantiate
 from compiler.relay.ty import IncompleteType, TupleType, TypeCall
 
-__all__ = [
-    "InferenceRun",
-    "constructor_type",
-    "definition_of",
-    "infer_pattern",
-    "missing_cases",
-]
-
 
 class InferenceRun(Protocol):
     """What patterns need of the inference that they are a part of."""

@@ -14,10 +14,6 @@ from compiler.relay.inference.solver import Solver
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import IncompleteType, TensorType, TupleType
 
-__all__ = [
-    "OperatorCalls",
-]
-
 Report = Callable[[str, Any], Type]
 
 

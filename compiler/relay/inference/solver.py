@@ -18,14 +18,6 @@ from compiler.relay.analysis import type_parts
 from compiler.relay.inference.errors import UnificationError
 from compiler.relay.ty import AnyDim, Dim, IncompleteType, RefType, TensorType, TupleType, TypeCall, same_dim
 
-__all__ = [
-    "Solver",
-    "bind_dims",
-    "instantiate",
-    "map_parts",
-    "substitute_types",
-]
-
 _LEAVES = frozenset({TensorType, TypeVar})
 
 

@@ -15,8 +15,6 @@ from compiler.te.definition.tensor import Tensor
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.stmt import AssertStmt, Stmt, no_op
 
-__all__ = ["fail"]
-
 
 class FailAttrs(Attrs):
     """Attributes of ``fail``."""

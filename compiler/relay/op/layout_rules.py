@@ -16,14 +16,6 @@ from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutR
 from compiler.relay.ty import Dim, TensorType, TupleType, same_dim
 from compiler.tir.layout.data_layout import Layout, layout
 
-__all__ = [
-    "broadcast_layout",
-    "fixed_layouts",
-    "quantized_layout",
-    "same_layout",
-    "selection_layout",
-]
-
 A = TypeVar("A", bound=Attrs)
 SCALAR = layout("")
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from compiler.ir.attrs import Attrs, attrs_class
 from compiler.ir.serialization.tvm_json import our_type_key
 
-__all__: list[str] = []
-
 
 def _attributes(name: str) -> type[Attrs]:
     attributes = attrs_class(our_type_key(f"relay.attrs.{name}"))

@@ -33,10 +33,6 @@ from compiler.relay.parser.values import ValueParser
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.target.virtual_device import VirtualDevice
 
-__all__ = [
-    "ExpressionParser",
-]
-
 _FIELD = re.compile(r"^(.*)\.(\d+)$")
 _INFIX: tuple[Mapping[str, str], ...] = (
     {"==": "equal", "!=": "not_equal"},

@@ -9,14 +9,6 @@ from compiler.ir.error import DiagnosticError
 from compiler.relay.parser.token_table import SKIPPED, TOKEN_FLAGS, TOKENS
 from compiler.relay.text_metadata import MARK
 
-__all__ = [
-    "Cursor",
-    "ParseError",
-    "Token",
-    "split_metadata",
-    "tokens",
-]
-
 _TOKEN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in TOKENS), TOKEN_FLAGS)
 
 _COMMENT_MARK = re.compile(r"/\*|\*/")

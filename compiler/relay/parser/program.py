@@ -13,10 +13,6 @@ from compiler.relay.parser.lexer import Cursor, split_metadata
 from compiler.relay.text_metadata import read_metadata
 from compiler.relay.ty import GlobalTypeVar
 
-__all__ = [
-    "Program",
-]
-
 _TYPE_WORDS = ("type", "extern")
 
 

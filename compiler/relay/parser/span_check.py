@@ -11,8 +11,6 @@ from compiler.relay.analysis.traversal import post_order
 from compiler.relay.expr import Call, Tuple
 from compiler.relay.function import Function
 
-__all__ = ["SpanCheck"]
-
 
 class SpanCheck(ModulePass):
     """Warn of calls and tuples without a place in a text or a model; the module stays as it is.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["DTYPE", "KEYWORDS", "SKIPPED", "TOKENS", "TOKEN_FLAGS"]
-
 TOKENS: tuple[tuple[str, str], ...] = (
     ("space", r"\s+"),
     ("comment", r'/\*.*?\*/|//[^\n]*|#\[version\s*=\s*"[^"\n]*"\]'),

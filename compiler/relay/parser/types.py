@@ -23,10 +23,6 @@ from compiler.relay.ty import (
     scalar_type,
 )
 
-__all__ = [
-    "TypeParser",
-]
-
 _CALLS: dict[str, type] = {"min": Min, "max": Max, "floordiv": FloorDiv, "floormod": FloorMod}
 
 

@@ -17,10 +17,6 @@ from compiler.relay.text_metadata import unquoted
 from compiler.runtime.arrays.ndarray import NDArray, array, numpy_dtype
 from compiler.target.virtual_device import VirtualDevice
 
-__all__ = [
-    "ValueParser",
-]
-
 _NUMBER = re.compile(r"^(?P<digits>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|inf|nan)(?:(?P<letter>[fiu])(?P<width>\d*))?$")
 _KINDS = {"f": "float", "i": "int", "u": "uint"}
 INT32 = np.iinfo("int32")

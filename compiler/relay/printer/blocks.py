@@ -30,10 +30,6 @@ from compiler.relay.printer.values import ValueText, shown_attrs
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.target.virtual_device import VirtualDevice
 
-__all__ = [
-    "BlockPrinter",
-]
-
 
 class BlockPrinter:
     """Writes expressions; ``annotate(expr)`` is written behind them in place of their types."""

@@ -8,10 +8,6 @@ from typing import Any
 from compiler.ir.types import TypeVar
 from compiler.relay.expr import Var
 
-__all__ = [
-    "Names",
-]
-
 _ODD = re.compile(r"[^A-Za-z0-9_./]|[./](?![A-Za-z0-9_])")
 _ODD_IN_SHAPES = re.compile(r"[^A-Za-z0-9_.]|\.(?![A-Za-z0-9_])")
 _FIELD = re.compile(r"\.\d+$")

@@ -21,13 +21,6 @@ from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Var
 from compiler.relay.expr_functor import bound_in_pattern
 from compiler.relay.function import Function
 
-__all__ = [
-    "ATOMS",
-    "Block",
-    "LetLine",
-    "Plan",
-]
-
 ATOMS = (Var, Constant, GlobalVar, Op, Constructor)
 """Expressions that are written where they are used."""
 

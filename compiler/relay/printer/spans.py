@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from compiler.ir.origin import Origin, Span, named_origins
 
-__all__ = ["span_text"]
-
 MAX_SOURCES = 4
 """Sources that a comment names; a kernel of many layers says how many more there are."""
 MAX_NAME = 120

@@ -10,12 +10,6 @@ from compiler.relay.adt import TypeData
 from compiler.relay.printer.names import Names
 from compiler.relay.ty import AnyDim, GlobalTypeVar, RefType, TensorType, TupleType, TypeCall
 
-__all__ = [
-    "dim_text",
-    "tuple_text",
-    "type_text",
-]
-
 _INFIX: dict[type, tuple[str, int]] = {Add: ("+", 1), Sub: ("-", 1), Mul: ("*", 2)}
 _CALLS: dict[type, str] = {Min: "min", Max: "max", FloorDiv: "floordiv", FloorMod: "floormod"}
 

@@ -21,13 +21,6 @@ from compiler.relay.text_metadata import quoted
 from compiler.runtime.arrays.ndarray import NDArray
 from compiler.target.virtual_device import VirtualDevice
 
-__all__ = [
-    "ValueText",
-    "float_text",
-    "scalar_text",
-    "shown_attrs",
-]
-
 _SINGLE_MAX = float(np.finfo(np.float32).max)
 _SUFFIXES = {"int": "i", "uint": "u", "float": "f"}
 

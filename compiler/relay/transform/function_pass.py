@@ -14,8 +14,6 @@ from compiler.ir.transform import Pass, PassContext
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_copies, infer_module
 
-__all__ = ["FunctionPass", "function_pass"]
-
 
 class FunctionPass(Pass, abstract=True):
     """A pass over the functions of a module, one at a time: its work is ``transform_function``.

@@ -23,10 +23,6 @@ from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.fusion_groups import FusionGraph, FusionGroups
 from compiler.relay.transform.rewriter import GraphMutator, op_name, outside_kernels, type_of, typed
 
-__all__ = [
-    "FuseOps",
-]
-
 _MAX_DEPTH, _LINK_PARAMS = "relay.FuseOps.max_depth", "relay.FuseOps.link_params"
 register_config_option(_MAX_DEPTH, int)
 register_config_option(_LINK_PARAMS, bool)

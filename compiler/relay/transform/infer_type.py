@@ -8,11 +8,6 @@ from compiler.ir.types import Type
 from compiler.relay.expr import GraphExpr
 from compiler.relay.inference import infer_copies, infer_expr
 
-__all__ = [
-    "InferType",
-    "InferTypeLocal",
-]
-
 
 class InferType(Pass):
     """Find the type of every expression.

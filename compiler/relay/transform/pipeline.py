@@ -32,12 +32,6 @@ from compiler.relay.transform.simplify.simplify_expr import SimplifyExpr
 from compiler.relay.transform.simplify.simplify_inference import SimplifyInference
 from compiler.target.target import Target
 
-__all__ = [
-    "build_passes",
-    "optimization_passes",
-    "optimize",
-]
-
 # Schedules found by searching are taken from a log of searches; there is none yet, and operators without an entry get
 # their usual schedule with and without these options, as in TVM.
 register_config_option("relay.backend.use_auto_scheduler", bool)

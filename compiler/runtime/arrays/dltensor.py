@@ -11,8 +11,6 @@ from compiler.runtime.arrays.c_types import ArgTypeCode, TVMArray
 from compiler.runtime.arrays.ndarray import NDArray, numpy_dtype
 from compiler.runtime.device import cpu
 
-__all__ = ["array_over", "viewed_array"]
-
 _DTYPE_NAMES = ("int", "uint", "float", "handle", "bfloat")
 
 

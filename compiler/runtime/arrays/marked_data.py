@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from compiler.ir.error import ArgumentError
 
-__all__ = ["KERNELS_MARK", "MARK", "PARAMS_MARK", "PROGRAM_MARK", "find_all_marked", "find_marked", "marked"]
-
 MARK = b"\x00strata module\x00"
 """Before the description of a file."""
 PARAMS_MARK = b"\x00strata params\x00"

@@ -14,8 +14,6 @@ import numpy as np
 from compiler.ir.error import TVMError, UnavailableError
 from compiler.runtime.numpy_types import NumPyArray
 
-__all__ = ["CudaDriver", "Number", "find_driver", "why_no_driver"]
-
 Number = tuple[str, int | float]
 """A number that a kernel is given: data type and value."""
 _UNASKED_SHARED_BYTES = 48 << 10

@@ -25,8 +25,6 @@ from compiler.runtime.modules.returned import Returned
 from compiler.runtime.modules.signature import Signature
 from compiler.runtime.numpy_types import NumPyArray
 
-__all__ = ["CudaExecution", "CudaFunction", "CudaProgram", "launch_on_cuda"]
-
 Sizes = tuple[tuple[int, ...] | float, ...]
 """The shape of each array of a call, and each number as it is."""
 _MAX_PLANS = 32

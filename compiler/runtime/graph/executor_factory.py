@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ExecutorFactoryModule"]
-
 
 class ExecutorFactoryModule:
     """A built model, whichever executor runs it; ``libmod_name`` is the name that it was built under."""

@@ -20,8 +20,6 @@ from compiler.runtime.modules.reference_call import reference_call
 from compiler.runtime.parallel.threads import num_threads
 from compiler.runtime.timing.measurement import Thunk, call_instrumented
 
-__all__ = ["GraphExecutor"]
-
 
 class GraphExecutor(ModelExecutor):
     """A graph with memory for its values; ``lib["default"](dev)`` makes one.

@@ -19,8 +19,6 @@ from compiler.runtime.timing.time_evaluator import Timed
 if TYPE_CHECKING:
     from compiler.ir.instrument.interface import Callee
 
-__all__ = ["ModelExecutor", "ModelModule"]
-
 
 class ModelExecutor(Timed):
     """What runs a model: memory for its inputs and outputs, and its kernels."""

@@ -25,8 +25,6 @@ from compiler.runtime.modules.signature import Signature
 if TYPE_CHECKING:
     from compiler.target.target import Target
 
-__all__ = ["DeviceModule", "KernelFunction", "Launcher", "stored_kernels"]
-
 _DISASSEMBLED = ("sass",)
 """Texts of machine code, which a library does not hold beside it."""
 

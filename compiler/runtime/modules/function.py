@@ -21,8 +21,6 @@ from compiler.runtime.timing.measurement import call_instrumented
 if TYPE_CHECKING:
     from compiler.runtime.modules.module import Module
 
-__all__ = ["Function"]
-
 
 class Function:
     """A function of a module, callable with NDArrays, NumPy arrays and numbers."""

@@ -29,11 +29,6 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError
 from compiler.runtime.modules.signature import Parameter, Signature
 
-__all__ = [
-    "MAX_LAUNCHES", "DeviceMemory", "FunctionLaunches", "Launch", "Launches", "NoLaunches", "OpenLaunches",
-    "decode_launches", "encode_launches", "require_fitting",
-]  # fmt: skip
-
 MAX_LAUNCHES = 10_000
 """Of one call of a function: a host that launches kernels in a loop may launch many."""
 _FORMAT, _VERSION = "strata-launches", 1

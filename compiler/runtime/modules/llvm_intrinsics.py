@@ -7,8 +7,6 @@ from functools import cache
 
 from compiler.runtime.llvm import binding
 
-__all__ = ["has_intrinsic"]
-
 _NAME = r"llvm(\.[A-Za-z0-9_]+)+"
 _JUDGED_BY_PARAMETERS = (
     r"llvm\.(x86\.(avx2|avx10|avx512)\.vpdp[bw][su]{1,2}ds?\.(128|256|512)"

@@ -19,10 +19,6 @@ from compiler.runtime.arrays.dltensor import array_over
 from compiler.runtime.modules.packed_func import get_global_func
 from compiler.runtime.parallel.forks import hold_while_forking
 
-__all__ = [
-    "FAILED", "VARIABLE", "call", "call_address", "call_traced", "dtype_bits", "importing", "take_failure",
-]  # fmt: skip
-
 VARIABLE = "__strata_call_packed"
 """The variable of machine code that holds the address of what carries out its calls."""
 FAILED = "a function that it calls failed"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 
-__all__ = ["ReturnSlot", "Returned"]
-
 Returned = int | float | bool | ctypes.c_void_p | None
 """What a function of machine code returns: a number, a pointer, or nothing."""
 

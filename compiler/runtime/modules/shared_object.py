@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from compiler.ir.error import BuildError
 from compiler.runtime.modules.object_file import NO_BITS, UNDEFINED, ObjectFile, Relocation, Symbol, is_elf
 
-__all__ = ["link_shared_object"]
-
 _X86_64 = 62
 _ABSOLUTE, _RELATIVE_TO_PLACE, _CALL, _GLOBAL_ENTRY, _JUMP_SLOT, _RELATIVE = 1, 2, 4, 6, 7, 8
 """Relocations: R_X86_64_64, PC32, PLT32, GLOB_DAT, JUMP_SLOT, RELATIVE."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from contextlib import AbstractContextManager
 
-__all__ = ["hold_while_forking"]
-
 
 def hold_while_forking(lock: AbstractContextManager[object]) -> None:
     """Let a fork wait until a lock is free, so that the child never finds it held by a thread that it does not have.

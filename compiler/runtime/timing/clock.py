@@ -18,8 +18,6 @@ try:
 except ImportError:  # on Windows: the clock only
     resource = None
 
-__all__ = ["Duration", "disturbed_words", "is_disturbed", "stopwatch", "time_together"]
-
 TOLERANCE = 0.1
 """The share by which clock and processor time may differ, which also tells one thread's work from several's."""
 _RESOLUTION = 2e-5

@@ -17,8 +17,6 @@ from compiler.runtime.timing.clock import disturbed_words, is_disturbed, stopwat
 if TYPE_CHECKING:
     from compiler.ir.instrument.interface import Callee
 
-__all__ = ["BenchmarkResult", "benchmark", "call_instrumented", "measure"]
-
 Thunk = Callable[[], object]
 T = TypeVar("T")
 

@@ -16,8 +16,6 @@ from compiler.runtime.vm.instructions import VMFunction
 from compiler.runtime.vm.text import bytecode_text, statistics_text
 from compiler.runtime.vm.values import Value
 
-__all__ = ["Executable", "Kernel"]
-
 Kernel = Callable[[Sequence[Value]], Value]
 
 

@@ -17,8 +17,6 @@ from compiler.runtime.vm.instructions import Instruction, VMFunction
 if TYPE_CHECKING:
     from compiler.runtime.vm.executable import Executable
 
-__all__ = ["loaded_program", "saved_program"]
-
 _INSTRUCTIONS = {kind.__name__: kind for kind in Instruction.__subclasses__()}
 
 

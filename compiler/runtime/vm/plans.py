@@ -23,8 +23,6 @@ from compiler.runtime.vm.values import ADT, Value
 if TYPE_CHECKING:
     from compiler.runtime.vm import VirtualMachine
 
-__all__ = ["MachineCode", "Stretch", "stretches"]
-
 _VISITS = 3
 """How often shapes come before calls are noted: by then what can be compiled for them is."""
 _MAX_PLANS, _MAX_SEEN = 32, 256

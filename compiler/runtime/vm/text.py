@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from compiler.runtime.arrays.ndarray import NDArray
     from compiler.runtime.vm.executable import Executable
 
-__all__ = ["bytecode_text", "statistics_text"]
-
 
 class _Kernel(Protocol):
     @property

@@ -7,8 +7,6 @@ from types import MappingProxyType
 
 from compiler.ir import dtype as dt
 
-__all__ = ["cure"]
-
 _BYTE = 8
 _NONE: Mapping[str, str] = MappingProxyType({})
 

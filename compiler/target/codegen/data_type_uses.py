@@ -11,8 +11,6 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, BufferStore, For, LetStmt
 
-__all__ = ["DataTypeUses"]
-
 
 class DataTypeUses(ABC, Visitor):
     """Calls a method for the data type of every named entity of a function, with the node it occurs in."""

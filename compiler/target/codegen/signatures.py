@@ -22,8 +22,6 @@ from compiler.tir.statements.buffer import AUTO_BROADCAST, Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import BufferStore, For, ForKind
 
-__all__ = ["distinct", "passed_type", "returned_type", "signatures_of", "symbol_name"]
-
 
 def signatures_of(functions: Sequence[tuple[str, PrimFunc]], parallel: bool) -> list[tuple[Signature, tuple[Var, ...]]]:
     """Return the signatures of the functions of a module.

@@ -13,8 +13,6 @@ from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.timing.clock import Duration, time_together
 from compiler.tir.access_trace.cache import CacheLevel
 
-__all__ = ["Bandwidth", "measure_bandwidth"]
-
 MIN_BYTES, MAX_BYTES = 32 << 20, 192 << 20
 """Bounds on the size of each of the two arrays."""
 REPEATS = 5

@@ -7,8 +7,6 @@ from pathlib import Path
 from compiler.runtime.machine import this_machine
 from compiler.tir.access_trace.cache import CacheLevel
 
-__all__ = ["TYPICAL", "machine_caches"]
-
 TYPICAL = (
     CacheLevel("L1", 32 << 10, 8, 64),
     CacheLevel("L2", 1 << 20, 16, 64),

@@ -8,17 +8,6 @@ from functools import cache
 from compiler.target.cpu.cpu_lineage import features_of
 from compiler.target.llvm_machine import emitted_for
 
-__all__ = [
-    "byte_product_bits",
-    "converts_halves",
-    "half_product_bits",
-    "has_fused_multiply_add",
-    "has_sse41",
-    "int16_vector_bits",
-    "tile_dtypes",
-    "tile_features",
-]
-
 _FLOOR = """
 declare float @llvm.floor.f32(float)
 define float @down(float %x) {

@@ -21,8 +21,6 @@ from compiler.target.cpu import cpu_lineage_table
 from compiler.target.cpu.cpus import TRIPLES, cpus
 from compiler.target.llvm_machine import target_machine
 
-__all__ = ["ARCHITECTURES", "ask_llvm", "features_of", "features_of_cpus", "nearest_cpus"]
-
 ARCHITECTURES: Mapping[str, str] = {"x86_64": "x86-64", "aarch64": "generic", "riscv64": "generic-rv64"}
 """The architectures of the table, each with the CPU that has little more than every other one."""
 _ALONE = """

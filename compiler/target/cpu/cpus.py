@@ -18,8 +18,6 @@ from compiler.ir.error import TargetError
 from compiler.runtime.llvm import binding
 from compiler.target.cpu import cpu_names
 
-__all__ = ["TRIPLES", "ask_llvm", "cpus"]
-
 TRIPLES: Mapping[str, str] = {
     "x86_64": "x86_64-unknown-linux-gnu",
     "aarch64": "aarch64-unknown-linux-gnu",

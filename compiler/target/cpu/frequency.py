@@ -12,8 +12,6 @@ from compiler.runtime.timing.clock import stopwatch
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.target import Target
 
-__all__ = ["measure_frequency"]
-
 Run: TypeAlias = Callable[[int], int]
 
 CHAIN = {"x86_64": ("imulq $0, $0", 3), "aarch64": ("add $0, $0, #1", 1)}

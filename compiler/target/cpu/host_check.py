@@ -8,8 +8,6 @@ from compiler.ir.error import BuildError
 from compiler.runtime.modules.native_code import host_cpu, host_features
 from compiler.target.target import Target
 
-__all__ = ["require_host_can_run"]
-
 _NEEDS = (
     (r"%zmm\d|%k[0-7]\b|%[xy]mm(?:1[6-9]|2\d|3[01])\b", ("avx512f",)),
     (r"\tvfn?m(?:add|sub)\w+\t", ("fma", "avx512f")),

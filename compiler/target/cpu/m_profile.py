@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["is_m_profile", "m_profile_features", "split_cpu"]
-
 _WITH_DSP = ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m35p", "cortex-m55", "cortex-m85")
 _WITH_MVE = ("cortex-m55", "cortex-m85")
 _CPUS = ("cortex-m0", "cortex-m0plus", "cortex-m3", *_WITH_DSP)

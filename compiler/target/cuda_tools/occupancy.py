@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from compiler.ir.error import ArgumentError
 from compiler.target.cuda_tools.processors import PROCESSORS
 
-__all__ = ["Occupancy", "occupancy"]
-
 _WARP = 32
 _REGISTER_UNIT = 256
 """The allocation granularity of registers per warp."""

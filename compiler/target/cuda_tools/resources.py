@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["KernelResources", "parse_resources"]
-
 _ENTRY = re.compile(r"Compiling entry function '([^']+)'")
 _FIELDS = {
     "registers": re.compile(r"Used (\d+) registers"),

@@ -14,8 +14,6 @@ from pathlib import Path
 from compiler.ir.error import BuildError, UnavailableError
 from compiler.target.cuda_tools.processors import PROCESSORS
 
-__all__ = ["NVRTC", "find_tool", "include_folders", "knows", "missing_tools", "release", "run_limited", "toolkits"]
-
 NVRTC = "lib*/libnvrtc.so.*"
 """The compiler of CUDA C; it alone makes the machine code of a kernel."""
 _PACKAGES = {

@@ -46,8 +46,6 @@ from compiler.te.definition.tensor import Tensor
 from compiler.tir.expressions.builtin import IF_THEN_ELSE, if_then_else
 from compiler.tir.expressions.op import all as all_of
 
-__all__ = ["BoundsWarning", "OutsideRead", "keep_inside"]
-
 
 class BoundsWarning(UserWarning):
     """A computation reads elements outside of a tensor; it reads zero for them."""

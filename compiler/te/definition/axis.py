@@ -9,8 +9,6 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import ExprLike, IterVar, Range, SizeVar, Var, convert
 from compiler.ir.origin import derived_from, mint_source
 
-__all__ = ["AxisDomain", "check_name", "reduce_axis", "size_var", "thread_axis", "var"]
-
 AxisDomain: TypeAlias = Range | tuple[ExprLike, ExprLike] | list[ExprLike]
 """The values of an axis: a range, or its begin and end."""
 

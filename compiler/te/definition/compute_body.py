@@ -11,8 +11,6 @@ from compiler.ir.node import Node
 from compiler.ir.origin import derived_from
 from compiler.te.definition.tensor import Tensor
 
-__all__ = ["Body", "LoadMutator", "map_body", "reads_tensors", "reducer_at", "substitute_body"]
-
 Body = tuple[PrimExpr, ...]
 
 

@@ -8,8 +8,6 @@ from typing import TypeVar
 from compiler.te.definition.tensor import Operation, Tensor
 from compiler.te.scheduling.stage_state import StageState
 
-__all__ = ["depends_on", "post_dfs_order", "replace_dataflow", "replace_inputs", "rewrite_dataflow"]
-
 S = TypeVar("S", bound=StageState)
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from compiler.arith.int_set import IntervalSet
     from compiler.te.definition.tensor import Region
 
-__all__ = ["ExternOp", "bind_buffer", "extern", "extern_primfunc"]
-
 
 @node
 class ExternOp(Operation):

@@ -30,9 +30,6 @@ from compiler.te.definition.operation import ComputeOp, domain
 from compiler.te.definition.tensor import Operation
 from compiler.te.scheduling.schedule import Schedule
 
-__all__ = ["operation_flops", "schedule_flops"]
-
-
 _ARITHMETIC = (Add, Sub, Mul, Div, Min, Max)
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from compiler.arith.int_set import IntervalSet
     from compiler.te.definition.tensor import Region
 
-__all__ = ["HybridOp"]
-
 
 @node
 class HybridOp(Operation):

@@ -23,8 +23,6 @@ from compiler.ir.expr.primexpr import (
 from compiler.ir.functor import Mutator
 from compiler.te.definition.compute_body import reads_tensors
 
-__all__ = ["IndexTypes"]
-
 
 class IndexTypes:
     """Converts what a program counts with to one integer type; None leaves everything as it is."""

@@ -10,8 +10,6 @@ from compiler.te.definition.tensor import Tensor
 from compiler.tir.statements.producer_stmt import ProducerRealize, ProducerStore
 from compiler.tir.statements.stmt import Stmt
 
-__all__ = ["TensorMutator"]
-
 
 class TensorMutator(Mutator):
     """Puts tensors in place of others, in reads, stores and realizations."""

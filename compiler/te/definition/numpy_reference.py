@@ -48,8 +48,6 @@ from compiler.te.definition.numpy_program import NumPyArray, NumPyProgram, Tape,
 from compiler.te.definition.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.definition.tensor import Operation, Tensor
 
-__all__ = ["MAX_FOLD_STEPS", "MAX_TEMPORARY_ELEMENTS", "NoNumPyProgram", "evaluate", "numpy_program"]
-
 MAX_TEMPORARY_ELEMENTS = 1 << 26
 """Elements that an intermediate array may have; beyond it there is no sensible NumPy program."""
 

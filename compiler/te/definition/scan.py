@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from compiler.arith.int_set import IntervalSet
     from compiler.te.definition.tensor import Region
 
-__all__ = ["ScanOp", "fixed_axes", "scan", "scan_body", "warn_of_reads_outside"]
-
 Tensors = Tensor | Sequence[Tensor]
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from compiler.te.definition.tensor import Region
     from compiler.te.definition.tensor_intrin import TensorIntrin
 
-__all__ = ["TensorComputeOp"]
-
 
 @node
 class TensorComputeOp(BaseComputeOp):

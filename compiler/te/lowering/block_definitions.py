@@ -20,8 +20,6 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For, SeqStmt, Stmt
 
-__all__ = ["NotDefinitions", "definitions_of_blocks"]
-
 _REDUCERS: dict[type[BinaryOp], ScalarReducer] = {
     Add: reducer.sum, Mul: reducer.prod, Min: reducer.min, Max: reducer.max,
 }  # fmt: skip

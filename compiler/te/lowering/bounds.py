@@ -29,8 +29,6 @@ from compiler.te.scheduling.storage import relaxed_by_scope
 if TYPE_CHECKING:
     from compiler.te.definition.tensor import Region
 
-__all__ = ["Bounds", "attach_path", "infer_bound"]
-
 
 @dataclass(slots=True)
 class Bounds:

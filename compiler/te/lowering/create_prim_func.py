@@ -25,8 +25,6 @@ from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For, ForKind, IfThenElse, LetStmt, Stmt, seq
 
-__all__ = ["create_prim_func"]
-
 LAYOUT_FREE = "layout_free_placeholders"
 """The attribute of operations whose inputs may be laid out anew."""
 

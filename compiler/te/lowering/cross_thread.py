@@ -12,8 +12,6 @@ from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.producer_stmt import BufferRealize
 from compiler.tir.statements.stmt import AttrStmt, BufferStore, Evaluate, IfThenElse, LetStmt, Stmt, seq
 
-__all__ = ["reduce_across_threads"]
-
 
 def reduce_across_threads(
     combiner: CommReducer,

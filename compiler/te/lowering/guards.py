@@ -14,8 +14,6 @@ from compiler.te.scheduling.stage_state import StageState
 from compiler.tir.expressions.builtin import if_then_else
 from compiler.tir.expressions.op import all as all_of
 
-__all__ = ["bound_predicates", "guarded_condition"]
-
 
 def bound_predicates(
     stage: StageState,

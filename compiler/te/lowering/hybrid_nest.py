@@ -20,8 +20,6 @@ from compiler.te.relations.relation import Domains, Values
 from compiler.te.scheduling.stage import IterVarAttr, Stage
 from compiler.tir.statements.stmt import AttrStmt, For, ForKind, Stmt
 
-__all__ = ["HybridNest"]
-
 _KIND: dict[int | None, ForKind] = {
     IterVar.Vectorized: ForKind.VECTORIZED,
     IterVar.Unrolled: ForKind.UNROLLED,

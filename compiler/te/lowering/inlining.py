@@ -13,8 +13,6 @@ from compiler.te.definition.operation import ComputeOp
 from compiler.te.definition.tensor import Operation, Tensor
 from compiler.te.scheduling.sharing import shared_values_named
 
-__all__ = ["with_inlined"]
-
 Expansions = dict[tuple[Tensor, tuple[PrimExpr, ...]], PrimExpr]
 """What stands for reads of inlined operations, by tensor and indices."""
 

@@ -23,8 +23,6 @@ from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.producer_stmt import ProducerStore
 from compiler.tir.statements.stmt import For, ForKind, IfThenElse, Stmt, seq
 
-__all__ = ["IntrinsicNest"]
-
 Regions = list[tuple[Tensor, tuple[Range, ...]]]
 
 

@@ -19,8 +19,6 @@ from compiler.te.lowering.message_passing import (
 )
 from compiler.te.scheduling.stage import Stage
 
-__all__ = ["Layout", "loop_layout"]
-
 
 @dataclass(frozen=True, slots=True)
 class Layout:

@@ -23,8 +23,6 @@ from compiler.te.scheduling.storage import is_virtual, owned_by_thread
 from compiler.tir.expressions.builtin import likely
 from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, seq
 
-__all__ = ["ComputeNest", "LoopNest", "StageLoops", "WithAttached", "by_var", "guarded"]
-
 WithAttached = Callable[[IterVar, Stmt], Stmt]
 """``with_attached(axis, body)`` puts the stages that are computed at a loop in front of the loop's body."""
 

@@ -17,18 +17,6 @@ from compiler.te.relations.relation import Domains, Sets, Values
 from compiler.te.scheduling.stage_state import StageState
 from compiler.te.scheduling.storage import is_virtual
 
-__all__ = [
-    "axes_to_guard",
-    "connected_axes",
-    "derived_axes",
-    "loop_values",
-    "pass_down_domain",
-    "pass_down_index",
-    "pass_up_domain",
-    "pass_up_index",
-    "range_from_zero",
-]
-
 
 def range_from_zero(extent: PrimExpr) -> Range:
     """Return the range of ``extent`` integers from zero."""

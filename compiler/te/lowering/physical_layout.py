@@ -10,8 +10,6 @@ from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import PrimExpr, Range
 from compiler.tir.layout.index_map import IndexMap
 
-__all__ = ["PhysicalLayout"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PhysicalLayout:

@@ -6,8 +6,6 @@ from compiler.ir.expr.primexpr import Div, FloatImm, Mul, PrimExpr, const
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 
-__all__ = ["multiply_by_reciprocals"]
-
 _SMALLEST_NORMAL = {"float32": 2.0**-126, "float64": 2.0**-1022}
 
 

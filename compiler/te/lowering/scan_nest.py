@@ -13,8 +13,6 @@ from compiler.te.relations.relation import Domains
 from compiler.te.scheduling.stage import Stage
 from compiler.tir.statements.stmt import Stmt, seq
 
-__all__ = ["ScanNest"]
-
 
 class ScanNest(StageLoops):
     """Builds the loop of the steps; what is computed in a step is attached to it.

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from compiler.ir.context_stack import ContextStack
 from compiler.ir.expr.primexpr import PrimExpr, convert
 
-__all__ = ["SpecializedCondition"]
-
 
 class SpecializedCondition:
     """A conjunction of conditions on shapes; current within a ``with`` block."""

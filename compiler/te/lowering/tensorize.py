@@ -31,8 +31,6 @@ from compiler.te.relations.relation import Domains, Sets
 from compiler.te.scheduling.stage import Stage
 from compiler.tir.expressions.builtin import IF_THEN_ELSE
 
-__all__ = ["TensorizedRegion", "check_match", "infer_tensorized_region", "matched_body", "tensorized_loop"]
-
 Region = tuple[Range, ...]
 
 

@@ -22,8 +22,6 @@ from compiler.tir.statements.function import FROM_SCHEDULE, PrimFunc
 from compiler.tir.statements.producer_stmt import BufferRealize, ProducerRealize, ProducerStore
 from compiler.tir.statements.stmt import AttrStmt, BufferStore, Stmt
 
-__all__ = ["Argument", "Binds", "Parameters", "schedule_to_prim_func", "statement_to_prim_func"]
-
 KEEP_TRIVIAL_LOOPS = "tir.debug_keep_trivial_loop"
 """The option of pass contexts that keeps loops of one iteration."""
 register_config_option(KEEP_TRIVIAL_LOOPS, (bool, int))

@@ -13,8 +13,6 @@ from compiler.te.program.format import ProgramError
 from compiler.te.program.json_values import integer, items, number, text, wrong
 from compiler.te.program.kinds import KINDS, FieldType, callable_operators
 
-__all__ = ["Leaves", "read_rows"]
-
 N = TypeVar("N", bound=Node)
 
 Leaves = dict[str, Callable[[object, str], Var]]

@@ -13,8 +13,6 @@ from compiler.te.program.format import NotExpressible
 from compiler.te.program.json_values import json_number
 from compiler.te.program.kinds import KINDS, FieldType, Kind, callable_operators
 
-__all__ = ["ExpressionTable", "Leaf", "unsupported"]
-
 Row = list[object]
 Leaf = Callable[[Var], Row]
 """Returns the row of a variable that is defined outside of the expressions."""

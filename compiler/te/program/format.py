@@ -9,8 +9,6 @@ from compiler.ir.expr.primexpr import IterVar
 from compiler.ir.node import Node
 from compiler.te.definition.tensor import Operation, Tensor
 
-__all__ = ["MAX_BYTES", "VERSION", "NotExpressible", "ProgramError", "Values"]
-
 VERSION = 1
 """Of the text; it grows when a reader of the version before would misunderstand what is written."""
 MAX_BYTES = 1 << 20

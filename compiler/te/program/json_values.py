@@ -7,8 +7,6 @@ import math
 from compiler.ir.error import show
 from compiler.te.program.format import ProgramError
 
-__all__ = ["entry", "integer", "items", "json_number", "number", "text", "truth", "wrong"]
-
 
 def wrong(where: str, expectation: str, got: object) -> ProgramError:
     """Return the error about a value, at a place such as ``operations[2].name``, that is not what it must be."""

@@ -54,8 +54,6 @@ from compiler.te.program.format import ProgramError
 from compiler.tir.expressions import op as intrinsics
 from compiler.tir.expressions.builtin import CLZ, IF_THEN_ELSE, REINTERPRET
 
-__all__ = ["KINDS", "FieldType", "Kind", "callable_operators"]
-
 FieldType: TypeAlias = Literal[
     "expr", "exprs", "var", "vars", "reducer", "tensor", "axes", "dtype", "text", "int", "float", "operator"
 ]

@@ -22,8 +22,6 @@ from compiler.te.scheduling.primitives import primitives_of
 from compiler.te.scheduling.schedule import Schedule, create_schedule
 from compiler.te.scheduling.stage import Stage
 
-__all__ = ["Program", "read_program"]
-
 T = TypeVar("T", bound=Node)
 
 

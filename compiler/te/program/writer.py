@@ -18,8 +18,6 @@ from compiler.te.scheduling.primitives import Primitive
 from compiler.te.scheduling.schedule import Schedule
 from compiler.te.scheduling.stage import Stage
 
-__all__ = ["write_program"]
-
 Object = dict[str, object]
 
 

@@ -16,8 +16,6 @@ from compiler.te.relations.relation import Relation
 from compiler.te.relations.singleton import Singleton
 from compiler.te.scheduling.stage_state import StageState, stage_primitive
 
-__all__ = ["Fuse", "fuse"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Fuse(Relation):

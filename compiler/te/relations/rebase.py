@@ -10,8 +10,6 @@ from compiler.arith.int_set import IntervalSet
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range
 from compiler.te.relations.relation import Relation
 
-__all__ = ["Rebase"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rebase(Relation):

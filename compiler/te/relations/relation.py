@@ -13,8 +13,6 @@ from compiler.arith.int_set import IntervalSet
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range
 from compiler.ir.origin import Span, current_span
 
-__all__ = ["Domains", "Relation", "Sets", "Values"]
-
 Domains = dict[IterVar, Range]
 Values = dict[IterVar, PrimExpr]
 Sets = dict[IterVar, IntervalSet]

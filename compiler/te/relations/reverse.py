@@ -11,8 +11,6 @@ from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range
 from compiler.te.relations.relation import Relation
 from compiler.te.scheduling.stage_state import StageState, stage_primitive
 
-__all__ = ["Reverse", "reverse"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reverse(Relation):

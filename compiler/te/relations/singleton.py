@@ -9,8 +9,6 @@ from compiler.arith import Analyzer
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const
 from compiler.te.relations.relation import Relation
 
-__all__ = ["Singleton"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Singleton(Relation):

@@ -15,8 +15,6 @@ from compiler.te.relations.relation import Relation
 from compiler.te.scheduling.stage_state import StageState, stage_primitive
 from compiler.tir.expressions.op import ceildiv
 
-__all__ = ["Split", "split"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Split(Relation):

@@ -12,8 +12,6 @@ from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, const
 from compiler.te.relations.relation import Relation
 from compiler.tir.layout.index_map import IndexMap
 
-__all__ = ["Transform"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Transform(Relation):

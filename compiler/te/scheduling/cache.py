@@ -19,8 +19,6 @@ from compiler.te.scheduling.stage import Stage
 from compiler.te.scheduling.state import ScheduleState
 from compiler.tir.expressions.builtin import if_then_else
 
-__all__ = ["Readers", "Tensors", "cache_read", "cache_write"]
-
 Tensors: TypeAlias = Tensor | list[Tensor] | tuple[Tensor, ...]
 Readers: TypeAlias = Tensors | Operation | list[Tensor | Operation] | tuple[Tensor | Operation, ...]
 """The stages that read a copy: what they compute, one or several."""

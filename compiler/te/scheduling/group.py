@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from compiler.te.scheduling.stage_state import AttachType
     from compiler.te.scheduling.state import ScheduleState
 
-__all__ = ["Group", "common_group", "enclosing_groups", "operations_between", "require_same_group"]
-
 
 class Group(RecordedStage):
     """Stages that are computed at one place; made by ``Schedule.create_group``, and for the steps of each scan.

@@ -10,8 +10,6 @@ from compiler.te.scheduling.group import Group, common_group, enclosing_groups, 
 from compiler.te.scheduling.stage import AttachType, Stage
 from compiler.te.scheduling.state import ScheduleState
 
-__all__ = ["make_group"]
-
 
 def make_group(
     schedule: ScheduleState, outputs: Sequence[Tensor], inputs: Sequence[Tensor], include_inputs: bool

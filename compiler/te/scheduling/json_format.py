@@ -14,8 +14,6 @@ from compiler.te.scheduling.replay import replay_onto
 from compiler.te.scheduling.schedule import Schedule
 from compiler.te.scheduling.stage import Stage
 
-__all__: list[str] = []
-
 _FIELDS = tuple(f.name for f in fields(Primitive) if f.name != "span")
 
 

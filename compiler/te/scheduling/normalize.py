@@ -17,8 +17,6 @@ from compiler.te.scheduling.stage import AttachType, Stage
 from compiler.te.scheduling.stage_state import position
 from compiler.te.scheduling.state import ScheduleState
 
-__all__ = ["normalize"]
-
 S = TypeVar("S", bound=ScheduleState)
 
 

@@ -29,8 +29,6 @@ from compiler.tir.expressions.builtin import tvm_tuple
 from compiler.tir.statements.producer_stmt import ProducerRealize, ProducerStore
 from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, Stmt, seq
 
-__all__ = ["StatementBuilder", "ThreadMerger"]
-
 
 class StatementBuilder:
     """Builds the statement of a whole schedule from its stages.

@@ -14,8 +14,6 @@ from compiler.ir.expr.primexpr import IterVar
 from compiler.ir.origin import NO_SPAN, Span, derived_from, mint_source, user_frame
 from compiler.te.definition.tensor import Operation, Tensor
 
-__all__ = ["Primitive", "PrimitiveRegistry", "RecordedStage", "Recorder", "line_of", "primitive", "primitives_of"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Primitive:

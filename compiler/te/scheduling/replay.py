@@ -16,8 +16,6 @@ from compiler.te.scheduling.primitives import Primitive
 from compiler.te.scheduling.stage import Stage
 from compiler.te.scheduling.state import ScheduleState
 
-__all__ = ["replay_onto"]
-
 
 def replay_onto(
     schedule: ScheduleState, primitives: Sequence[Primitive], definitions: Mapping[Operation, Operation] | None = None

@@ -23,8 +23,6 @@ from compiler.te.scheduling.stage import Stage
 from compiler.te.scheduling.state import ScheduleState
 from compiler.tir.expressions.builtin import if_then_else, likely
 
-__all__ = ["factor_reduction"]
-
 
 def factor_reduction(schedule: ScheduleState, tensor: Tensor, axis: IterVar, factor_axis: int) -> Tensor | list[Tensor]:
     """Insert a stage of partial results in front of a reduction; see ``Schedule.rfactor``.

@@ -20,8 +20,6 @@ from compiler.ir.node import Node
 from compiler.ir.origin import derived_from
 from compiler.tir.expressions.builtin import IF_THEN_ELSE
 
-__all__ = ["shared_values_named"]
-
 MIN_EXPANSION = 4
 """How many times larger than the expression its tree is before its values are named."""
 MIN_TREE = 1024

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from compiler.te.definition.tensor_intrin import TensorIntrin
     from compiler.te.scheduling.group import Group
 
-__all__ = ["AttachType", "IterVarAttr", "StageState", "position", "stage_primitive", "stage_primitives"]
-
 stage_primitives = PrimitiveRegistry()
 """The primitives that stand beside their relation; ``Stage`` has them as methods."""
 stage_primitive = stage_primitives.register

@@ -18,8 +18,6 @@ from compiler.te.scheduling.primitives import primitive
 from compiler.te.scheduling.stage_state import StageState, position
 from compiler.tir.layout.index_map import IndexMap
 
-__all__ = ["StageStorage"]
-
 
 class StageStorage(StageState):
     """The storage primitives of a stage."""

@@ -15,9 +15,6 @@ from compiler.te.scheduling.group import Group, common_group
 from compiler.te.scheduling.primitives import Primitive, RecordedStage
 from compiler.te.scheduling.stage import AttachType, Stage
 
-__all__ = ["ScheduleState"]
-
-
 register_config_option("te.keep_schedule_record", (bool, int))
 
 

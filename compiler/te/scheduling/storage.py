@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from compiler.ir.expr.primexpr import IterVar
 from compiler.te.scheduling.stage import Stage
 
-__all__ = ["is_virtual", "owned_by_thread", "relaxed_by_scope", "scope_rank", "storage_scope", "thread_rank"]
-
 _THREAD_RANK = {"blockIdx": 0, "threadIdx": 1, "vthread": 1}
 _SCOPE_RANK = {"global": 0, "shared": 1, "warp": 2, "local": 3}
 _DEFAULT_SCOPE = ("global", "global", "local")

@@ -12,8 +12,6 @@ from compiler.te.script.expressions import ExpressionWriter, tuple_text
 from compiler.te.script.names import Names
 from compiler.te.script.reducers import Reducers
 
-__all__ = ["Definitions"]
-
 MAX_LINE = 110
 """Characters of a definition in one line."""
 

@@ -49,8 +49,6 @@ from compiler.te.script.reducers import Reducers
 from compiler.tir.expressions.builtin import REINTERPRET
 from compiler.tir.expressions.reducer import max_value, min_value
 
-__all__ = ["ExpressionWriter", "tuple_text"]
-
 _OPERATORS: dict[type[BinaryOp], tuple[str, int]] = {
     Mul: ("*", 3), FloorDiv: ("//", 3), FloorMod: ("%", 3), Add: ("+", 2), Sub: ("-", 2),
     EQ: ("==", 1), NE: ("!=", 1), LT: ("<", 1), LE: ("<=", 1), GT: (">", 1), GE: (">=", 1),

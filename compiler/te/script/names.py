@@ -8,8 +8,6 @@ from collections.abc import Iterable
 
 from compiler.ir.node import Node
 
-__all__ = ["Names"]
-
 
 class Names:
     """Gives things names that are identifiers, and differ."""

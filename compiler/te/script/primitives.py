@@ -15,8 +15,6 @@ from compiler.te.scheduling.schedule import Schedule
 from compiler.te.scheduling.stage import Stage
 from compiler.te.script.names import Names
 
-__all__ = ["PrimitiveWriter"]
-
 
 class PrimitiveWriter:
     """Writes the primitives of a schedule."""

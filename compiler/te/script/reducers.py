@@ -9,8 +9,6 @@ from compiler.ir.structural import structural_equal
 from compiler.te.script.names import Names
 from compiler.tir.expressions.reducer import max_value, min_value
 
-__all__ = ["Reducers"]
-
 _STANDARD: dict[type[BinaryOp], tuple[str, Callable[[str], PrimExpr]]] = {
     Add: ("te.sum", lambda dtype: const(0, dtype)),
     Mul: ("tir.prod", lambda dtype: const(1, dtype)),

@@ -13,8 +13,6 @@ from compiler.te.script.definitions import Definitions
 from compiler.te.script.names import Names
 from compiler.te.script.primitives import PrimitiveWriter
 
-__all__ = ["write_script"]
-
 _MODULES = ("tvm", "te", "tir", "s", "f", "args", "float")
 """Names that mean something else than a tensor or an axis in a script."""
 

@@ -27,8 +27,6 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator, StmtVisitor
 
-__all__ = ["shrink_blocks"]
-
 STEPS = frozenset(
     {
         "GetBlock", "GetLoops", "GetChildBlocks", "GetConsumers", "GetProducers", "Split", "Fuse", "Reorder",

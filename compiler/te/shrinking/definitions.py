@@ -11,8 +11,6 @@ from compiler.te.definition.operation import ComputeOp, PlaceholderOp, domain, p
 from compiler.te.definition.tensor import Operation, Tensor
 from compiler.te.shrinking.dimensions import Dimension, Dimensions
 
-__all__ = ["NotShrinkable", "defined_operations", "extents_of", "redefine"]
-
 
 class NotShrinkable(TVMError):
     """There is no smaller computation of the same structure, or none is known."""

@@ -13,8 +13,6 @@ from compiler.ir.functor import Visitor
 from compiler.te.definition.operation import ComputeOp
 from compiler.te.definition.tensor import Operation
 
-__all__ = ["AffineRead", "Dimension", "Dimensions"]
-
 Dimension: TypeAlias = Var | tuple[Operation, int]
 """The variable of an axis, or a dimension of the outputs of an operation."""
 

@@ -17,8 +17,6 @@ from compiler.te.shrinking.definitions import NotShrinkable, defined_operations,
 from compiler.te.shrinking.dimensions import Dimension, Dimensions
 from compiler.te.shrinking.sizes import small_sizes
 
-__all__ = ["SmallSchedule", "numbers_of", "shrink_schedule", "sizes_of"]
-
 FACTORS = {"factor": 0, "nparts": 0, "x_factor": 0, "y_factor": 1}
 """Arguments of ``split`` and ``tile`` that are factors, and which of the axes that they split each is for."""
 

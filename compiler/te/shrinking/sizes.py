@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["small_sizes"]
-
 
 def small_sizes(values: Iterable[int], ratio: int) -> dict[int, int]:
     """Return a small number for each of the positive extent and factors of one axis.

@@ -8,8 +8,6 @@ from compiler.ir.memory import ALIGNMENT
 from compiler.tir.access_trace.recording import AccessTrace, Memory
 from compiler.tir.expressions.evaluation import numpy_dtype
 
-__all__ = ["addresses", "lines_touched"]
-
 
 def addresses(memories: list[Memory]) -> list[tuple[int, int]]:
     """Place memories one after the other; return the address of each, and the bytes of one of its elements."""

@@ -21,8 +21,6 @@ from compiler.ir.error import ArgumentError
 from compiler.tir.access_trace.addresses import lines_touched
 from compiler.tir.access_trace.recording import AccessTrace
 
-__all__ = ["CacheLevel", "CacheReport", "LevelReport", "MissKind", "simulate_caches"]
-
 
 class MissKind(IntEnum):
     """Why an access misses."""

@@ -23,8 +23,6 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.statement import Stmt
 from compiler.tir.statements.stmt import Allocate, AttrStmt, For, ForKind
 
-__all__ = ["AccessTrace", "Loop", "Memory", "Site", "record_accesses"]
-
 
 @dataclass(frozen=True, slots=True)
 class Memory:

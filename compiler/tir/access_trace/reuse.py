@@ -10,8 +10,6 @@ from compiler.tir.access_trace.addresses import lines_touched
 from compiler.tir.access_trace.recording import AccessTrace
 from compiler.tir.expressions.evaluation import numpy_dtype
 
-__all__ = ["COLD", "Footprint", "footprints", "reuse_distances", "stack_distances"]
-
 COLD = -1
 """Distance of the first use of a line."""
 

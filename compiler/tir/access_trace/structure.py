@@ -9,8 +9,6 @@ from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, For, IfThenElse
 
-__all__ = ["Structure", "loop_structure"]
-
 Structure: TypeAlias = tuple[object, ...]
 """Nested tuples: loops, conditions and stores in their order."""
 

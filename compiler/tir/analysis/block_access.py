@@ -19,8 +19,6 @@ from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.statements.stmt import For, IfThenElse, LetStmt, Stmt
 
-__all__ = ["get_block_access_region", "get_block_read_write_region"]
-
 Box = tuple[IntervalSet, ...]
 _READ, _WRITE = 1, 2
 """The bits of the access mask of ``tvm_access_ptr``."""

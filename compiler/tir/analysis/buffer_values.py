@@ -22,8 +22,6 @@ from compiler.tir.expressions.op import all as all_of
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.stmt import BlockRealize, For, ForKind, Stmt
 
-__all__ = ["BufferValues", "Fact"]
-
 MAX_FACTS = 64
 """How many facts are remembered at a time."""
 MAX_RESOLUTIONS = 16

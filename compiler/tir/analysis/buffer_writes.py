@@ -17,8 +17,6 @@ from compiler.tir.expressions.op import all as all_of
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.stmt import AttrStmt, BlockRealize, For, IfThenElse, LetStmt, Stmt, While
 
-__all__ = ["Access", "access_of", "axes_of", "equations", "reads_of", "writes_of"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:

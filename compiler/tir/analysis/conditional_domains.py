@@ -13,8 +13,6 @@ from compiler.ir.expr.primexpr import EQ, GE, GT, LE, LT, And, Call, IntImm, Not
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.op import Op
 
-__all__ = ["domains_where"]
-
 Domains = Mapping[Var, IntervalSet]
 
 _LIKELY = "tir.likely"

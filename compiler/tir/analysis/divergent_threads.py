@@ -11,8 +11,6 @@ from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.tir.analysis.thread_axes import ThreadAxis, is_thread
 
-__all__ = ["disagreeing_threads"]
-
 MAX_THREADS = 1024
 """Of a block."""
 

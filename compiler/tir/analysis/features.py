@@ -10,8 +10,6 @@ from compiler.ir.node import Node
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, For, ForKind
 
-__all__ = ["Features", "features"]
-
 
 class Features(NamedTuple):
     """What occurs in the body of a function."""

@@ -26,8 +26,6 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, For, LetStmt
 
-__all__ = ["memory_traffic"]
-
 
 def memory_traffic(func: PrimFunc, capacity: int, line: int) -> float | None:
     """Estimate the bytes that a call moves into a cache and back; None if an extent or access is not known."""

@@ -7,8 +7,6 @@ from compiler.ir.node import Node
 from compiler.ir.op import CallEffect, Op
 from compiler.tir.statements.buffer import BufferLoad
 
-__all__ = ["has_effect", "is_pure", "reads_memory"]
-
 
 def has_effect(e: PrimExpr) -> bool:
     """Return whether evaluating an expression may change something."""

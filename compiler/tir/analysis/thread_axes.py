@@ -12,8 +12,6 @@ from compiler.ir.origin import user_place
 from compiler.tir.statements.stmt import AttrStmt, For, Stmt
 from compiler.tir.statements.stmt_functor import StmtVisitor
 
-__all__ = ["Launch", "ThreadAxis", "is_thread", "launch_of", "thread_axes"]
-
 
 class Launch(NamedTuple):
     """What a statement launches: an axis, its extent, and the variables of a thread's position."""

@@ -24,8 +24,6 @@ from compiler.tir.statements.stmt import (
 )
 from compiler.tir.statements.stmt_functor import StmtVisitor
 
-__all__ = ["DivergentBarrier", "Uniformity", "divergent_barrier", "is_barrier", "varying_values"]
-
 _SHARED_SCOPES = ("shared", "shared.dyn", "warp")
 """Storage within kernels that more than one thread sees."""
 

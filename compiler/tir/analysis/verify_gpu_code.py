@@ -16,8 +16,6 @@ from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, For, ForKind
 
-__all__ = ["Violation", "gpu_violations", "verify_gpu_code"]
-
 _LIMITS = (
     "max_local_memory_per_block",
     "max_shared_memory_per_block",

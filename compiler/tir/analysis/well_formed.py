@@ -15,8 +15,6 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.producer_stmt import BufferRealize
 from compiler.tir.statements.stmt import THREAD_KEYS, Allocate, AllocateConst, AttrStmt, DeclBuffer, For, LetStmt, Stmt
 
-__all__ = ["verify_well_formed"]
-
 
 def verify_well_formed(obj: PrimFunc | IRModule, assert_mode: bool = True) -> bool:
     """Return whether every variable and buffer is defined once, before it is used.

@@ -21,11 +21,6 @@ from compiler.ir.expr.primexpr import (
     convert,
 )
 
-__all__ = [
-    "add", "all", "any", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "ceildiv", "div", "floordiv",
-    "floormod", "indexdiv", "indexmod", "multiply", "shift_left", "shift_right", "subtract", "truncdiv", "truncmod",
-]  # fmt: skip
-
 
 def add(lhs: ExprLike, rhs: ExprLike) -> PrimExpr:
     """Return ``lhs + rhs``; operands are numbers, or vectors of them, and brought to one type."""

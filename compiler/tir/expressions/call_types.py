@@ -7,8 +7,6 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.ir.op import Op
 
-__all__ = ["call_dtype"]
-
 _DTYPES = {
     "tir.TVMBackendAllocWorkspace": "handle",
     "tir.TVMBackendFreeWorkspace": "int32",

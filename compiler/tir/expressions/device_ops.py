@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from compiler.ir.op import CallEffect, register_op
 
-__all__: list[str] = []
-
 STACK_ALLOCA = register_op(
     "tir.tvm_stack_alloca", effect=CallEffect.UPDATE_STATE, doc="Room for arguments on the stack."
 )

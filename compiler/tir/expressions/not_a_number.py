@@ -13,8 +13,6 @@ import numpy as np
 
 from compiler.tir.expressions.evaluation import Value
 
-__all__ = ["RULES", "Rule", "table"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rule:

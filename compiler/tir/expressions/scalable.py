@@ -5,8 +5,6 @@ from compiler.ir.expr.lanes import VSCALE
 from compiler.ir.expr.primexpr import Call, ExprLike, PrimExpr, convert
 from compiler.ir.function import GlobalVar
 
-__all__ = ["call_tir", "get_vscale_expr", "vscale"]
-
 
 def vscale() -> PrimExpr:
     """Return how many times 128 bits the scalable vectors of the processor have, which it says while it runs.

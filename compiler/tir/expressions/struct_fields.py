@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["ARRAY_BYTES", "VALUE_BYTES", "Field"]
-
 ARRAY_BYTES = 48
 """Of the structure of an array."""
 VALUE_BYTES = 8

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from compiler.ir.op import CallEffect, register_op
 
-__all__ = ["MATRIX_OPS", "REGISTER_OPERANDS"]
-
 _MATRIX_OPS = {
     "tvm_fill_fragment": "Fills a fragment of a matrix with a value.",
     "tvm_load_matrix_sync": "Loads a fragment of a matrix.",

@@ -14,17 +14,6 @@ from typing import NamedTuple, TypeVar
 
 from compiler.ir.expr.primexpr import PrimExpr
 
-__all__ = [
-    "GROUP",
-    "NIBBLES",
-    "WARP",
-    "MatrixProduct",
-    "fragment_element",
-    "fragment_place",
-    "matrix_product",
-    "operand_dtype",
-]
-
 WARP = 32
 """Threads of a warp."""
 GROUP = 8

@@ -7,8 +7,6 @@ import math
 from compiler.ir.expr.primexpr import SizeVar, Var
 from compiler.ir.types import PointerType, Type
 
-__all__ = ["declaration_text", "float_text", "handle_text", "int_text", "string_text", "type_text"]
-
 
 def int_text(value: int, dtype: str, usual: str = "int32") -> str:
     """Return an integer constant; only one of the usual type needs to say no type."""

@@ -25,8 +25,6 @@ from compiler.ir.printing.text import TextBuilder
 from compiler.ir.scriptable import ScriptOptions
 from compiler.tir.statements.stmt import Stmt
 
-__all__ = ["marked_text"]
-
 
 def marked_text(root: object, out: TextBuilder, options: ScriptOptions) -> str:
     """Return a printed program with what the options ask for beside the program itself."""

@@ -12,8 +12,6 @@ from compiler.tir.sanitizer.shadow_memory import Timeline
 from compiler.tir.sanitizer.thread_source import Steps
 from compiler.tir.statements.stmt import Evaluate
 
-__all__ = ["RunningThread", "run_block"]
-
 
 @dataclass(slots=True, eq=False)
 class RunningThread:

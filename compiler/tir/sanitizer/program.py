@@ -28,8 +28,6 @@ from compiler.tir.transform.calls.kernel_code import KernelCode, with_device_mem
 from compiler.tir.transform.threads.emulate_shuffles import EmulateShuffles
 from compiler.tir.transform.threads.emulate_tensor_cores import EmulateTensorCores
 
-__all__ = ["MAX_ACCESSES", "sanitize"]
-
 MAX_ACCESSES = 2_000_000
 """Accesses of a run; about two seconds."""
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = ["Fault", "Report", "SanitizerResult", "Site"]
-
 MAX_REPORTS = 50
 """Reports of one run; each pair of statements is reported once."""
 

@@ -12,8 +12,6 @@ from compiler.tir.expressions.evaluation import Array, ElementType
 from compiler.tir.sanitizer.reports import Site
 from compiler.tir.statements.memory import Access
 
-__all__ = ["Event", "Place", "ShadowMemory", "Timeline"]
-
 
 @dataclass(slots=True, eq=False)
 class Timeline:

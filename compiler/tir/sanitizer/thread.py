@@ -18,8 +18,6 @@ from compiler.tir.statements.memory import Indices, OutOfBounds, View
 from compiler.tir.statements.stmt import Allocate
 from compiler.tir.transform.memory.merge_shared_memory_allocations import DYNAMIC
 
-__all__ = ["LimitReached", "Thread"]
-
 
 class LimitReached(Exception):
     """There were more accesses than a run may have."""

@@ -17,8 +17,6 @@ from compiler.tir.statements import memory
 from compiler.tir.statements.buffer import BufferLoad, BufferStore
 from compiler.tir.statements.stmt import Allocate, Evaluate, Stmt
 
-__all__ = ["Steps", "ThreadSource"]
-
 Steps = Generator[Evaluate, None, None]
 """A thread that runs: it gives the barriers that it waits at."""
 

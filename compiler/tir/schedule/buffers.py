@@ -14,8 +14,6 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.statements.stmt import BufferStore, SeqStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 
-__all__ = ["BlockMutator", "ReplaceBuffers", "inserted", "renamed_buffer", "statements_of"]
-
 
 class BlockMutator(StmtExprMutator):
     """Rebuilds statements, and notes which block becomes which."""

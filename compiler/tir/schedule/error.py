@@ -14,8 +14,6 @@ from compiler.tir.printing.printer import script
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.stmt import For
 
-__all__ = ["ERROR_RENDER_LEVELS", "DrawnLine", "IllegalStepError", "ScheduleError", "refuse", "rendered"]
-
 ERROR_RENDER_LEVELS = ("detail", "fast", "none")
 
 

@@ -12,8 +12,6 @@ from compiler.ir.expr.primexpr import FloatImm, IntImm, PrimExpr, StringImm
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["Instruction", "InstructionKind"]
-
 Spelling = Callable[[Sequence[object], Sequence[object], Callable[[object], str], object], str]
 """Writes the arguments of a call: from its inputs, its attributes, what writes one of them, and its decision."""
 Application = Callable[["Schedule", Sequence[object], Sequence[object], object], Sequence[Any]]

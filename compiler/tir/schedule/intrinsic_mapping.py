@@ -21,8 +21,6 @@ from compiler.tir.statements.stmt import BufferStore
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["AutoTensorizeMappingInfo", "get_auto_tensorize_mapping_info"]
-
 
 @dataclass(frozen=True, eq=False)
 class AutoTensorizeMappingInfo:

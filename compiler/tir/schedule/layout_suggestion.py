@@ -12,8 +12,6 @@ from compiler.tir.layout.index_map import IndexMap
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.stmt import For
 
-__all__ = ["suggest_index_map"]
-
 
 def suggest_index_map(
     buffer: Buffer, indices: Sequence[PrimExpr], loops: Sequence[For], predicate: PrimExpr

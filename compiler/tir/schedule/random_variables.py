@@ -6,8 +6,6 @@ from typing import TypeAlias
 
 from compiler.ir.expr.primexpr import PrimExpr
 
-__all__ = ["BlockRV", "ExprRV", "LoopRV", "RandomVariable"]
-
 
 class RandomVariable:
     """Something that a schedule knows the meaning of; compared by identity."""

@@ -21,8 +21,6 @@ from compiler.tir.schedule.step import ScheduleStep, call_text, result_text
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["Primitive", "SamplingResult", "install", "primitive", "primitives"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 _ROLES_BY_NAME = {"storage_scope": STORAGE_SCOPE}

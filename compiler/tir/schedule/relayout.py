@@ -23,8 +23,6 @@ from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.statements.stmt import BufferStore, Evaluate, For, ForKind, Stmt
 
-__all__ = ["Padding", "Relayout", "nest_of_axes"]
-
 
 def nest_of_axes(
     block: Block, axes: Sequence[IterVar], values: Mapping[Var, PrimExpr], names: str = "ax"

@@ -9,8 +9,6 @@ from enum import IntEnum
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.stmt import For
 
-__all__ = ["BlockScope", "DepKind", "Dependency", "StmtSRef"]
-
 
 class StmtSRef:
     """A reference to a loop or block that stays valid while the program around it is rewritten.

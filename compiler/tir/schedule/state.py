@@ -22,8 +22,6 @@ from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For, Stmt
 
-__all__ = ["ScheduleDebugMask", "ScheduleState"]
-
 
 class ScheduleDebugMask(IntFlag):
     """What is checked after each change of a program."""

@@ -16,8 +16,6 @@ from compiler.tir.schedule.sref import StmtSRef
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["ScheduleStep", "call_text", "result_text"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScheduleStep:

@@ -15,8 +15,6 @@ from compiler.tir.schedule.random_variables import BlockRV, LoopRV, RandomVariab
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["Trace"]
-
 Json: TypeAlias = Any
 DecisionProvider: TypeAlias = Callable[[Instruction, list[object], list[object], object], object]
 _POSTPROC = "EnterPostproc"

@@ -13,11 +13,6 @@ from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.stmt import For, SeqStmt, Stmt
 
-__all__ = [
-    "all_blocks", "ancestors", "blocks_below", "blocks_in", "changed", "children_of", "loop_range", "loop_ranges",
-    "loops_above", "lowest_common_ancestor", "matching_blocks", "rewritten", "scope_of", "with_child",
-]  # fmt: skip
-
 S = TypeVar("S", bound=Stmt)
 Body = TypeVar("Body", bound=For | Block)
 

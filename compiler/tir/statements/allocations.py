@@ -10,8 +10,6 @@ from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.statement import Stmt
 from compiler.tir.statements.stmt import Allocate, DeclBuffer
 
-__all__ = ["allocated", "element_count", "pointer_scope"]
-
 
 def pointer_scope(pointer: Var) -> str:
     """Return the storage scope of what a variable points to; ``global`` where its type does not say."""

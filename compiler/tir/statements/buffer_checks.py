@@ -11,8 +11,6 @@ from compiler.ir.expr.primexpr import PrimExpr, Range
 if TYPE_CHECKING:
     from compiler.tir.statements.buffer import Buffer, BufferStore
 
-__all__ = ["check_predicate", "check_rank", "check_stored_value", "index_lanes"]
-
 
 def check_predicate(access: str, masked: tuple[str, str], predicate: PrimExpr, lanes: int) -> None:
     """Raise an error if a predicate is not a vector of as many truth values as lanes are accessed.

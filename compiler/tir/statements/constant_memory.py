@@ -11,8 +11,6 @@ from compiler.ir.node import node
 from compiler.runtime.arrays.ndarray import NDArray
 from compiler.tir.statements.statement import Annotations, Stmt
 
-__all__ = ["AllocateConst"]
-
 
 @node
 class AllocateConst(Stmt):

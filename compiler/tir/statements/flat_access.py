@@ -14,8 +14,6 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.statement import Stmt
 from compiler.tir.statements.stmt import IfThenElse
 
-__all__ = ["Load", "Store"]
-
 
 @lru_cache(maxsize=256)
 def flat_buffer(pointer: Var, dtype: str) -> Buffer:

@@ -7,8 +7,6 @@ from compiler.ir.expr.primexpr import ExprLike
 from compiler.ir.node import Node, node
 from compiler.runtime.modules.packed_func import get_global_func
 
-__all__ = ["MemoryInfo", "is_storage_scope", "is_tagged", "memory_info"]
-
 _RANKS = (
     *("global", "shared", "warp", "local", "texture", "amx.tmm", "metal.simdgroup", ""),
     *(f"wmma.{part}" for part in ("matrix_a", "matrix_b", "accumulator")),

@@ -12,8 +12,6 @@ from compiler.ir.structural import structural_equal
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.statement import Stmt
 
-__all__ = ["specialized_parts"]
-
 BufferMap = Mapping[Var, Buffer]
 
 

@@ -9,9 +9,6 @@ from compiler.ir.error import DTypeError, show
 from compiler.ir.node import Node, node
 from compiler.ir.printing.format import text_of
 
-__all__ = ["Annotations", "Stmt", "check_statements"]
-
-
 Annotations: TypeAlias = Mapping[str, Any]
 """Hints for passes and back ends, by their names; values are expressions, or what Python has for numbers and lists."""
 

@@ -11,8 +11,6 @@ from compiler.ir.module import IRModule
 from compiler.ir.transform import Pass, PassContext
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["PrimFuncPass", "PrimFuncTransform", "prim_func_pass"]
-
 PrimFuncTransform = Callable[[PrimFunc, IRModule, PassContext], PrimFunc]
 
 

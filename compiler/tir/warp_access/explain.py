@@ -25,8 +25,6 @@ from compiler.tir.warp_access.operations import fragment_extents, instruction_op
 from compiler.tir.warp_access.site import WARP, AccessSite, Axis, StmtContext
 from compiler.tir.warp_access.transactions import SECTOR, Addresses, Pattern, bank_ways, pattern_of, sectors
 
-__all__ = ["MAX_SAMPLES", "KernelAccesses", "WarpAccess", "explain_kernels"]
-
 MAX_SAMPLES = 512
 """Accesses of one statement that are looked at; of more, so many are taken at equal distances."""
 

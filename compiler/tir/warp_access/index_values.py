@@ -36,8 +36,6 @@ from compiler.ir.functor import Functor
 from compiler.ir.node import Node
 from compiler.tir.expressions.evaluation import Array
 
-__all__ = ["DataDependentError", "IndexValues"]
-
 _CALLS: dict[str, Callable[..., Array]] = {
     "tir.likely": lambda value: value,
     "tir.if_then_else": np.where,

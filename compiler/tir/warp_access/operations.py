@@ -17,8 +17,6 @@ from compiler.ir.types import PointerType
 from compiler.tir.layout.matrix_fragments import operand_dtype
 from compiler.tir.statements.buffer import BufferLoad
 
-__all__ = ["fragment_extents", "instruction_operations", "matrix_types", "value_operations"]
-
 _WARP = 32
 _FRAGMENT_PRODUCTS = ("tir.tvm_mma_sync", "tir.tvm_bmma_sync")
 _SHAPE_PRODUCTS = ("tir.ptx_mma", "tir.ptx_mma_sp")

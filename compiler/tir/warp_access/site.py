@@ -14,8 +14,6 @@ from compiler.tir.statements.stmt import LetStmt
 from compiler.tir.warp_access.index_values import IndexValues
 from compiler.tir.warp_access.transactions import Addresses
 
-__all__ = ["WARP", "AccessSite", "Axis", "StmtContext"]
-
 WARP = 32
 
 Axis = tuple[Var, int]

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from compiler.tir.expressions.evaluation import Array
 
-__all__ = ["BANKS", "SECTOR", "Addresses", "Pattern", "bank_ways", "pattern_of", "sectors"]
-
 SECTOR = 32
 """Bytes that are moved between global memory and a cache at once."""
 BANKS = 32

@@ -10,8 +10,6 @@ import numpy as np
 from compiler.tir.warp_access.site import AccessSite
 from compiler.tir.warp_access.transactions import Addresses
 
-__all__ = ["MAX_ITERATIONS", "MAX_PLACES", "Walkthrough", "walk_through"]
-
 MAX_PLACES = 1024
 """Warps of all blocks and iterations together."""
 MAX_ITERATIONS = 64

@@ -37,8 +37,6 @@ from compiler.target.codegen.source.runtime_module import source_description, so
 from compiler.target.target import Target
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["AOTExecutorFactoryModule", "CompiledModel", "require_interface"]
-
 
 class CompiledModel:
     """What a model has become before code is generated."""

@@ -32,8 +32,6 @@ from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, Evaluate, For, ForKind, Stmt, seq
 
-__all__ = ["MainFunction", "main_function", "with_pointers"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MainFunction:

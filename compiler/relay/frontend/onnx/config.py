@@ -9,8 +9,6 @@ from dataclasses import dataclass, fields
 
 from compiler.ir.error import ArgumentError, did_you_mean, show
 
-__all__ = ["ConvertConfig", "checked_config", "converting", "current_config"]
-
 
 @dataclass(frozen=True, slots=True)
 class ConvertConfig:

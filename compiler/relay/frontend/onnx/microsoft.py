@@ -12,8 +12,6 @@ from compiler.relay.frontend.onnx.registry import Results, converter, find
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.shared.folding import dtype_of, rank_of, settle
 
-__all__ = ["DOMAIN", "as_standard", "microsoft", "with_rank"]
-
 DOMAIN = "com.microsoft"
 _OPSET = 17
 """The operator set version that the converters of fused operators use."""

@@ -8,8 +8,6 @@ import onnx
 
 from compiler.relay.frontend.shared.errors import ModelError
 
-__all__ = ["save_named"]
-
 
 def save_named(proto: onnx.ModelProto, path: str | os.PathLike[str]) -> None:
     """Save a copy of a model in which unnamed nodes are named after their first output."""

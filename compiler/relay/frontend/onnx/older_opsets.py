@@ -13,8 +13,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.node import Attributes
 from compiler.relay.frontend.shared.folding import ops, rank_of
 
-__all__ = ["NUMPY_BROADCAST_OPSET", "aligned_inputs"]
-
 NUMPY_BROADCAST_OPSET = 7
 """The first operator set with NumPy-style broadcasting."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from compiler.relay.frontend.pytorch.script import Importer
 
-__all__ = ["MAX_ITERATIONS", "branch", "loop"]
-
 MAX_ITERATIONS = 256
 """The maximum trip count of loops that are unrolled, if it is known."""
 

@@ -14,8 +14,6 @@ from compiler.relay.frontend.pytorch.values import DType, Scalar, TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank_of
 
-__all__ = ["cast", "default_float", "dtype_code", "dtype_name", "promoted", "result_dtype", "tensor", "using_float"]
-
 _CODES = {
     0: "uint8", 1: "int8", 2: "int16", 3: "int32", 4: "int64", 5: "float16", 6: "float32", 7: "float64", 11: "bool",
     15: "bfloat16",

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from compiler.relay.frontend.pytorch.reader import ModelSource
     from compiler.relay.frontend.pytorch.registry import Convert
 
-__all__ = ["from_pytorch"]
-
 _VOCABULARY = (str(Path(__file__).parent.parent),)
 
 

@@ -22,8 +22,6 @@ from compiler.relay.frontend.pytorch.weights import Weights, tensor_constant
 from compiler.relay.frontend.shared.errors import ConversionError, UnsupportedOperatorError, naming_node
 from compiler.relay.frontend.span_filling import mint_layer
 
-__all__ = ["import_program"]
-
 Values: TypeAlias = "dict[torch.fx.Node, TorchValue]"
 
 

@@ -13,8 +13,6 @@ from compiler.relay.frontend.pytorch.values import TorchKey, TorchValue
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import AnyDim, Dim, TensorType
 
-__all__ = ["Described", "Infos", "input_variables", "parameters"]
-
 Infos: TypeAlias = Sequence[tuple[str, object]]
 """The name of each input with what is known of it, as :func:`from_pytorch` takes them."""
 

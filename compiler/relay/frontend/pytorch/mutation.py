@@ -20,8 +20,6 @@ from compiler.relay.frontend.shared.tensors import expand
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Views"]
-
 
 @dataclass(frozen=True, slots=True)
 class _View:

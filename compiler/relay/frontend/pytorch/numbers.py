@@ -9,8 +9,6 @@ import torch
 from compiler.relay.frontend.pytorch.values import TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
 
-__all__ = ["are_plain", "compute", "takes_plain"]
-
 _PLAIN = frozenset({"IntType", "FloatType", "BoolType", "StringType", "NumberType", "NoneType"})
 
 

@@ -27,8 +27,6 @@ from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.runtime.arrays.ndarray import NDArray
 
-__all__ = ["convert_model"]
-
 assert _converters is not None  # registers the converters
 
 

@@ -16,8 +16,6 @@ from compiler.relay.frontend.pytorch.tensors import constant, ops, settled_value
 from compiler.relay.frontend.pytorch.values import TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
 
-__all__ = ["QuantizedTensor", "keeping_scales", "on_real_numbers", "quantized", "real", "scales_of", "with_scales"]
-
 _DTYPES = {12: "int8", 13: "uint8", 14: "int32", torch.qint8: "int8", torch.quint8: "uint8", torch.qint32: "int32"}
 """PyTorch's quantized types and their codes."""
 

@@ -21,8 +21,6 @@ import torch
 from compiler.ir.error import ArgumentError, show
 from compiler.relay.frontend.shared.errors import ModelError
 
-__all__ = ["MAX_UNPACKED", "Model", "ModelSource", "input_infos_of", "read_model"]
-
 MAX_UNPACKED = 1 << 31
 """The maximum total size of an archive's members, in bytes."""
 

@@ -16,8 +16,6 @@ from typing import TypeVar
 from compiler.relay.frontend.pytorch.values import TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
 
-__all__ = ["Argument", "Convert", "apply", "converter", "converters", "find", "supported"]
-
 Convert = Callable[..., TorchValue]
 """``convert(first, **others)`` returns a value, or a tuple of several results."""
 

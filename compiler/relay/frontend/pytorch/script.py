@@ -22,8 +22,6 @@ from compiler.relay.frontend.shared.errors import ConversionError, UnsupportedOp
 from compiler.relay.frontend.shared.folding import dtype_of
 from compiler.relay.frontend.span_filling import mint_layer
 
-__all__ = ["Importer", "type_name"]
-
 _STRUCTURE = frozenset(
     {
         "prim::Constant", "prim::GetAttr", "prim::If", "prim::Loop", "prim::ListConstruct", "prim::TupleConstruct",

@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from compiler.relay.frontend.pytorch.converters.attention import NestedTensor
     from compiler.relay.frontend.pytorch.weights import PackedWeight
 
-__all__ = [
-    "DType", "Ints", "Scalar", "Size", "TorchKey", "TorchValue", "as_expr", "as_items", "as_key", "as_number",
-    "item_of",
-]  # fmt: skip
-
 Scalar: TypeAlias = RelayExpr | float
 """A tensor, or a number that is known: ``Scalar``."""
 

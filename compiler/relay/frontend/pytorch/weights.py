@@ -17,8 +17,6 @@ from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType
 from compiler.runtime.arrays.ndarray import NDArray
 
-__all__ = ["PackedWeight", "Weights", "friendly", "tensor_constant", "tensor_data"]
-
 
 def friendly(name: str) -> str:
     """Replace the characters of a name that the text format does not allow."""

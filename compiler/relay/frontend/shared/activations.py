@@ -7,8 +7,6 @@ import math
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.folding import ops
 
-__all__ = ["SELU", "elu", "gelu", "hard_sigmoid", "hard_swish", "log_sigmoid", "mish", "silu", "softplus"]
-
 SELU = (1.6732632423543772, 1.0507009873554805)
 """The slope and the scale of an exponential linear unit that keeps mean 0 and variance 1 (Klambauer et al., 2017)."""
 

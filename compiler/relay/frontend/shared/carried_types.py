@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.ty import AnyDim, TensorType, joined_dim, same_dim
 
-__all__ = ["stable_types"]
-
 MAX_ROUNDS = 8
 """How often types are widened before they must be stable."""
 

@@ -13,8 +13,6 @@ from compiler.relay.frontend.shared.tensors import reshape
 from compiler.relay.function import Function
 from compiler.relay.ty import FuncType, TensorType, TupleType
 
-__all__ = ["fitting", "if_else", "unroll_loop", "while_loop"]
-
 MAX_ITERATIONS = 256
 """The maximum number of iterations of loops that are unrolled."""
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from compiler.relay.frontend.shared.errors import ConversionError
 
-__all__ = ["explicit_equation"]
-
 
 def explicit_equation(equation: str, ranks: Sequence[int]) -> str:
     """Expand ellipses and an implicit result in an equation, so that every axis has a letter."""

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 
 from compiler.ir.error import TVMError
 
-__all__ = ["ConversionError", "ModelError", "UnsupportedOperatorError", "naming_node"]
-
 MAX_PLACES = 5
 """The maximum number of nodes that an error lists per unsupported operator."""
 

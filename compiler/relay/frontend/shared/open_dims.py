@@ -11,8 +11,6 @@ from compiler.relay.analysis import free_vars
 from compiler.relay.expr import Var
 from compiler.relay.ty import AnyDim, Dim
 
-__all__ = ["asked_for", "naming_open_dims"]
-
 _NAMES: ContextVar[Mapping[Var, Sequence[tuple[Dim, str]]] | None] = ContextVar("_NAMES", default=None)
 
 

@@ -13,8 +13,6 @@ from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.runtime.arrays.ndarray import NDArray
 
-__all__ = ["is_weight", "module_of"]
-
 
 def is_weight(value: Constant) -> bool:
     """Return whether a tensor may become a parameter; small integer tensors are shapes, axes and the like."""

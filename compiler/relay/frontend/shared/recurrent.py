@@ -11,8 +11,6 @@ from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, 
 from compiler.relay.frontend.shared.tensors import reshape, static_dims, transpose
 from compiler.topi.nn.recurrent import UNITS
 
-__all__ = ["FUSED_TYPES", "recurrent_layer"]
-
 FUSED_TYPES = ("float32", "float64")
 """The data types that the operator computes with."""
 

@@ -15,11 +15,6 @@ from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, 
 from compiler.relay.frontend.shared.open_dims import asked_for
 from compiler.relay.ty import AnyDim, Dim
 
-__all__ = [
-    "MAX_COMPUTED", "Extent", "bitcast", "bounded", "cast", "count_of", "expand", "extent_of", "is_copied", "pad",
-    "places_along", "reshape", "slice_axis", "split", "static_dims", "transpose", "unsqueeze",
-]  # fmt: skip
-
 _MODES = {"constant": None, "edge": "edge", "reflect": "reflect", "wrap": "wrap"}
 
 Extent: TypeAlias = Dim | RelayExpr | None

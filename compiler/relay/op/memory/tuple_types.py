@@ -10,8 +10,6 @@ from compiler.ir.types import Type
 from compiler.relay.expr import Tuple, TupleGetItem
 from compiler.relay.ty import TensorType, TupleType
 
-__all__ = ["flatten_tuple_type", "from_tuple_type", "to_tuple_type"]
-
 
 def flatten_tuple_type(ty: Type) -> list[TensorType]:
     """Return the types of the tensors of a nested tuple, in order.

@@ -18,8 +18,6 @@ from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType
 from compiler.target.target import Target
 
-__all__ = ["batch_matmul_legalize", "conv2d_legalize", "conv2d_transpose_legalize", "dense_legalize", "matmul_legalize"]
-
 Tile: TypeAlias = tuple[int, int, int]
 """Rows, summands and columns of a product."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from compiler.topi.nn.padding import Padding, pad_edges
 
-__all__ = ["get_pad_tuple1d", "get_pad_tuple2d", "get_pad_tuple3d"]
-
 
 def _flat(function: str, padding: Padding, rank: int) -> tuple[int, ...]:
     before, after = pad_edges(function, padding, (1,) * rank)

@@ -26,10 +26,6 @@ from compiler.relay.transform.fold.scale_axis import (
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, dims_of, op_name, outside_kernels, type_of, users_of
 
-__all__ = [
-    "BackwardFoldScaleAxis",
-]
-
 
 class BackwardFoldScaleAxis(FunctionPass, opt_level=3, required=("InferType",)):
     """Fold scales of the results into the weights of convolutions and matrix products.

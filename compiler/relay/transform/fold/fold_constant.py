@@ -26,11 +26,6 @@ from compiler.relay.transform.rewriter import (
 )
 from compiler.relay.ty import TensorType, TupleType, Type
 
-__all__ = [
-    "FoldConstant",
-    "FoldConstantExpr",
-]
-
 _ALWAYS_SMALL = 1 << 17
 """Elements of a result that is folded however few it is computed from."""
 _GROWTH = 2

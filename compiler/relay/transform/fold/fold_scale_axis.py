@@ -8,10 +8,6 @@ from compiler.relay.transform.fold.backward_fold_scale_axis import BackwardFoldS
 from compiler.relay.transform.fold.fold_constant import FoldConstant
 from compiler.relay.transform.fold.forward_fold_scale_axis import ForwardFoldScaleAxis
 
-__all__ = [
-    "FoldScaleAxis",
-]
-
 
 class FoldScaleAxis(Pass):
     """Put scales of channels into weights, those of results first, and compute the new weights.

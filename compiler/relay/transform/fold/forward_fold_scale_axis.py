@@ -24,10 +24,6 @@ from compiler.relay.transform.fold.scale_axis import (
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import ElementMutator, dims_of, op_name, outside_kernels
 
-__all__ = [
-    "ForwardFoldScaleAxis",
-]
-
 
 class ForwardFoldScaleAxis(FunctionPass, opt_level=3, required=("InferType",)):
     """Fold scales of the data into the weights of convolutions and matrix products.

@@ -16,10 +16,6 @@ from compiler.relay.transform.layout.layout_rewriter import LayoutRewriter, plac
 from compiler.relay.transform.rewriter import relay_op
 from compiler.target.target import Target
 
-__all__ = [
-    "AlterOpLayout",
-]
-
 
 class AlterOpLayout(FunctionPass, opt_level=3, required=("InferType",)):
     """Let each operator choose the layout that ``target`` computes fastest in, such as channels in blocks.

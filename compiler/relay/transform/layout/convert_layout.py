@@ -22,10 +22,6 @@ from compiler.relay.transform.rewriter import op_name
 from compiler.relay.ty import TensorType
 from compiler.tir.layout.data_layout import Layout, layout
 
-__all__ = [
-    "ConvertLayout",
-]
-
 _DEFAULT = "default"
 _BLOCKED = re.compile(r"NCHW\d+c")
 

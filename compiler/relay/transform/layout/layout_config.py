@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from compiler.ir.context_stack import ContextStack
 
-__all__ = ["LayoutConfig"]
-
 
 class LayoutConfig:
     """Within its ``with`` block, some convolutions keep their layouts.

@@ -8,8 +8,6 @@ from compiler.ir.structural import structural_equal
 from compiler.relay.expr import Call
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, relay_op, type_of
 
-__all__ = ["Legalize"]
-
 
 class Legalize(RewritePass, opt_level=1, required=("InferType",)):
     """Put in place of calls what the attribute ``legalize_map_attr_name`` of their operator makes of them.

@@ -10,8 +10,6 @@ from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name
 from compiler.relay.ty import TensorType
 from compiler.topi.nn.convolution.winograd_packed import WINDOW, is_worth_winograd, transformed_weight
 
-__all__ = ["Winograd"]
-
 
 class Winograd(RewritePass, opt_level=3, required=("InferType",)):
     """Compute convolutions of 3 x 3 by Winograd's minimal filtering, where that is less work and kernels are known.

@@ -16,11 +16,6 @@ from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.transform.normal_form.alpha_rename import alpha_renamed
 
-__all__ = [
-    "Inline",
-    "inlined",
-]
-
 
 class Inline(ModulePass, opt_level=1):
     """Replace calls of functions with the attribute ``Inline`` by their bodies, and remove those functions.

@@ -26,8 +26,6 @@ from compiler.relay.ty import TensorType, TupleType, tensor_types
 from compiler.runtime.device import cpu
 from compiler.target.virtual_device import VirtualDevice
 
-__all__ = ["ManifestAlloc"]
-
 _ALIGNMENT = 64
 _BY_ALL_VALUES = ("arange", "argwhere", "sparse_fill_empty_rows")
 """Operators without a static form whose result has as many elements as the values of the arguments say."""

@@ -13,11 +13,6 @@ from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.normal_form.let_insertion import LetInsertion
 
-__all__ = [
-    "ToANormalForm",
-    "ToANormalFormExpr",
-]
-
 
 class ToANormalForm(FunctionPass, opt_level=1):
     """Bind every value with a let, in the order of evaluation, so that operands are variables only.

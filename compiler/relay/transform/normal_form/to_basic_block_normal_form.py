@@ -14,10 +14,6 @@ from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.normal_form.let_insertion import LetInsertion
 
-__all__ = [
-    "ToBasicBlockNormalForm",
-]
-
 
 class ToBasicBlockNormalForm(FunctionPass, opt_level=1):
     """Bind what several blocks (bodies of functions, branches, clauses) use in the block around all of them.

@@ -16,11 +16,6 @@ from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.normal_form.let_insertion import with_scoped_operands
 
-__all__ = [
-    "ToGraphNormalForm",
-    "graph_normal_form",
-]
-
 
 class ToGraphNormalForm(FunctionPass, opt_level=1):
     """Substitute values for the variables that lets bind them to, so that what is shared is one expression.

@@ -15,8 +15,6 @@ from compiler.target.target import Target
 from compiler.tir.layout.data_layout import layout
 from compiler.topi.nn.product_sums import NARROW, has_byte_products, has_pair_products
 
-__all__ = ["MultiplyBytes", "in_panels"]
-
 _BYTES = ("uint8", "int8")
 _GROUP = 4
 _SIGN_STEP = 128

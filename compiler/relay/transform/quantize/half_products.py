@@ -19,8 +19,6 @@ from compiler.target.cpu.processor_features import used_features
 from compiler.target.target import Target
 from compiler.topi.nn.product_sums import has_tiles, products_per_step
 
-__all__ = ["MultiplyHalves"]
-
 _FEW_ROWS = 8
 """Up to so many rows, the memory that a weight is read from decides how long a product takes, as measured with vectors
 of 256 and 512 bits."""

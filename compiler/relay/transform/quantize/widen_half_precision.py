@@ -14,10 +14,6 @@ from compiler.relay.operator import call_op, operator_of
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, outside_kernels, tensor_type, type_of
 from compiler.relay.ty import TensorType, TupleType
 
-__all__ = [
-    "WidenHalfPrecision",
-]
-
 
 class WidenHalfPrecision(RewritePass, required=("InferType",)):
     """Compute sums and products of ``float16`` and ``bfloat16`` in ``float32``, and round their results once.

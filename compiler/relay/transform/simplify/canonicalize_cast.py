@@ -13,10 +13,6 @@ from compiler.relay.operator import OpPattern
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, call_of, op_name, relay_op, tensor_type, typed, users_of
 
-__all__ = [
-    "CanonicalizeCast",
-]
-
 
 class CanonicalizeCast(FunctionPass, opt_level=3, required=("InferType",)):
     """Give each user of a widening cast a cast of its own.

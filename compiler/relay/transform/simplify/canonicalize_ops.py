@@ -8,10 +8,6 @@ from compiler.relay.op.nn.bias import BiasAddAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, along_axis, dims_of, op_name
 
-__all__ = [
-    "CanonicalizeOps",
-]
-
 
 class CanonicalizeOps(RewritePass, opt_level=3, required=("InferType",)):
     """Write the addition of a bias as a plain addition, which more passes know.

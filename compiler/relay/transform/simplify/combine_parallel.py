@@ -18,13 +18,6 @@ from compiler.relay.transform.simplify.parallel_branches import Branch, CombineP
 from compiler.relay.ty import Dim
 from compiler.tir.layout.data_layout import layout
 
-__all__ = [
-    "BatchingOps",
-    "CombineParallelBatchMatmul",
-    "CombineParallelConv2D",
-    "CombineParallelDense",
-]
-
 
 def _extents(expr: GraphExpr) -> tuple[int, ...] | None:
     t = tensor_type(expr)

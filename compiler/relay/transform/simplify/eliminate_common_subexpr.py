@@ -8,10 +8,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, Constant, Tuple, TupleGetItem
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, relay_op
 
-__all__ = [
-    "EliminateCommonSubexpr",
-]
-
 _SMALL = 64
 
 

@@ -10,10 +10,6 @@ from compiler.ir.op import registered_ops
 from compiler.relay.expr import Call
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, tensor_type
 
-__all__ = [
-    "FastMath",
-]
-
 _FAST = {"exp": "fast_exp", "tanh": "fast_tanh", "erf": "fast_erf", "nn.softmax": "nn.fast_softmax"}
 
 

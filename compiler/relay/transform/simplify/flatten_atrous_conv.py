@@ -20,8 +20,6 @@ from compiler.relay.transform.rewriter import (
 )
 from compiler.tir.layout.data_layout import layout
 
-__all__ = ["FlattenAtrousConv"]
-
 _CONVOLUTIONS = ("nn.conv2d", "qnn.conv2d")
 
 

@@ -13,8 +13,6 @@ from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import op_name, tensor_type
 from compiler.relay.transform.simplify.simplify_rule import Rule, inner_call, of_same_type
 
-__all__ = ["BUILD_CAST_RULES", "CAST_RULES"]
-
 
 def _no_cast(call: Call) -> RelayExpr | None:
     return of_same_type(call, call.args[0])

@@ -10,10 +10,6 @@ from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name
 from compiler.relay.transform.simplify.simplify_rule import Rule
 from compiler.relay.transform.simplify.simplify_rules import BUILD_RULES, RULES
 
-__all__ = [
-    "SimplifyExpr",
-]
-
 _ENOUGH = 100
 """Rewrites of one expression after which something must be wrong with the rules."""
 

@@ -23,11 +23,6 @@ from compiler.relay.transform.rewriter import (
 )
 from compiler.tir.layout.data_layout import layout
 
-__all__ = [
-    "SimplifyInference",
-]
-
-
 _Normalized = Callable[[RelayExpr, Sequence[int], float, str], RelayExpr]
 """``(data, axes, epsilon, dtype)``: returns ``(data - mean) / sqrt(variance + epsilon)`` over some axes."""
 

@@ -11,8 +11,6 @@ from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import const_like, op_name, scalar_value, tensor_type
 from compiler.relay.transform.simplify.simplify_rule import Rule, of_same_type
 
-__all__ = ["QUADRATIC_RULES"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Term:

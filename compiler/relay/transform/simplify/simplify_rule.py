@@ -12,9 +12,6 @@ from compiler.relay.operator import call_of
 from compiler.relay.transform.rewriter import tensor_type, type_of
 from compiler.relay.ty import TensorType
 
-__all__ = ["Rule", "inner_call", "of_same_type", "static_type"]
-
-
 Apply: TypeAlias = Callable[[Call], RelayExpr | None]
 """What a rule makes of a call; None if it leaves it."""
 

@@ -20,8 +20,6 @@ from compiler.relay.transform.simplify.simplify_rule import Apply, Rule, inner_c
 from compiler.relay.transform.simplify.simplify_shapes import BUILD_SHAPE_RULES, SHAPE_RULES
 from compiler.runtime.arrays.ndarray import numpy_dtype
 
-__all__ = ["BUILD_RULES", "RULES"]
-
 
 def _neutral(value: float, sides: tuple[int, ...], value_of: Callable[[GraphExpr], np.generic | None]) -> Apply:
     """Return the rule that drops an operand all of whose elements are ``value``, as far as ``value_of`` says it."""

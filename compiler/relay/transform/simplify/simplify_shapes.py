@@ -13,8 +13,6 @@ from compiler.relay.transform.rewriter import tensor_type, type_of
 from compiler.relay.transform.simplify.simplify_rule import Apply, Rule, inner_call, of_same_type, static_type
 from compiler.tir.layout.data_layout import Layout, layout
 
-__all__ = ["BUILD_SHAPE_RULES", "SHAPE_RULES"]
-
 _NAMED_RESHAPES = ("contrib_reverse_reshape", "reshape")
 """Those that name the extents of their result."""
 _MANY_ROWS = 32

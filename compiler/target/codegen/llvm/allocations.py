@@ -6,8 +6,6 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm
 from compiler.tir.statements.stmt import Allocate
 
-__all__ = ["MAX_STACK_ALLOCATION", "STACK_BUDGET", "stack_bytes", "stack_elements"]
-
 MAX_STACK_ALLOCATION = 64 << 10
 """Size in bytes of the largest allocation on the stack, where LLVM can promote it to registers."""
 

@@ -11,8 +11,6 @@ from compiler.target.codegen.llvm.state import Emitter
 from compiler.target.codegen.llvm.types import I8, I32, I64, constant, register_type
 from compiler.tir.expressions.struct_fields import ARRAY_BYTES, VALUE_BYTES, Field
 
-__all__ = ["call_packed_lowered", "stack_alloca", "struct_get", "struct_set"]
-
 _ELEMENT_BYTES = {"arg_value": VALUE_BYTES, "arg_tcode": 4, "shape": 8, "array": ARRAY_BYTES}
 _ALIGNMENT = 8
 

@@ -6,8 +6,6 @@ from llvmlite import ir
 
 from compiler.target.codegen.llvm.types import ScalableVectorType
 
-__all__ = ["Builder"]
-
 
 class _InsertElement(ir.instructions.InsertElement):
     def descr(self, buf: list[str]) -> None:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from compiler.tir.expressions.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN
 
-__all__ = ["DEVICES", "LLVMDevice"]
-
 _WHOLE_WARP = -1
 """The mask of all threads of a warp."""
 

@@ -11,8 +11,6 @@ from compiler.target import llvm_machine
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.target import Target
 
-__all__ = ["with_imported"]
-
 
 def with_imported(text: str, imported: Iterable[str], target: Target) -> str:
     """Link imported functions into generated LLVM IR.

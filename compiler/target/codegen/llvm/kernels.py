@@ -37,8 +37,6 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, Evaluate
 from compiler.tir.transform.calls.kernel_code import refuse_tensor_cores
 
-__all__ = ["kernel_code"]
-
 _LAST_LANE = 31
 _SHARED = 3
 """The address space of shared memory, on both kinds of devices."""

@@ -17,8 +17,6 @@ from compiler.target.codegen.llvm.state import Emitter, FunctionState
 from compiler.target.codegen.llvm.types import I8, I32, I64, POINTER, Literal, null, register_type
 from compiler.tir.expressions.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
 
-__all__ = ["call_packed", "call_rows", "call_traced", "text_constant"]
-
 _ARRAY = ir.LiteralStructType([POINTER, I32, I32, I32, I32, POINTER, POINTER, I64])
 """A DLTensor: data, device type and id, rank, data type in four bytes, shape, strides, byte offset."""
 _CPU = 1

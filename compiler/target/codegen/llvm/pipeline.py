@@ -11,17 +11,6 @@ from compiler.runtime.llvm import binding
 from compiler.target import llvm_machine
 from compiler.target.target import Target
 
-__all__ = [
-    "assembly",
-    "commented_assembly",
-    "data_layout",
-    "machine_of",
-    "object_code",
-    "optimise",
-    "optimised",
-    "parse",
-]
-
 _commented: ContextVar[bool] = ContextVar("commented", default=False)
 
 

@@ -17,8 +17,6 @@ from compiler.target.codegen.llvm.state import DeclaredFunction, Emitter
 from compiler.target.codegen.llvm.types import I32, I64, constant, register_type
 from compiler.target.codegen.signatures import returned_type
 
-__all__ = ["call_function", "return_value"]
-
 
 def return_value(e: Emitter, n: Call) -> ir.Value:
     """Generate ``tir.ret``: store the value for the caller and return."""

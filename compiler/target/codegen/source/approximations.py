@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ERF_COEFFICIENTS", "erf_lines"]
-
 ERF_COEFFICIENTS = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 """Coefficients of the powers of ``1 / (1 + 0.3275911 |x|)``; the error is at most 1.5e-7.
 

@@ -17,8 +17,6 @@ from compiler.target.codegen.source.device import CallRule
 if TYPE_CHECKING:
     from compiler.target.codegen.source.expressions import Expressions
 
-__all__ = ["ASYNC_COPIES"]
-
 _CACHES = {4: "ca", 8: "ca", 16: "cg"}
 """Cache operators by copy size: ``ca`` caches at all levels, ``cg`` only in L2."""
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["METAL_FUNCTIONS", "OPENCL_FUNCTIONS", "WGSL_FUNCTIONS"]
-
 _EVERYWHERE = (
     "abs acos acosh asin asinh atan atan2 atanh ceil clamp cos cosh exp exp2 floor fma fract ldexp log log2 max min "
     "mix pow round sign sin sinh smoothstep sqrt step tan tanh trunc all any select dot cross distance length normalize"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from compiler.target.codegen.source.language import Language
 
-__all__ = ["BINARY", "C_KEYWORDS", "UNARY", "C"]
-
 _INTEGERS = {f"{kind}{bits}": f"{kind}{bits}_t" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
 
 UNARY = (

@@ -11,8 +11,6 @@ from compiler.target.codegen.source.generate import SourceCode
 from compiler.target.codegen.source.language import Language
 from compiler.target.codegen.source.names import identifier
 
-__all__ = ["WEIGHTS_FILE", "c_header", "c_main"]
-
 DEFAULT_SIZE = 64
 """The value of symbolic sizes in the main program."""
 WEIGHTS_FILE = "weights.bin"

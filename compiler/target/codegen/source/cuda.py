@@ -8,8 +8,6 @@ from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, Ker
 from compiler.target.codegen.source.language import Language, Spelling
 from compiler.target.codegen.source.tensor_cores import CALLS, FRAGMENTS
 
-__all__ = ["CUDA"]
-
 _TYPES = {
     "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long",
     "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long long",

@@ -17,8 +17,6 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import BufferStore
 
-__all__ = ["require_data_types", "require_stored_types"]
-
 _STORED_AS_BITS = frozenset({"bfloat16", "e4m3_float8", "e5m2_float8"})
 """Data types that lowering converts to integers, after which they can no longer be recognised."""
 

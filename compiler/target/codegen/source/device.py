@@ -12,8 +12,6 @@ from compiler.ir.expr.primexpr import Call
 if TYPE_CHECKING:
     from compiler.target.codegen.source.expressions import Expressions
 
-__all__ = ["CallRule", "DeviceRules", "Head", "Kernel", "KernelParameter", "VectorRules"]
-
 CallRule: TypeAlias = "Callable[[Expressions, Call, int], None]"
 """Emits the call of an operator, in parentheses if it binds less tightly than the given level."""
 

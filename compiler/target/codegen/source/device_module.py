@@ -14,8 +14,6 @@ from compiler.target.cuda_tools.compile import DEFAULT_ARCH, cubin_of, ptx_of, s
 from compiler.target.cuda_tools.tools import NVRTC, knows, missing_tools
 from compiler.target.target import Target
 
-__all__ = ["FORMATS", "device_module"]
-
 FORMATS = {"cuda": "cuda", "opencl": "cl", "metal": "metal", "webgpu": "wgsl"}
 """The names of source formats, by target kind."""
 

@@ -53,8 +53,6 @@ from compiler.tir.expressions import builtin
 from compiler.tir.statements.allocations import pointer_scope
 from compiler.tir.statements.buffer import Buffer, BufferLoad, compact_strides
 
-__all__ = ["Expressions", "quoted"]
-
 _UNARY, _PRODUCT, _SUM, _SHIFT, _ORDER, _EQUALITY, _AND, _CHOICE, _ANY = 14, 13, 12, 11, 10, 9, 4, 2, 0
 """Operator precedence; an operand that binds less tightly is parenthesised."""
 

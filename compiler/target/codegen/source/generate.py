@@ -30,8 +30,6 @@ from compiler.target.codegen.source.statements import Statements
 from compiler.target.codegen.source.webgpu import WEBGPU
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["LANGUAGES", "SourceCode", "source_code"]
-
 LANGUAGES: dict[str, Language] = {language.name: language for language in (C, CUDA, OPENCL, METAL, WEBGPU)}
 """The languages by target kind."""
 

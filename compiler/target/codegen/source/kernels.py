@@ -22,8 +22,6 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AssertStmt, AttrStmt, BufferStore, DeclBuffer, Evaluate
 from compiler.tir.statements.stmt_functor import StmtVisitor
 
-__all__ = ["is_kernel", "write_kernel"]
-
 _AXES = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 _BLOCK_SCOPES = ("shared", "shared.dyn")
 """Scopes of shared memory, which is declared at the top level of a kernel."""

@@ -43,8 +43,6 @@ from compiler.tir.statements.stmt import (
     Stmt,
 )
 
-__all__ = ["is_side_by_side", "without_vectors"]
-
 
 def without_vectors(stmt: Stmt, vectors: VectorRules | None = None) -> Stmt:
     """Scalarise a statement, computing vectors lane by lane.

@@ -11,8 +11,6 @@ from compiler.ir.error import BuildError
 from compiler.target.codegen.cures import cure
 from compiler.target.codegen.source.device import DeviceRules
 
-__all__ = ["KEYWORDS", "Language", "Spelling"]
-
 _KEYWORDS = (
     "asm __asm __asm__ _Asm _Pragma __pragma alignas alignof break case catch const continue decltype default defer "
     "defined delete discard do else enum extern for goto if inline let loop namespace new operator return sizeof "

@@ -7,8 +7,6 @@ from compiler.ir.printing.text import Line, TextBuilder
 from compiler.ir.transform import register_config_option
 from compiler.target.codegen.source.expressions import quoted
 
-__all__ = ["LINE_DIRECTIVES", "with_line_directives"]
-
 LINE_DIRECTIVES = "tir.line_directives"
 """The PassContext option that enables the directives."""
 register_config_option(LINE_DIRECTIVES, (bool, int))

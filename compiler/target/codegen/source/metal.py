@@ -9,8 +9,6 @@ from compiler.target.codegen.source.cuda import CUDA
 from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, KernelParameter, VectorRules
 from compiler.target.codegen.source.language import Language, Spelling
 
-__all__ = ["METAL"]
-
 _TYPES = {
     "bool": "bool", "int8": "char", "int16": "short", "int32": "int", "int64": "long",
     "uint8": "uchar", "uint16": "ushort", "uint32": "uint", "uint64": "ulong",

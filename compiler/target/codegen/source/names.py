@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from compiler.ir.error import BuildError
 from compiler.ir.expr.primexpr import Var
 
-__all__ = ["Names", "identifier"]
-
 
 def identifier(name: str, reserved: frozenset[str]) -> str:
     """Convert a name to a valid identifier."""

@@ -7,8 +7,6 @@ from compiler.target.codegen.source.c import BINARY, C_KEYWORDS, UNARY, C
 from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, KernelParameter, VectorRules
 from compiler.target.codegen.source.language import Language, Spelling
 
-__all__ = ["OPENCL"]
-
 _TYPES = {
     "bool": "bool", "int8": "char", "int16": "short", "int32": "int", "int64": "long",
     "uint8": "uchar", "uint16": "ushort", "uint32": "uint", "uint64": "ulong",

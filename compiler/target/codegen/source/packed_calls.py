@@ -13,8 +13,6 @@ from compiler.runtime.modules.packed_call import FAILED, VARIABLE, dtype_bits
 from compiler.target.codegen.source.expressions import Expressions, quoted
 from compiler.tir.expressions.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
 
-__all__ = ["write_packed_call"]
-
 _DECLARATION = [
     f"__attribute__((weak)) int32_t (*{VARIABLE})(const char*, int64_t*, int32_t*, int32_t, int64_t*) = NULL;",
 ]

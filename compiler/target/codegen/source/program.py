@@ -13,8 +13,6 @@ from compiler.target.codegen.source.language import KEYWORDS, Language
 from compiler.target.codegen.source.names import Names
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["DeclaredFunction", "Program"]
-
 
 @dataclass(frozen=True, slots=True)
 class DeclaredFunction:

@@ -15,8 +15,6 @@ from compiler.target.codegen.source.c_program import c_header, c_main
 from compiler.target.codegen.source.generate import SourceCode
 from compiler.target.target import Target
 
-__all__ = ["source_module"]
-
 _COMPILERS = ("cc", "gcc", "clang")
 _OPTIONS = ("-std=gnu11", "-O3", "-fPIC", "-fwrapv", "-fno-strict-aliasing", "-w")
 """Compiler options for TIR's semantics: integers wrap around, and memory may be accessed as another type."""

@@ -37,8 +37,6 @@ from compiler.tir.statements.stmt import (
     While,
 )
 
-__all__ = ["Statements"]
-
 MAX_STACK_BYTES = 16 << 10
 """The size in bytes of the largest array on the stack; larger ones are allocated on the heap."""
 

@@ -19,8 +19,6 @@ from compiler.tir.expressions.builtin import ACCESS_PTR
 if TYPE_CHECKING:
     from compiler.target.codegen.source.expressions import Expressions
 
-__all__ = ["ACCUMULATOR", "CALLS", "FRAGMENTS", "elements_of_fragment"]
-
 ACCUMULATOR = "wmma.accumulator"
 FRAGMENTS = {
     "wmma.matrix_a": "nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, {shape}, {type}, nvcuda::wmma::{layout}> "

@@ -7,8 +7,6 @@ from compiler.target.codegen.source.built_ins import WGSL_FUNCTIONS
 from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, KernelParameter
 from compiler.target.codegen.source.language import Language, Spelling
 
-__all__ = ["WEBGPU"]
-
 _WORDS = (
     "alias break case const const_assert continue continuing default diagnostic discard else enable false fn for "
     "if let loop override requires return struct switch true var while f16 f32 i32 u32 bool array atomic ptr "

@@ -13,8 +13,6 @@ from compiler.tir.statements.block import BlockRealize
 from compiler.tir.statements.stmt import For, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
 
-__all__ = ["conjunction", "conjuncts", "simplified_bindings", "with_predicate"]
-
 S = TypeVar("S", bound=Stmt)
 
 

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from compiler.tir.schedule.sref import BlockScope, StmtSRef
 
-__all__ = ["BlockInfo", "CachedFlags"]
-
 
 class CachedFlags(NamedTuple):
     """The cached flags of a block.

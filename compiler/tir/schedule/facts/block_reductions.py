@@ -17,8 +17,6 @@ from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.stmt import BufferStore, LetStmt, SeqStmt, Stmt
 
-__all__ = ["BlockReduction", "reduction_of_block"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockReduction:

@@ -12,8 +12,6 @@ from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.stmt import BufferStore, For, ForKind, Stmt
 
-__all__ = ["Traversal", "traversals"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traversal:

@@ -21,8 +21,6 @@ from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.stmt import For, ForKind
 
-__all__ = ["Conflicts", "check_independent", "check_no_new_conflicts", "conflicts"]
-
 _TOGETHER = (ForKind.PARALLEL, ForKind.VECTORIZED, ForKind.THREAD_BINDING)
 Conflicts = dict[tuple[Var, StmtSRef], "Conflict"]
 

@@ -17,13 +17,6 @@ from compiler.tir.schedule.tree import loop_ranges, loops_above, scope_of
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer
 
-__all__ = [
-    "buffer_of", "check_affine_binding", "check_all_values", "check_complete_block",
-    "check_complete_or_reduction_block", "check_not_output_block", "check_reduction_block", "check_runs_everywhere",
-    "check_subtree_compact_dataflow", "is_complete_block", "is_output_block", "is_reduction_block", "scope_root",
-    "used_variables",
-]  # fmt: skip
-
 _COMPLETE = """\
 1) Dominant: the block is the only writer of its output, dominating the reader of its output buffers
 2) all the block vars are data parallel

@@ -12,8 +12,6 @@ from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.stmt import BufferStore
 
-__all__ = ["accessed_buffers", "scope_of_blocks"]
-
 
 def scope_of_blocks(blocks: Sequence[StmtSRef]) -> BlockScope:
     """Return the scope that blocks directly inside of a block make, with their dependencies."""

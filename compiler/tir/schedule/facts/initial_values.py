@@ -13,8 +13,6 @@ from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.stmt import Stmt
 
-__all__ = ["check_made", "scatters", "stores"]
-
 
 def check_made(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> None:
     """Reject a block that changes elements that others wrote outside of the scope, which a copy would lack."""

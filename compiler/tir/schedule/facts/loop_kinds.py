@@ -22,17 +22,6 @@ from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.statements.stmt import For, ForKind, Stmt
 
-__all__ = [
-    "LOOP_KINDS",
-    "Effect",
-    "Init",
-    "LoopEffects",
-    "LoopRow",
-    "check_loop",
-    "loop_again",
-    "loop_like",
-]
-
 
 class Effect(Enum):
     """What becomes of something a loop is."""

@@ -19,8 +19,6 @@ from compiler.tir.statements.stmt import For, Stmt
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["TensorizeInfo", "get_tensorize_loop_mapping", "innermost"]
-
 
 @dataclass(frozen=True, eq=False)
 class TensorizeInfo:

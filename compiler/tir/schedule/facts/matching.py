@@ -13,8 +13,6 @@ from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.statements.stmt import BufferStore, For, Stmt
 
-__all__ = ["DescriptionMatcher"]
-
 
 class DescriptionMatcher:
     """Compares a statement of a program with the description of an intrinsic."""

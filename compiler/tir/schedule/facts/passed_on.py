@@ -27,8 +27,6 @@ from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferRegion
 from compiler.tir.statements.stmt import For, IfThenElse, Stmt
 
-__all__ = ["Bounds", "CrossIterationRead", "passed_on"]
-
 Bounds = tuple[Var, PrimExpr, PrimExpr]
 """A variable, its first value, and the number of its values."""
 

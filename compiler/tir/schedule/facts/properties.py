@@ -16,8 +16,6 @@ from compiler.tir.statements.buffer import Buffer, BufferRegion
 if TYPE_CHECKING:
     from compiler.tir.schedule.state import ScheduleState
 
-__all__ = ["has_affine_binding", "is_stage_pipeline"]
-
 
 def has_affine_binding(realize: BlockRealize, block: StmtSRef) -> bool:
     """Return whether the values of a block's axes are quasi-affine in the loops around it, and independent."""

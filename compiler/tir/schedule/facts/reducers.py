@@ -12,8 +12,6 @@ from compiler.ir.structural import structural_equal
 from compiler.tir.expressions.reducer import max_value, min_value
 from compiler.tir.statements.buffer import BufferLoad, BufferStore
 
-__all__ = ["Reduction", "is_identity", "other_operand", "reduction_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Reduction:

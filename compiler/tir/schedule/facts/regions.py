@@ -21,11 +21,6 @@ from compiler.tir.statements.stmt import For, ForKind
 if TYPE_CHECKING:
     from compiler.tir.schedule.state import ScheduleState
 
-__all__ = [
-    "Box", "accessed_box", "accessed_sets", "axis_values", "bound_region", "covers", "facts_at", "merged",
-    "pointers_at", "relaxed_loops", "variables_at", "written_box",
-]  # fmt: skip
-
 Box = tuple[IntervalSet, ...]
 
 

@@ -15,8 +15,6 @@ from compiler.tir.statements.memory_info import is_storage_scope
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["ATTRIBUTE", "BLOCK", "BLOCK_OR_LOOP", "LOOP", "STORAGE_SCOPE", "TARGET", "VALUE", "ListRole", "Role"]
-
 
 class Role:
     """An attribute of a step: kept as it was given.

@@ -21,15 +21,6 @@ from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import loops_above
 from compiler.tir.statements.buffer import Buffer
 
-__all__ = [
-    "check_all_written",
-    "check_closed",
-    "check_reads_stated",
-    "check_stored_always",
-    "check_writer_stated",
-    "check_writes_stated",
-]
-
 
 def check_closed(state: ScheduleState, block: StmtSRef) -> None:
     """Reject a block that uses a loop around it by another way than its axes, as the parts of partitioned loops do."""

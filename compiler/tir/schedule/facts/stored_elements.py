@@ -19,8 +19,6 @@ from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferRegion, BufferStore
 from compiler.tir.statements.stmt import For, IfThenElse, Stmt
 
-__all__ = ["stored_boxes", "stores_conditionally"]
-
 
 class _Store(NamedTuple):
     """A store to one element: the loops inside of the block, the condition, and whether an ``if`` is part of that."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from compiler.ir.error import ArgumentError
 
-__all__ = ["check_thread_axis", "is_cross_thread", "is_shared_among", "thread_rank"]
-
 _STORAGE_RANKS = {"global": 0, "shared": 1, "warp": 2, "local": 3}
 """The more, the fewer threads see one copy; what is none of these belongs to one thread."""
 _THREAD_RANKS = {"blockIdx": 0, "threadIdx": 1, "vthread": 1}

@@ -25,8 +25,6 @@ from compiler.tir.statements.buffer import BufferRegion
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["annotate_buffer_access"]
-
 
 @dataclass(frozen=True)
 class RegionMap:

@@ -14,8 +14,6 @@ from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import rewritten
 
-__all__ = ["annotate", "reorder_block_iter_var", "unannotate", "unsafe_hide_buffer_access"]
-
 
 @primitive("Annotate", block_or_loop=BLOCK_OR_LOOP, ann_val=VALUE)
 def annotate(state: ScheduleState, block_or_loop: StmtSRef, ann_key: str, ann_val: object) -> None:

@@ -32,8 +32,6 @@ from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferRegion
 from compiler.tir.statements.stmt import For, SeqStmt, Stmt, seq
 
-__all__ = ["blockize", "blockize_loop"]
-
 
 @primitive("Blockize", target=TARGET)
 def blockize(state: ScheduleState, target: StmtSRef | Sequence[StmtSRef], preserve_unit_iters: bool = True) -> StmtSRef:

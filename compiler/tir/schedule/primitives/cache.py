@@ -32,8 +32,6 @@ from compiler.tir.statements.stmt import BufferStore, For, ForKind, SeqStmt, Stm
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["BufferIndex", "cache_inplace", "cache_read", "cache_write"]
-
 
 class BufferIndex(Role):
     """A buffer that a block reads or writes: its number, its name, or itself.

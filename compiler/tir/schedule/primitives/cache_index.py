@@ -36,8 +36,6 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, com
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import BufferStore, Stmt
 
-__all__ = ["cache_index"]
-
 
 @primitive("CacheIndex", block=BLOCK)
 def cache_index(state: ScheduleState, block: StmtSRef, storage_scope: str, cse_thresh: int = 0) -> list[StmtSRef]:

@@ -39,8 +39,6 @@ from compiler.tir.statements.block import BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferRegion
 from compiler.tir.statements.stmt import For, ForKind, SeqStmt, Stmt
 
-__all__ = ["compute_at", "reverse_compute_at"]
-
 
 @primitive("ComputeAt", block=BLOCK, loop=LOOP)
 def compute_at(

@@ -28,8 +28,6 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.statements.stmt import BufferStore, For, ForKind, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
 
-__all__ = ["read_at", "runs_in_each_iteration", "write_at"]
-
 
 @primitive("ReadAt", loop=LOOP, block=BLOCK, read_buffer_index=BufferIndex("read"))
 def read_at(

@@ -26,8 +26,6 @@ from compiler.tir.schedule.tree import blocks_in, loop_ranges, loops_above
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.stmt import BufferStore, For, SeqStmt, Stmt
 
-__all__ = ["can_decompose_padding", "decompose_padding"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Padding:

@@ -21,8 +21,6 @@ from compiler.tir.schedule.tree import ancestors, blocks_in, loops_above
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.stmt import For, SeqStmt, Stmt
 
-__all__ = ["decompose_reduction"]
-
 
 @primitive("DecomposeReduction", block=BLOCK, loop=LOOP)
 def decompose_reduction(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> StmtSRef:

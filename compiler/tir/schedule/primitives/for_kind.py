@@ -13,8 +13,6 @@ from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import rewritten
 from compiler.tir.statements.stmt import ForKind
 
-__all__ = ["bind", "parallel", "unroll", "vectorize"]
-
 
 @primitive("Parallel", loop=LOOP)
 def parallel(state: ScheduleState, loop: StmtSRef) -> None:

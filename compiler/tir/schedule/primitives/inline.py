@@ -34,8 +34,6 @@ from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.statements.stmt import BufferStore, IfThenElse, SeqStmt, Stmt
 
-__all__ = ["compute_inline", "leaf_of", "reverse_compute_inline"]
-
 
 @primitive("ComputeInline", block=BLOCK)
 def compute_inline(state: ScheduleState, block: StmtSRef) -> None:

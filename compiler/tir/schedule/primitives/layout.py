@@ -43,15 +43,6 @@ from compiler.tir.statements.stmt import For, Stmt
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = [
-    "BufferChoice",
-    "IndexMapping",
-    "plain_nest",
-    "set_axis_separator",
-    "transform_block_layout",
-    "transform_layout",
-]
-
 
 class BufferChoice(Role):
     """A buffer of a block: ``("read", 0)``, a name, or itself."""

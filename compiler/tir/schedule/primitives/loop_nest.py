@@ -34,8 +34,6 @@ from compiler.tir.schedule.tree import (
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.stmt import For, ForKind, Stmt
 
-__all__ = ["add_unit_loop", "check_from_zero", "fuse", "reorder", "split"]
-
 
 @primitive("Split", loop=LOOP, factors=ListRole(VALUE))
 def split(

@@ -27,8 +27,6 @@ from compiler.tir.statements.renewal import RenewDefs
 from compiler.tir.statements.stmt import For, IfThenElse, SeqStmt, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtMutator
 
-__all__ = ["loop_partition"]
-
 
 @primitive("LoopPartition", loop=LOOP, factors=ListRole(VALUE))
 def loop_partition(

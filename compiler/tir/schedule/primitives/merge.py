@@ -29,8 +29,6 @@ from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.stmt import For, SeqStmt, Stmt
 
-__all__ = ["merge"]
-
 _Nest = list[StmtSRef]
 
 

@@ -17,15 +17,6 @@ from compiler.tir.schedule.tree import loops_above
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = [
-    "get_block",
-    "get_child_blocks",
-    "get_consumers",
-    "get_loops",
-    "get_output_blocks",
-    "get_producers",
-]
-
 
 class _FunctionName(Role):
     """A function's name; that of the one which the schedule works on where left out."""

@@ -28,8 +28,6 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, Buf
 from compiler.tir.statements.stmt import BufferStore as Store
 from compiler.tir.statements.stmt import SeqStmt, Stmt
 
-__all__ = ["pad_einsum"]
-
 
 @primitive("PadEinsum", block=BLOCK)
 def pad_einsum(state: ScheduleState, block: StmtSRef, padding: Sequence[int]) -> None:

@@ -36,8 +36,6 @@ from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.statements.stmt import BufferStore, For, ForKind, Stmt
 
-__all__ = ["reindex", "reindex_cache_read", "reindex_cache_write"]
-
 Places = Callable[[Sequence[PrimExpr]], Sequence[PrimExpr]]
 """From the values of the axes that an access uses to the indices of the copy."""
 

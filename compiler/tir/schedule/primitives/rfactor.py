@@ -26,8 +26,6 @@ from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.statements.stmt import For, Stmt, seq
 
-__all__ = ["rfactor"]
-
 
 @primitive("RFactor", loop=LOOP)
 def rfactor(state: ScheduleState, loop: StmtSRef, factor_axis: int) -> StmtSRef:

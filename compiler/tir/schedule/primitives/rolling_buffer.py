@@ -25,8 +25,6 @@ from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.statements.stmt import BufferStore, For, Stmt
 
-__all__ = ["rolling_buffer"]
-
 
 @primitive("RollingBuffer", block=BLOCK, write_buffer_index=BufferIndex("write"))
 def rolling_buffer(state: ScheduleState, block: StmtSRef, write_buffer_index: int) -> None:

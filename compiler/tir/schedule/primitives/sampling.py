@@ -20,14 +20,6 @@ from compiler.tir.schedule.tree import loops_above, lowest_common_ancestor
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = [
-    "enter_postproc",
-    "sample_categorical",
-    "sample_compute_location",
-    "sample_partitioned_tile",
-    "sample_perfect_tile",
-]
-
 
 @primitive("SampleCategorical", pure=True)
 def sample_categorical(

@@ -20,8 +20,6 @@ from compiler.tir.statements.block import ALIGNMENTS
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.stmt import BufferStore, Stmt
 
-__all__ = ["set_scope", "storage_align", "unsafe_set_dtype"]
-
 
 @primitive("StorageAlign", block=BLOCK)
 def storage_align(

@@ -16,8 +16,6 @@ from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.statements.renewal import RenewDefs
 
-__all__ = ["tensorize"]
-
 
 @primitive("Tensorize", block_or_loop=BLOCK_OR_LOOP)
 def tensorize(

@@ -19,8 +19,6 @@ from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import For, ForKind, IfThenElse, Stmt, seq
 from compiler.tir.warp_access.index_values import DataDependentError, IndexValues
 
-__all__ = ["CoalescedCopy", "ThreadLoop", "in_order_of", "loops_around", "share_out"]
-
 
 @dataclass(frozen=True, slots=True)
 class ThreadLoop:

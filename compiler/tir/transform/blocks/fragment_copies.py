@@ -28,8 +28,6 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, Buf
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import AttrStmt, Evaluate, For, ForKind, Stmt
 
-__all__ = ["Place", "Tiles", "copy_tile", "is_fragment", "tiles_of"]
-
 _LOAD, _STORE = Op.get("tir.tvm_load_matrix_sync"), Op.get("tir.tvm_store_matrix_sync")
 _WMMA = "wmma."
 _MMA_RESULT = "m16n8k8.matrixC"

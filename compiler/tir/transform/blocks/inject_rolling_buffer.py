@@ -21,8 +21,6 @@ from compiler.tir.statements.stmt import AttrStmt, BufferStore, For, ForKind, If
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
-__all__ = ["InjectRollingBuffer"]
-
 SCOPE = "rolling_buffer_scope"
 
 

@@ -25,8 +25,6 @@ from compiler.tir.transform.blocks.fragment_copies import Place, Tiles, copy_til
 from compiler.tir.transform.blocks.shared_memory_padding import SharedMemoryPadding
 from compiler.tir.transform.pass_base import PrimFuncPass
 
-__all__ = ["LowerAutoCopy"]
-
 _SHARED_SCOPES = ("shared", "shared.dyn")
 _WARP = 32
 

@@ -10,8 +10,6 @@ from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.stmt import Stmt
 
-__all__ = ["block_of"]
-
 
 def block_of(body: Stmt, allocations: tuple[Buffer, ...] = ()) -> BlockRealize:
     """Return a block that states what its body reads and writes: the body itself where it is one."""

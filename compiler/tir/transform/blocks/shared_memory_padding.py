@@ -17,8 +17,6 @@ from compiler.tir.transform.blocks.coalesced_copy import CoalescedCopy
 from compiler.tir.warp_access.index_values import DataDependentError, IndexValues
 from compiler.tir.warp_access.transactions import BANKS, bank_ways
 
-__all__ = ["SharedMemoryPadding"]
-
 _WARP = 32
 _WORD = 4
 """Bytes of a bank's element."""

@@ -19,8 +19,6 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
-__all__ = ["TransformMmaBufferLayout"]
-
 Indices = tuple[PrimExpr, ...]
 
 

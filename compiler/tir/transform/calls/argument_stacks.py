@@ -17,8 +17,6 @@ from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import DeclBuffer, For, ForKind, LetStmt, Stmt
 from compiler.tir.trace import CALL_TRACE_PACKED
 
-__all__ = ["ArgumentStacks", "StackSizes", "packed_arguments"]
-
 _CALLS = (CALL_PACKED, CALL_CPACKED, CALL_TRACE_PACKED)
 
 

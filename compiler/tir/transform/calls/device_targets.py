@@ -10,8 +10,6 @@ from compiler.ir.extension import extension_point
 from compiler.runtime.device import DEVICE_TYPES
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["FunctionTarget", "device_type", "function_target", "target_or_current"]
-
 CURRENT_TARGET = "current target"
 """The extension point of the target whose ``with`` block is open."""
 

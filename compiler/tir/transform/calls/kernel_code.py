@@ -15,8 +15,6 @@ from compiler.tir.statements.allocations import pointer_scope
 from compiler.tir.statements.stmt import Allocate, AttrStmt, For, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
 
-__all__ = ["KernelCode", "refuse_tensor_cores", "with_device_memory"]
-
 DEVICE_SCOPES = ("local", "shared", "shared.dyn", "warp", "wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator")
 """Storage that threads have of their own, wherever it is allocated."""
 

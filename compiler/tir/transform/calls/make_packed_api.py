@@ -29,8 +29,6 @@ from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.calls.device_targets import function_target
 from compiler.tir.transform.pass_base import PrimFuncPass
 
-__all__ = ["MakePackedAPI"]
-
 _PACKED = int(CallingConv.C_PACKED_FUNC)
 _POINTER_KINDS: tuple[int, ...] = (
     ArgTypeCode.HANDLE,

@@ -32,8 +32,6 @@ from compiler.tir.statements.stmt import (
 )
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 
-__all__ = ["DeadStores", "without_dead_stores"]
-
 Dead = dict[Buffer, Region]
 """The elements of each buffer whose value nobody reads from here on, in terms of its axes."""
 

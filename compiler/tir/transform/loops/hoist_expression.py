@@ -19,8 +19,6 @@ from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.remove_no_op import RemoveNoOp
 from compiler.tir.transform.simplify import Simplify
 
-__all__ = ["HoistExpression", "HoistedConditionals", "HoistedLetBindings", "InsertHoistedExpression"]
-
 
 class HoistedConditionals(IntFlag):
     """Which conditions move out of loops: the option ``hoisted_conditionals`` of ``tir.HoistExpression``."""

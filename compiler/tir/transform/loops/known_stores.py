@@ -9,8 +9,6 @@ from compiler.tir.statements.buffer import BufferLoad, BufferStore
 from compiler.tir.statements.stmt import Stmt, no_op
 from compiler.tir.transform.loops.value_follower import StatementFollower
 
-__all__ = ["KnownStores", "without_known_stores"]
-
 
 def without_known_stores(stmt: Stmt) -> Stmt:
     """Return a statement without stores of values that are known to be there.

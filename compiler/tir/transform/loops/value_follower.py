@@ -21,8 +21,6 @@ from compiler.tir.statements.stmt import (
 )
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 
-__all__ = ["StatementFollower", "StatementWalk", "ValueFollower", "without_likely"]
-
 
 class StatementWalk(StmtExprMutator):
     """Rebuilds statements; has a rule for each one that a subclass, or a class mixed into it, extends."""

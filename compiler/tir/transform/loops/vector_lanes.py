@@ -29,8 +29,6 @@ from compiler.tir.statements.stmt_functor import StmtExprVisitor
 from compiler.tir.transform.threads.barrier_regions import Barriers
 from compiler.tir.transform.threads.thread_vectors import MIN_THREADS, SplitLongLoops
 
-__all__ = ["Lanes", "choose_lanes"]
-
 
 @dataclass(frozen=True, slots=True)
 class Lanes:

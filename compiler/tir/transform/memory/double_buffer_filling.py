@@ -13,8 +13,6 @@ from compiler.tir.statements.allocations import element_count
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.stmt import THREAD_KEYS, Allocate, AttrStmt, BufferStore, DeclBuffer, For, SeqStmt, Stmt
 
-__all__ = ["BufferFill", "fillings_ahead"]
-
 MARKER = "double_buffer_scope"
 
 

@@ -29,8 +29,6 @@ from compiler.tir.statements.stmt import (
 )  # fmt: skip
 from compiler.tir.statements.stmt_functor import StmtVisitor
 
-__all__ = ["BarrierRegions", "Barriers"]
-
 
 class Barriers(StmtVisitor):
     """Collects the statements that a barrier is in, or that are one."""

@@ -15,8 +15,6 @@ from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import Evaluate, For, IfThenElse, LetStmt, Stmt, While, seq
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 
-__all__ = ["SHUFFLES", "EmulateShuffles"]
-
 Lane = Callable[[PrimExpr, PrimExpr, PrimExpr], tuple[PrimExpr, PrimExpr]]
 
 

@@ -21,8 +21,6 @@ from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, For, ForKind, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 
-__all__ = ["EmulateTensorCores"]
-
 _FRAGMENT_SCOPE = "wmma."
 _LDMATRIX_BYTES = 16
 """Bytes of a row that ``ldmatrix`` loads."""

@@ -14,8 +14,6 @@ from compiler.tir.statements.stmt_functor import StmtMutator, StmtVisitor
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.threads.async_queues import COMMIT_QUEUE, WAIT_COUNT, WAIT_QUEUE
 
-__all__ = ["LowerAsyncQueues"]
-
 
 class LowerAsyncQueues(PrimFuncPass):
     """Write the queues of asynchronous stages as groups of asynchronous copies.

@@ -17,8 +17,6 @@ from compiler.tir.analysis.thread_axes import ThreadAxis
 from compiler.tir.analysis.uniformity import Uniformity
 from compiler.tir.warp_access.index_values import DataDependentError, IndexValues
 
-__all__ = ["ThreadElements", "apart", "apart_after_steps"]
-
 MAX_THREADS = 1 << 16
 """Blocks of more threads are not evaluated; no device launches any."""
 

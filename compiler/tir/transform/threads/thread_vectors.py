@@ -18,8 +18,6 @@ from compiler.tir.statements.stmt import Allocate, Evaluate, For, ForKind, IfThe
 from compiler.tir.statements.stmt_functor import StmtExprVisitor, StmtMutator, StmtVisitor
 from compiler.tir.transform.threads.barrier_regions import Barriers
 
-__all__ = ["ContiguousMemory", "SplitLongLoops", "UnrollShortLoops", "steps"]
-
 MAX_STEPS = 256
 """Stores and calls of a thread that LLVM may write out, so that the loop over threads is the innermost one."""
 MIN_THREADS = 4

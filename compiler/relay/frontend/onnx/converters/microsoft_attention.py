@@ -16,8 +16,6 @@ from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of, scalar
 from compiler.relay.frontend.shared.tensors import bounded, cast, reshape, split, static_dims, transpose
 
-__all__ = ["heads_of", "refuse"]
-
 _MASKED = -10000.0
 """The default bias of masked scores."""
 

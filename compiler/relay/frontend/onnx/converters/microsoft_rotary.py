@@ -11,8 +11,6 @@ from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import reshape, static_dims, transpose
 
-__all__ = ["rotated", "rows"]
-
 
 @microsoft("RotaryEmbedding", "input position_ids cos_cache sin_cache")
 def _rotary_embedding(node: Node, x: RelayExpr, positions: RelayExpr, cos: RelayExpr, sin: RelayExpr) -> RelayExpr:

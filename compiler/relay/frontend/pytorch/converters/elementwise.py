@@ -15,9 +15,6 @@ from compiler.relay.frontend.pytorch.tensors import dtype_of, ops, scalar
 from compiler.relay.frontend.pytorch.values import DType, Scalar, TorchValue, as_items
 from compiler.relay.frontend.shared.folding import Operators
 
-__all__ = ["floating", "is_number"]
-
-
 Compute: TypeAlias = Callable[[RelayExpr], RelayExpr]
 Binary: TypeAlias = Callable[[RelayExpr, RelayExpr], RelayExpr]
 

@@ -27,8 +27,6 @@ from compiler.target.codegen.llvm.state import Emitter
 from compiler.target.codegen.llvm.types import constant
 from compiler.target.cpu.cpu_features import has_fused_multiply_add
 
-__all__ = ["constant_quotient", "reciprocal_parts"]
-
 _BITS = 24
 """Bits of the significand of a float."""
 _LARGEST = 2.0**60

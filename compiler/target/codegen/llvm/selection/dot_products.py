@@ -22,8 +22,6 @@ from compiler.target.codegen.llvm.state import Emitter, suffix
 from compiler.target.codegen.llvm.types import I8, I32, BFloatType, constant, lane_mask, register_type
 from compiler.target.cpu.cpu_features import byte_product_bits, half_product_bits
 
-__all__ = ["dot_product"]
-
 _GROUPS = {"int32": (("uint8", "int8"), 4), "float32": ((BF16_BITS,), 2)}
 """What is multiplied for sums of a data type, and how many products each lane adds."""
 _MIN_LANES = 4

@@ -20,8 +20,6 @@ import re
 from compiler.target.cpu.processor_features import used_features
 from compiler.target.target import Target
 
-__all__ = ["features_of_safe_masks", "with_features"]
-
 _FEATURE = "avx512vl"
 _READ_AS_INTEGER = re.compile(
     r"(?:extractelement|bitcast) <\d+ x i1>|@llvm\.vector\.reduce\.\w+\.v\d+i1\(|@llvm\.masked\.\w+\.v\d+i(?:8|16)\b"

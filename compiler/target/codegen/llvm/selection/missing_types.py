@@ -15,8 +15,6 @@ from compiler.target.cpu.cpu_features import converts_halves
 from compiler.target.target import Target
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["placing_missing_types", "require_half_precision"]
-
 
 @contextmanager
 def placing_missing_types(functions: Iterable[PrimFunc]) -> Iterator[None]:

@@ -11,8 +11,6 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Broadcast, Call, FloatImm, Max, Min, PrimExpr
 from compiler.ir.op import Op
 
-__all__ = ["may_not_fit"]
-
 _ROUNDING = frozenset(Op.get(f"tir.{name}") for name in ("round", "nearbyint", "floor", "ceil", "trunc"))
 _LARGER, _SMALLER = Op.get("tir.fmaximum"), Op.get("tir.fminimum")
 

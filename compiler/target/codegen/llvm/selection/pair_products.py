@@ -24,8 +24,6 @@ from compiler.tir.expressions.builtin import REINTERPRET
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.transform.legalize.bf16_bits import BITS
 
-__all__ = ["BF16_BITS", "Factors", "factors", "joined", "pair_product", "row", "split_sum"]
-
 BF16_BITS = BITS
 """The data type that bfloat16 is stored in."""
 _NARROW = ("int16", "int8", "uint8")

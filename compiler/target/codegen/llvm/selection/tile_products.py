@@ -45,8 +45,6 @@ from compiler.target.cpu.cpu_features import tile_dtypes
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.stmt import AttrStmt, BufferStore, DeclBuffer, For, ForKind, LetStmt, Stmt
 
-__all__ = ["tile_product"]
-
 _ROWS, _ROW_BYTES, _REGISTERS = 16, 64, 8
 _LOAD = "llvm.x86.tileloadd64"
 _GROUPS = {"int32": (("int8", "uint8"), 4), "float32": ((BF16_BITS,), 2)}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["SUMMARIES"]
-
 SUMMARIES: Mapping[str, str] = {
     "ADCE": "Removes instructions whose results nothing needs, assuming all dead until proven otherwise",
     "AggressiveInstCombine": "Combines longer patterns of instructions, such as truncations of whole expressions",

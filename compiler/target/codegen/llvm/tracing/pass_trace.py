@@ -17,8 +17,6 @@ from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.tracing.pass_summaries import SUMMARIES
 from compiler.target.target import Target
 
-__all__ = ["CALL_GRAPH_WALK", "MAX_EMITTED", "PassRun", "trace_passes"]
-
 MAX_EMITTED = 200_000
 """The maximum number of characters of a traced module, which LLVM prints about 150 times."""
 _HEADER = re.compile(r"^; \*\*\* IR Dump After (\S+|\S+<.*>) on (.*?) \*\*\*.*\n", re.M)

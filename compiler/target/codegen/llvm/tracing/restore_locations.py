@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-__all__ = ["restore_locations"]
-
 Place: TypeAlias = tuple[int, int]
 """Line and column of the printed loop IR."""
 Locations: TypeAlias = dict[str, tuple[Place, str]]
