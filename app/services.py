@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from tempfile import TemporaryDirectory
 
 from flask import Flask, current_app
 from limits import RateLimitItemPerDay, RateLimitItemPerMinute
@@ -91,11 +92,14 @@ class Services:
     classes: Classes
     compiling: FairQueue
     measuring: FairQueue
+    stubs: TemporaryDirectory[str]
+    """Where the editor's stubs of the public API are kept."""
 
     def close(self) -> None:
         """Leave one complete database, and a backup of it if links have changed."""
         self.classes.close()
         self.links.close()
+        self.stubs.cleanup()
 
 
 def build_services(config: Config, runner: Runner, renderer: Renderer) -> Services:
@@ -149,6 +153,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         classes=classes,
         compiling=compiling,
         measuring=measuring,
+        stubs=TemporaryDirectory(prefix="strata-stubs-"),
     )
 
 

@@ -19,7 +19,8 @@ from app.panes.highlighting import highlight
 from app.services import current_services
 from app.views.api import answer_json
 from app.web.openapi import json_of, operation
-from app.web.requests import read_body
+from app.web.requests import current_client, read_body
+from app.workers.tasks import InferType, TypeName
 
 bp = Blueprint("editor", __name__)
 _FORMATTERS = threading.BoundedSemaphore(2)
@@ -57,6 +58,22 @@ def format_() -> Response:
     asked = read_body(FormatRequest)
     with _FORMATTERS:
         return answer_json(Formatted(format_script(asked.script)))
+
+
+class ExpressionEnd(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A script up to the end of an expression, and the rest of it."""
+
+    text: Annotated[str, Meta(max_length=1_000_000)]
+    rest: Annotated[str, Meta(max_length=1_000_000)] = ""
+
+
+@bp.post("/types")
+def type_of() -> Response:
+    """Find out by reading what an expression is: the public name of its class, or its own."""
+    services, asked = current_services(), read_body(ExpressionEnd)
+    task = InferType(asked.text, asked.rest, services.stubs.name)
+    found = services.renderer.perform(task, TypeName, client=current_client().address)
+    return answer_json(found)
 
 
 @bp.get("/completions/<name>")

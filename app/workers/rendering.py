@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from app.artifacts import Answer, Listing
+from app.editor.inference import public_type
 from app.errors import NotFound
 from app.graphs.drawings import Drawings
 from app.graphs.flows import draw_flow
@@ -44,6 +45,7 @@ from app.workers.tasks import (
     Fingerprints,
     FoundText,
     Html,
+    InferType,
     JudgeStep,
     Packed,
     PageParts,
@@ -62,6 +64,7 @@ from app.workers.tasks import (
     ShownTexts,
     Task,
     TextFile,
+    TypeName,
     Update,
     Verdicts,
     WriteListing,
@@ -297,6 +300,10 @@ def _explain(task: Explain, answers: Sequence[DecodedAnswer]) -> Explanation:
     return explained(answers[0].answer, task.function, task.options)
 
 
+def _infer(task: InferType, _: Sequence[DecodedAnswer]) -> TypeName:
+    return TypeName(public_type(task.text, task.folder, task.rest))
+
+
 _PERFORMERS: dict[type, Callable[[Any, Sequence[DecodedAnswer]], Reply]] = {
     Assemble: _assemble,
     RenderPanes: _panes,
@@ -316,4 +323,5 @@ _PERFORMERS: dict[type, Callable[[Any, Sequence[DecodedAnswer]], Reply]] = {
     FindText: _find_text,
     CompareTexts: _compare,
     Explain: _explain,
+    InferType: _infer,
 }

@@ -134,6 +134,12 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Compiler version, LLVM version, CPU model, parallel runtime."""
 
 
+class TypeName(msgspec.Struct, frozen=True, tag=True):
+    """The public name of a class or function; empty if there is none."""
+
+    name: str
+
+
 Reply = (
     Html
     | Update
@@ -146,6 +152,7 @@ Reply = (
     | FoundText
     | Compared
     | Explanation
+    | TypeName
 )
 
 
@@ -315,6 +322,17 @@ class Explain(msgspec.Struct, frozen=True, tag=True):
     options: Options
 
 
+class InferType(msgspec.Struct, frozen=True, tag=True):
+    """Find out what an expression of a script is."""
+
+    text: str
+    """The script up to the end of the expression."""
+    rest: str
+    """The script after it."""
+    folder: str
+    """Where stubs are kept."""
+
+
 Task = (
     Assemble
     | RenderPanes
@@ -334,6 +352,7 @@ Task = (
     | FindText
     | CompareTexts
     | Explain
+    | InferType
 )
 Expected = TypeVar(
     "Expected",
@@ -348,6 +367,7 @@ Expected = TypeVar(
     FoundText,
     Compared,
     Explanation,
+    TypeName,
 )
 
 

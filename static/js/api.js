@@ -6,14 +6,17 @@
 const lists = new Map();
 /** @type {Map<string, Promise<string>>} */
 const texts = new Map();
+/** @type {Map<string, Promise<string>>} */
+const types = new Map();
+const MOST_TYPES = 200;
 
 /** Variables that programs usually call so. */
 const USUAL = { s: "tvm.te.Schedule", sch: "tvm.te.Schedule", sched: "tvm.te.Schedule", schedule: "tvm.te.Schedule", mod: "tvm.IRModule" };
 const STAGE = "tvm.te.Stage"; // what `s[C]` is
 
-function fetched(cache, key, address, read) {
+function fetched(cache, key, address, read, request) {
   if (!cache.has(key)) {
-    const answer = fetch(address).then((response) => (response.ok ? read(response) : null)).catch(() => null);
+    const answer = fetch(address, request).then((response) => (response.ok ? read(response) : null)).catch(() => null);
     cache.set(key, answer);
     answer.then((value) => { if (value === null) cache.delete(key); });
   }
@@ -52,15 +55,6 @@ export function importsOf(script) {
   return names;
 }
 
-/** The class that a script last made a variable of, as in `sch = tir.Schedule(mod)`, or null. */
-async function classOf(variable, script) {
-  const made = [...script.matchAll(/^[ \t]*(\w+)[ \t]*=[ \t]*(\w+(?:\.\w+)*)\(/gm)].filter(([, name]) => name === variable).at(-1);
-  if (!made) return null;
-  const [first, ...rest] = made[2].split(".");
-  const found = await walk(await moduleOf(first, script), rest);
-  return found?.type === "class" ? found.name : null;
-}
-
 /** What a public name and the parts after it stand for, or null where they are none. */
 async function walk(root, rest) {
   if (!root) return null;
@@ -80,12 +74,35 @@ async function moduleOf(name, script) {
   return (await namesOf("tvm")).some(({ label, type }) => label === name && type === "namespace") ? `tvm.${name}` : null;
 }
 
-/** The public name of a dotted expression, or null where it is none.
- * @param {string} expression such as `relay.nn`; one that ends a subscript begins with `]`
+/** The public name of the class that an expression has, which the server finds by reading the script.
  * @param {string} script
+ * @param {number} end where the expression ends in it
+ * @returns {Promise<string>} empty where it is nothing of the public API */
+async function typeOf(script, end) {
+  const body = JSON.stringify({ text: script.slice(0, end), rest: script.slice(end) });
+  const request = { method: "POST", headers: { "Content-Type": "application/json" }, body };
+  if (types.size > MOST_TYPES) types.clear();
+  return (await fetched(types, body, "/types", async (response) => (await response.json()).name, request)) ?? "";
+}
+
+/** The public name that an expression stands for, or that of its class; null where it is none.
+ * @param {string} expression the names that end it, such as `relay.nn`; one that ends a subscript or call begins with `]` or `)`
+ * @param {string} script
+ * @param {number} end where the expression ends in the script
  * @returns {Promise<string | null>} */
-export async function resolve(expression, script) {
+export async function resolve(expression, script, end) {
   const [first, ...rest] = expression.split(".");
-  const root = first === "]" ? STAGE : (await classOf(first, script)) ?? (await moduleOf(first, script)) ?? USUAL[first];
-  return (await walk(root, rest))?.name ?? null;
+  const named = /\w/.test(first) && (await walk(await moduleOf(first, script), rest));
+  if (named) return named.name;
+  const last = rest.pop();
+  const owner = last === undefined ? "" : await typeOf(script, end - last.length - 1);
+  const member = owner && (await walk(owner, [last]));
+  if (member && member.type !== "constant") return member.name;
+  const type = await typeOf(script, end);
+  return type || member?.name || (await usual(first, last === undefined ? rest : [...rest, last]));
+}
+
+/** What a variable is usually called so for, where nothing says what it is. */
+async function usual(first, rest) {
+  return (await walk(first === "]" ? STAGE : USUAL[first], rest))?.name ?? null;
 }

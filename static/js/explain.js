@@ -1,9 +1,9 @@
 // Shows the documentation of a name of the script: under the pointer, or at the cursor by key.
-import { StateEffect, StateField, hoverTooltip, keymap, showTooltip } from "../vendor/codemirror.js";
+import { StateEffect, StateField, hoverTooltip, keymap, showTooltip, syntaxTree } from "../vendor/codemirror.js";
 import { documentation, importsOf, resolve } from "./api.js";
 import { announce } from "./dom.js";
 
-const EXPRESSION = /(?:\]|[A-Za-z_]\w*)(?:\.[A-Za-z_]\w*)*/g;
+const EXPRESSION = /(?:[\])]|[A-Za-z_]\w*)(?:\.[A-Za-z_]\w*)*/g;
 
 /** The word of a line at a position, with the expression that it ends: {from, to, expression}. */
 function wordAt(state, position) {
@@ -13,7 +13,7 @@ function wordAt(state, position) {
     const parts = match[0].split(".");
     for (const [index, part] of parts.entries()) {
       const to = from + part.length;
-      if (position >= from && position <= to && part !== "]") return { from, to, expression: parts.slice(0, index + 1).join(".") };
+      if (position >= from && position <= to && /\w/.test(part)) return { from, to, expression: parts.slice(0, index + 1).join(".") };
       from = to + 1;
     }
   }
@@ -24,9 +24,10 @@ function wordAt(state, position) {
 async function explain(state, position) {
   const word = wordAt(state, position);
   const script = state.doc.toString();
-  // A word alone is a name of the API only where it was imported.
-  if (!word || (!word.expression.includes(".") && !importsOf(script).has(word.expression))) return null;
-  const name = await resolve(word.expression, script);
+  // A word alone is a name of the API where it was imported, or a variable.
+  const isVariable = word && /^Variable/.test(syntaxTree(state).resolveInner(word.from, 1).name);
+  if (!word || !(word.expression.includes(".") || isVariable || importsOf(script).has(word.expression))) return null;
+  const name = await resolve(word.expression, script, word.to);
   const article = name && (await documentation(name));
   return article && { pos: word.from, end: word.to, above: true, article: article.cloneNode(true) };
 }

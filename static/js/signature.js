@@ -38,7 +38,7 @@ function isInside(node, position) {
 }
 
 /** What is called, as the public API spells it: `s[C].split` is a stage's. */
-const spelt = (callee) => /(?:\]|[A-Za-z_]\w*)(?:\.\w+)*$/.exec(callee)?.[0] ?? null;
+const spelt = (callee) => /(?:[\])]|[A-Za-z_]\w*)(?:\.\w+)*$/.exec(callee)?.[0] ?? null;
 
 let due;
 
@@ -46,7 +46,7 @@ async function look(view) {
   const { state } = view;
   const call = state.selection.main.empty ? callAt(state, state.selection.main.head) : null;
   const expression = call && spelt(call.callee);
-  const name = expression && (await resolve(expression, state.doc.toString()));
+  const name = expression && (await resolve(expression, state.doc.toString(), call.from));
   const article = name && (await documentation(name));
   if (!view.hasFocus || view.state.doc !== state.doc || view.state.selection.main.head !== state.selection.main.head) return; // typed on
   const shown = article ? { pos: call.from, above: true, create: () => ({ dom: drawn(article, call) }) } : null;

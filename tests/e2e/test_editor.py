@@ -26,11 +26,39 @@ x = r.var("x", shape=(1, 8))
 y = layers.relu(x)
 z = r.nn.softmax(y)
 """
+VALUES = """\
+from tvm import te
+
+A = te.placeholder((64,), name="A")
+C = te.compute((64,), lambda i: A[i] * 2.0, name="C")
+s = te.create_schedule(C.op)
+outer, inner = s[C].split(C.op.axis[0], 8)
+"""
 
 
 def type_at_end(page: Page, text: str) -> None:
     page.keyboard.press("Control+End")
     page.keyboard.type(text, delay=20)
+
+
+def point_at(page: Page, line: int, word: str) -> None:
+    """Move the pointer over a word of a line of the script."""
+    box = page.locator(f".cm-line:nth-child({line})").evaluate(
+        """(line, word) => {
+            const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+            while (walker.nextNode()) {
+                const at = walker.currentNode.data.indexOf(word);
+                if (at < 0) continue;
+                const range = document.createRange();
+                range.setStart(walker.currentNode, at);
+                range.setEnd(walker.currentNode, at + word.length);
+                const { x, y, width, height } = range.getBoundingClientRect();
+                return [x + width / 2, y + height / 2];
+            }
+        }""",
+        word,
+    )
+    page.mouse.move(*box)
 
 
 MODULES = {
@@ -96,6 +124,19 @@ def test_a_completion_shows_its_documentation(fixed: str, open_page: Callable[..
     expect(page.locator(LIST)).to_have_count(0)
 
 
+def test_a_value_offers_its_members_and_says_what_it_is(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    write(page, VALUES)
+    type_at_end(page, "C.op.")
+    expect(page.locator(LIST).filter(has_text="reduce_axis")).to_be_visible()
+    page.keyboard.press("Escape")
+    type_at_end(page, "axis[0].")
+    expect(page.locator(LIST).filter(has_text="thread_tag")).to_be_visible()
+    page.keyboard.press("Escape")
+    point_at(page, 6, "outer")
+    expect(page.locator(".cm-tooltip-hover .documentation")).to_have_attribute("data-name", "tvm.tir.IterVar")
+
+
 @pytest.mark.long
 def test_nothing_is_asked_for_names_of_other_packages(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
@@ -114,22 +155,7 @@ def test_nothing_is_asked_for_names_of_other_packages(fixed: str, open_page: Cal
 def test_hovering_documents_a_name(fixed: str, open_page: Callable[..., Page], line: int, word: str, name: str) -> None:
     page = open_page(fixed)
     write(page, SCRIPT)
-    box = page.locator(f".cm-line:nth-child({line})").evaluate(
-        """(line, word) => {
-            const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
-            while (walker.nextNode()) {
-                const at = walker.currentNode.data.indexOf(word);
-                if (at < 0) continue;
-                const range = document.createRange();
-                range.setStart(walker.currentNode, at);
-                range.setEnd(walker.currentNode, at + word.length);
-                const { x, y, width, height } = range.getBoundingClientRect();
-                return [x + width / 2, y + height / 2];
-            }
-        }""",
-        word,
-    )
-    page.mouse.move(*box)
+    point_at(page, line, word)
     expect(page.locator(".cm-tooltip-hover .documentation")).to_have_attribute("data-name", name)
 
 

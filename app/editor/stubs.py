@@ -1,0 +1,99 @@
+"""Stub files of the public API, for tools that read programs without running anything.
+
+Most modules make their names when they are asked for, which such a tool cannot follow.  A stub says where each name is
+defined: ``from compiler.tir.schedule.schedule import Schedule as Schedule``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+
+import compiler
+from app.editor.public_api import ROOT, public_names
+
+_DEPTH = 4
+"""Modules name each other; nothing public is deeper."""
+_NAMES = "public.json"
+
+
+@lru_cache(4)
+def stubs_in(parent: str) -> tuple[Path, dict[str, str]]:
+    """Return the folder of the stubs, and the public name of each class and function by its full name.
+
+    They are written if they are not there; several processes may do so at once.
+    """
+    folder = Path(parent, "stubs")
+    if not (folder / _NAMES).exists():
+        made = Path(tempfile.mkdtemp(dir=parent))
+        write_stubs(made)
+        with suppress(OSError):  # another process was faster
+            os.rename(made, folder)
+        shutil.rmtree(made, ignore_errors=True)
+    public: dict[str, str] = json.loads((folder / _NAMES).read_text(encoding="utf-8"))
+    return folder, public
+
+
+def write_stubs(folder: Path) -> None:
+    """Write a package ``tvm`` of stubs into a folder, and the public names beside it."""
+    public: dict[str, str] = {}
+    for name, module in _public_modules():
+        place = folder.joinpath(*name.split("."))
+        place.mkdir(parents=True, exist_ok=True)
+        lines = list(_lines(name, module, public))
+        (place / "__init__.pyi").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / _NAMES).write_text(json.dumps(public), encoding="utf-8")
+
+
+def _public_modules() -> Iterator[tuple[str, ModuleType]]:
+    """Yield the public modules, those with short names first, each once by every name."""
+    level: list[tuple[str, ModuleType]] = [(ROOT, compiler)]
+    while level:
+        yield from level
+        level = [
+            (f"{name}.{child}", value)
+            for name, module in level
+            for child, value in _members(module)
+            if isinstance(value, ModuleType) and name.count(".") < _DEPTH
+        ]
+
+
+def _members(module: ModuleType) -> Iterator[tuple[str, object]]:
+    for name in public_names(module):
+        try:
+            yield name, getattr(module, name)
+        except ModuleNotFoundError:  # of a library that is not installed
+            continue
+
+
+def _lines(path: str, module: ModuleType, public: dict[str, str]) -> Iterator[str]:
+    """Yield the lines of a module's stub, and note the public names of what it has."""
+    for name, value in _members(module):
+        if isinstance(value, ModuleType):
+            yield f"from {path} import {name} as {name}"
+            continue
+        defined = _definition(value)
+        if defined is not None:
+            public.setdefault(".".join(defined), f"{path}.{name}")
+            yield f"from {defined[0]} import {defined[1]} as {name}"
+            continue
+        made_by = _definition(type(value))
+        if made_by is not None:
+            yield f"from {made_by[0]} import {made_by[1]} as _{name}_type"
+            yield f"{name}: _{name}_type"
+
+
+def _definition(value: object) -> tuple[str, str] | None:
+    """Return the module and the name that a class or function is defined by; None for other values."""
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
+    if not module or not name or "." in name or "<" in name:
+        return None
+    return (module, name) if getattr(sys.modules.get(module), name, None) is value else None

@@ -1,0 +1,114 @@
+"""What an expression of a script is: found by reading the script and the package, of which nothing runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from app.editor.inference import expression_before, public_type
+from app.editor.stubs import stubs_in
+
+SCRIPT = """\
+import numpy as np
+import tvm
+from tvm import relay, te, tir
+
+A = te.placeholder((64,), name="A")
+C = te.compute((64,), lambda i: A[i] * 2.0, name="C")
+s = te.create_schedule(C.op)
+k = te.reduce_axis((0, 4))
+yo, yi = s[C].split(C.op.axis[0], 8)
+f = tvm.build(s, [A, C], "llvm", name="twice")
+dev = tvm.cpu()
+sch = tir.Schedule(te.create_prim_func([A, C]))
+x = relay.var("x", shape=(1, 2))
+func = relay.Function([x], relay.nn.relu(x))
+mod = tvm.IRModule.from_expr(func)
+
+
+def tiled(stage: te.Stage):
+    outer, inner = stage.split(k, 4)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("stubs"))
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        ("A", "tvm.te.Tensor"),
+        ("C", "tvm.te.Tensor"),
+        ("C.op", "tvm.te.Operation"),
+        ("C.op.axis[0]", "tvm.tir.IterVar"),
+        ("s", "tvm.te.Schedule"),
+        ("s[C]", "tvm.te.Stage"),
+        ("te.create_schedule(C.op)[C]", "tvm.te.Stage"),
+        ("yo", "tvm.tir.IterVar"),
+        ("k", "tvm.tir.IterVar"),
+        ("f", "tvm.runtime.Module"),
+        ("dev", "tvm.Device"),
+        ("sch", "tvm.tir.Schedule"),
+        ("relay.nn.relu(x)", "tvm.relay.Call"),
+        ("func", "tvm.relay.Function"),
+        ("mod", "tvm.IRModule"),
+        ("te.compute", "tvm.te.compute"),
+        ("    stage", "tvm.te.Stage"),
+        ("    inner", "tvm.tir.IterVar"),
+        ("    if s[C]", "tvm.te.Stage"),
+        ("np.zeros(3)", ""),
+        ("nothing", ""),
+        ("A.shape", ""),
+        ("4", ""),
+        ("'text'", ""),
+    ],
+)
+def test_an_expression_has_a_public_class(expression: str, name: str, folder: str) -> None:
+    assert public_type(SCRIPT + expression, folder) == name
+
+
+def test_a_name_has_a_value_where_it_is_given_one(folder: str) -> None:
+    before, after = SCRIPT.split(", inner = ")
+    assert public_type(before, folder, ", inner = " + after) == "tvm.tir.IterVar"
+
+
+@pytest.mark.parametrize(
+    ("text", "expression"),
+    [
+        ("x = s[C].split(i", "i"),
+        ("x = s[C]", "s[C]"),
+        ("f(a, b)[0].op", "f(a, b)[0].op"),
+        ("a + b.c", "b.c"),
+        ("return C.op", "C.op"),
+        ("(1, 2)", ""),
+        ("1.5", ""),
+        ("])", ""),
+        ("", ""),
+    ],
+)
+def test_an_expression_ends_where_the_text_does(text: str, expression: str) -> None:
+    assert expression_before(text) == expression
+
+
+@pytest.mark.parametrize(
+    "text", ["x = (", "def f(:\n  a", "a = 'b\nc", "\t a\n  b", "x" * 100_000, "a[" * 2000 + "]" * 2000]
+)
+def test_what_is_no_python_is_nothing(text: str, folder: str) -> None:
+    assert public_type(text, folder) == ""
+
+
+def test_stubs_are_written_once_and_name_what_is_public(folder: str) -> None:
+    stubs, public = stubs_in(folder)
+    assert public["compiler.te.definition.tensor.Tensor"] == "tvm.te.Tensor"
+    assert [path.name for path in Path(folder).iterdir()] == ["stubs"]
+    compile((stubs / "tvm" / "te" / "__init__.pyi").read_text(encoding="utf-8"), "te", "exec")
+
+
+def test_the_page_asks_for_types(client: FlaskClient) -> None:
+    answer = client.post("/types", json={"text": SCRIPT + "s[C]"})
+    assert (answer.status_code, answer.get_json()["name"]) == (200, "tvm.te.Stage")
+    assert client.post("/types", json={"text": 3}).status_code == 422
