@@ -36,7 +36,8 @@ def tile_shape(rows: int, blocks: int | None, halves: int = 1) -> tuple[int, int
 
     They are eight: for sums, for data, and one for weights.
     """
-    height = even_tile(rows, 2 * TILE_ROWS)
+    # Sums of two tiles of rows by four of columns would be all of them.
+    height = even_tile(rows, TILE_ROWS if halves > 2 else 2 * TILE_ROWS)
     parts = -(-height // TILE_ROWS)
     most = (_REGISTERS - parts - 1) // (parts * halves)
     return height, divisor(blocks, most)

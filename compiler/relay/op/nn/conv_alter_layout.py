@@ -14,7 +14,7 @@ from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType
 from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
-from compiler.topi.nn.product_sums import has_pair_products, has_tiles, products_per_step
+from compiler.topi.nn.product_sums import NARROW, has_byte_products, has_pair_products, has_tiles, products_per_step
 from compiler.topi.schedules.kit import tile_lanes
 
 _PAIRS = {("int16", "int32"), ("bfloat16", "float32")}
@@ -40,14 +40,14 @@ def alter_conv2d_layout(call: Call, types: Sequence[TensorType], target: Target)
     plain = (attrs.data_layout, attrs.kernel_layout, attrs.out_layout or "NCHW") == ("NCHW", "OIHW", "NCHW")
     depthwise = attrs.groups == types[0].dims[1] == types[1].dims[0] and attrs.groups > 1
     known = _WIDENED if depthwise else _PAIRS
-    fast = types[0].dtype == "float32" or (types[0].dtype, attrs.out_dtype) in known
+    bytewise = attrs.out_dtype == "int32" and has_byte_products(target, types[0].dtype, types[1].dtype)
+    fast = types[0].dtype == "float32" or (types[0].dtype, attrs.out_dtype) in known or (bytewise and not depthwise)
     if not plain or target.kind != "llvm" or not fast or not all(t.is_static for t in types[:2]):
         return None
     channels, outputs = types[0].concrete_shape[1], types[1].concrete_shape[0]
     if channels != types[1].concrete_shape[1] * attrs.groups:
         return None  # several kernels for each channel
-    # A row of a tile register holds pairs of as many channels as two vectors.
-    width = tile_lanes(target) * (2 if types[0].dtype == "bfloat16" and has_tiles(target, "bfloat16") else 1)
+    width = tile_lanes(target) * _vectors_of_a_row(types[0].dtype, target)
     groups = 1 if depthwise else attrs.groups
     inner, outer = _block(channels // groups, width), _block(outputs // groups, width)
     if outer < (_NARROW if groups == 1 else tile_lanes(target)):
@@ -55,20 +55,28 @@ def alter_conv2d_layout(call: Call, types: Sequence[TensorType], target: Target)
     names = {"data_layout": f"NCHW{inner}c", "out_layout": f"NCHW{outer}c"}
     if depthwise:
         names["kernel_layout"] = f"OIHW1i{outer}o"
-    elif _adds_pairs(inner, types[0].dtype, target):
-        names["kernel_layout"] = f"OIHW{inner // 2}i{outer}o2i"
+    elif (step := _step(inner, types, target)) > 1:
+        names["kernel_layout"] = f"OIHW{inner // step}i{outer}o{step}i"
     else:
         names["kernel_layout"] = f"OIHW{inner}i{outer}o"
     packed = "nn.contrib_depthwise_conv2d_NCHWc" if depthwise else "nn.contrib_conv2d_NCHWc"
     return call_op(packed, *call.args, **{**attrs, **names})
 
 
-def _adds_pairs(channels: int, dtype: str, target: Target) -> bool:
-    """Return whether products of a block of channels are added in pairs, which then stand side by side."""
-    if dtype != "bfloat16":
-        return dtype == "int16" and channels % 2 == 0 and has_pair_products(target)
+def _vectors_of_a_row(dtype: str, target: Target) -> int:
+    """Return of how many vectors of float32 a row of a tile register has the channels, if a target has such."""
+    if dtype == "bfloat16":
+        return 2 if has_tiles(target, dtype) else 1
+    return 4 if dtype in NARROW and has_tiles(target, "int8") else 1
+
+
+def _step(channels: int, types: Sequence[TensorType], target: Target) -> int:
+    """Return how many products of a block of channels are added at once, for which they stand side by side."""
+    dtypes = [t.dtype for t in types[:2]]
+    if dtypes[0] == "int16":
+        return 2 if channels % 2 == 0 and has_pair_products(target) else 1
     with target:
-        return products_per_step(channels, (dtype, dtype), "float32") == 2
+        return products_per_step(channels, dtypes, "float32" if dtypes[0] == "bfloat16" else "int32")
 
 
 def conv2d_alter_layout(

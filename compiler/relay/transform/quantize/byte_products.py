@@ -8,6 +8,7 @@ import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, Constant, array_const
+from compiler.relay.op.nn.conv_attrs import Conv2DAttrs
 from compiler.relay.op.nn.dense_alter_op import PANEL, panel_layout
 from compiler.relay.operator import Array, call_op
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, call_of, const_like, op_name, tensor_type
@@ -28,7 +29,9 @@ class MultiplyBytes(RewritePass, opt_level=3, required=("InferType",)):
     by signed bytes in fours, AArch64's with the dot product instructions signed ones.  Data of the other signedness
     have their highest bit flipped, and their zero point moved.  Weights stand in panels, with four inputs of a unit
     side by side; where units or inputs are no multiple of that, zeros are added.  Other targets get 16-bit integers in
-    such panels.  All of it wraps around like 32-bit arithmetic, where ``sum((x - z) * w) = sum(x * w) - z * sum(w)``.
+    such panels.  Convolutions of images ``NCHW`` without groups, which AlterOpLayout brings into blocks, have the zero
+    point around the images.  All of it wraps around like 32-bit arithmetic, where ``sum((x - z) * w) = sum(x * w) - z *
+    sum(w)``.
 
     Examples
     --------
@@ -71,7 +74,33 @@ class _Multiplier(GraphMutator):
         new, t = self.rebuilt_call(call), tensor_type(call)
         if op_name(new) == "nn.dense" and t is not None and t.dtype == "int32" and len(t.dims) > 1:
             return self._bytes_product(new) or self._padded_product(new) or new
+        if op_name(new) == "nn.conv2d" and t is not None and t.dtype == "int32":
+            return self._bytes_convolution(new) or new
         return new
+
+    def _bytes_convolution(self, call: Call) -> RelayExpr | None:
+        """Return a convolution of bytes for one of integers that are made of bytes; zeros fill up its channels."""
+        attrs, weight, data = Conv2DAttrs.of(call), _weight(call.args[1], "int8"), _bytes(call.args[0])
+        usual = attrs.groups == 1 and (attrs.data_layout, attrs.kernel_layout) == ("NCHW", "OIHW")
+        if self._dtype is None or weight is None or data is None or not usual or len(weight) % _GROUP:
+            return None
+        data = self._as_multiplied(data)
+        values, zero = data.values, data.zero
+        missing = -weight.shape[1] % _GROUP
+        around = attrs.padding if zero is not None else (0,) * 4
+        if missing or any(around):
+            top, left, bottom, right = around
+            # What surrounds the image is zero once the zero point is subtracted.
+            fill = const_like(0, self._dtype) if zero is None else call_op("cast", zero, dtype=self._dtype)
+            width = [(0, 0), (0, missing), (top, bottom), (left, right)]
+            values = call_op("nn.pad", values, fill, pad_width=width)
+        known = array_const(np.pad(weight, ((0, 0), (0, missing), (0, 0), (0, 0))))
+        inside = {"padding": (0,) * 4} if any(around) else {}
+        sums = call_op("nn.conv2d", values, known, **{**attrs, **inside})
+        if zero is None:
+            return sums
+        added = weight.sum(axis=(1, 2, 3), dtype="int32", keepdims=True)[:, :, :, 0]
+        return call_op("subtract", sums, call_op("multiply", zero, array_const(added)))
 
     def _bytes_product(self, call: Call) -> RelayExpr | None:
         """Return a product of bytes for one of integers that are made of bytes."""

@@ -28,8 +28,8 @@ def conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
     """Return a convolution of images whose channels stand in blocks, ``(N, O / o, out_h, out_w, o)``.
 
     Data are ``(N, C / i, H, W, i)``, the kernel is ``(O / o, C / g / i, kh, kw, i, o)``, for ``g`` groups; no block of
-    channels, neither of the data nor of the result, belongs to two groups. With pairs of channels side by side, for
-    narrow integers, the kernel is ``(O / o, C / g / i, kh, kw, i / 2, o, 2)``.
+    channels, neither of the data nor of the result, belongs to two groups. With ``s`` channels side by side, whose
+    products are added at once, the kernel is ``(O / o, C / g / i, kh, kw, i / s, o, s)``.
 
     References
     ----------
@@ -41,7 +41,7 @@ def conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
     inner = dims(padded)[-1]
     if missing:
         kernel = _in_pairs(kernel)
-    outer, inputs, kh, kw, _, block, *pair = dims(kernel)
+    outer, inputs, kh, kw, _, block, *side = dims(kernel)
     products = products_per_step(inner, (data.dtype, kernel.dtype), spec.out_dtype)
     ic, ii = te.reduce_axis((0, inputs), name="ic"), te.reduce_axis((0, inner // products), name="ii")
     window = [te.reduce_axis((0, kh), name="rh"), te.reduce_axis((0, kw), name="rw")]
@@ -52,7 +52,7 @@ def conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
 
         def term(i: PrimExpr) -> PrimExpr:
             x = padded(n, channels, rows, columns, i).astype(spec.out_dtype)
-            of_input = (i // 2, b, i % 2) if pair else (i, b)
+            of_input = (i // side[0], b, i % side[0]) if side else (i, b)
             y = kernel(c, ic.var, window[0].var, window[1].var, *of_input).astype(spec.out_dtype)
             return x * y
 

@@ -75,9 +75,11 @@ def _packed(group: Group, target: Target) -> None:
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     n, c, h, w, b = group.result.op.axis
     total = _blocks_of_a_group(group)
-    is_tiled = multiplies_tiles(group.anchor, target)
+    is_tiled = multiplies_tiles(group.anchor, target) and _fills_rows(group)
     if is_tiled:
         columns, blocks = tile_shape(extent(w) or 1, total, max((extent(b) or 1) // TILE_ROWS, 1))
+    elif (vectors := (extent(b) or 1) // tile_lanes(target)) > 1:
+        blocks, columns = 1, even_tile(extent(w) or 1, max((tile_registers(target) - 1) // (vectors + 1), 1))
     else:
         blocks, columns = packed_tile(total, extent(w) or 1, target, _adds_pairs(group))
     blocks = choose("tile_blocks", blocks, divisors(total, MAX_TUNED_BLOCKS))
@@ -104,6 +106,12 @@ def _packed(group: Group, target: Target) -> None:
         tile.unroll(tile_w)
         tile.vectorize(tile_b)
     parallel(s, [n, co, h])
+
+
+def _fills_rows(group: Group) -> bool:
+    """Return whether the channels of a block fill half of a row of a tile register; vectors of bytes are as fast."""
+    is_half = 2 * (extent(group.anchor.reduce_axis[-1]) or 1) >= TILE_ROWS
+    return is_half or not _adds_pairs(group)
 
 
 def _reads_weights_once(group: Group, columns: int) -> bool:

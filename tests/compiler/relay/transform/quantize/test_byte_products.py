@@ -1,4 +1,4 @@
-"""Dense layers of bytes: bit for bit what 64-bit integers say, by the instruction that each CPU has for them."""
+"""Dense layers and convolutions of bytes: exactly what 64-bit integers say, by the instruction that each CPU has."""
 
 from __future__ import annotations
 
@@ -65,6 +65,55 @@ def test_dense_layers_of_bytes_are_exact(seed: int) -> None:
         run.run(**inputs)
         expected = 3 * ((values.astype("int64") - point) @ weight.astype("int64").T)
         np.testing.assert_array_equal(run.get_output(0).numpy(), expected)
+
+
+def _convolution(shape: tuple[int, ...], weight: Array, dtype: str, zero: int, **attrs: Any) -> tvm.IRModule:
+    x, one = relay.var("x", shape=shape, dtype=dtype), relay.const(1.0)
+    size = {"channels": weight.shape[0], "kernel_size": weight.shape[2:]}
+    sums = relay.qnn.op.conv2d(x, relay.const(weight), relay.const(zero), relay.const(0), one, one, **size, **attrs)
+    return tvm.IRModule.from_expr(relay.Function([x], relay.multiply(sums, relay.const(3, "int32"))))
+
+
+@pytest.mark.parametrize("seed", range(len(CPUS)))
+def test_convolutions_of_bytes_are_exact(seed: int) -> None:
+    """What surrounds an image is its zero point, where highest bits are flipped as well."""
+    draw, rng = random.Random(seed), np.random.default_rng(seed)
+    cpu = CPUS[seed % len(CPUS)]
+    require(f"llvm -mcpu={cpu}")
+    channels, units = draw.choice([3, 4, 24, 64, 96]), draw.choice([7, 8, 20, 64])
+    dtype, step, size = draw.choice(["uint8", "int8"]), draw.randint(1, 2), draw.choice([1, 3])
+    info, before, after = np.iinfo(dtype), draw.randint(0, 2), draw.randint(0, 1)
+    zero = draw.choice([0, info.min, info.max, draw.randint(info.min, info.max)])
+    images = rng.integers(info.min, info.max + 1, (2, channels, 9, 14)).astype(dtype)
+    weight = rng.integers(-128, 128, (units, channels, size, size)).astype("int8")
+    attrs = {"strides": step, "padding": (before, after, after, before)}
+    lib = _built(_convolution(images.shape, weight, dtype, zero, **attrs), f"llvm -mcpu={cpu}")
+    run = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
+    run.run(x=images)
+    surrounded = np.pad(images.astype("int64") - zero, ((0, 0), (0, 0), (before, after), (after, before)))
+    windows = np.lib.stride_tricks.sliding_window_view(surrounded, (size, size), (2, 3))[:, :, ::step, ::step]
+    expected = 3 * np.einsum("nchwrs,ocrs->nohw", windows, weight.astype("int64"), optimize=True)
+    np.testing.assert_array_equal(run.get_output(0).numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    ("target", "instruction"),
+    [
+        ("llvm -mcpu=alderlake", "vpdpbusd"),
+        ("llvm -mcpu=sapphirerapids", "tdpbusd"),
+        (f"{ARM}neoverse-n1", "sdot"),
+    ],
+)
+def test_instruction_of_each_cpu_for_convolutions(target: str, instruction: str) -> None:
+    mod = _convolution((1, 64, 9, 14), np.ones((64, 64, 3, 3), "int8"), "uint8", 3, padding=(1, 1))
+    assert re.search(rf"\s{instruction}\s", _built(mod, target).get_lib().get_source("asm"))
+
+
+def test_channels_that_fill_few_of_a_tile_registers_rows_are_multiplied_in_vectors() -> None:
+    mod = _convolution((1, 16, 9, 14), np.ones((64, 16, 3, 3), "int8"), "uint8", 0)
+    assembly = _built(mod, "llvm -mcpu=sapphirerapids").get_lib().get_source("asm")
+    assert re.search(r"\svpdpbusd\s", assembly)
+    assert "tdpbusd" not in assembly
 
 
 @pytest.mark.parametrize(
