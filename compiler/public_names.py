@@ -80,7 +80,7 @@ COMPLETED_BY = {
     "tvm.topi.image": ("compiler.relay.op",),
     "tvm.topi.nn": ("compiler.relay.op",),
     "tvm.topi.vision": ("compiler.relay.op",),
-    "differentiation": ("compiler.relay.transform.derivatives.first_order_gradient",),
+    "differentiation": ("compiler.relay.transform.derivatives.gradient",),
     "functions": (
         "compiler.runtime.modules.packed_func",
         "compiler.runtime.parallel.pool",

@@ -15,17 +15,6 @@ from compiler.target.target import Target
 from compiler.topi.operands import Extent
 from compiler.topi.tag import Tag
 
-__all__ = [
-    "ComputeAttrs",
-    "ConvWindows",
-    "PanelProduct",
-    "RowVectors",
-    "SoftmaxAxis",
-    "compute",
-    "computes_by_threads",
-    "has_schedules",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ComputeAttrs:

@@ -11,11 +11,6 @@ from compiler.ir.expr.primexpr import IntImm, PrimExpr, convert
 from compiler.ir.structural import structural_equal
 from compiler.te.definition.tensor import Tensor
 
-__all__ = [
-    "Axes", "Extent", "Index", "Number", "Operand", "Scalar", "Shape", "axes_of", "axis_of", "constant", "dims",
-    "flat_index", "is_one", "is_tensor", "number", "product", "replaced", "same_extent", "unflatten",
-]  # fmt: skip
-
 Extent: TypeAlias = int | PrimExpr
 """An extent: a constant as a plain int, a symbolic one as an expression."""
 Index: TypeAlias = int | PrimExpr

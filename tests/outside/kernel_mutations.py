@@ -21,7 +21,7 @@ from compiler.ir.node import rebuild
 from compiler.tir import BufferLoad, BufferStore, Evaluate, PrimFunc
 from compiler.tir.analysis.uniformity import is_barrier
 from compiler.tir.sanitizer import Fault, SanitizerResult, program, sanitize
-from compiler.tir.sanitizer.block import RunningThread, run_block
+from compiler.tir.sanitizer.program import RunningThread, run_block
 from compiler.tir.statements.stmt import Allocate, SeqStmt, no_op
 from compiler.tir.statements.stmt_functor import StmtMutator
 from tests.outside.classic_kernels import NUMBERS, from_here

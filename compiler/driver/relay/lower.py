@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from compiler import te
 from compiler.driver.lower import lower_custom_types, lower_program
 from compiler.driver.relay.groups import element_tensors, evaluation_order
-from compiler.driver.relay.schedule import schedule_group
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
@@ -17,8 +17,8 @@ from compiler.ir.instrument import Instrument, first_answer
 from compiler.ir.origin import lowering_to
 from compiler.relay.expr import Call, Constant, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
-from compiler.relay.implementations import ScheduleMaker, implementation_of
-from compiler.relay.operator import RelayOp, operator_of
+from compiler.relay.implementations import ScheduleMaker, configuration_of, implementation_of
+from compiler.relay.operator import OpPattern, RelayOp, operator_of
 from compiler.relay.ty import TensorType, tensor_types
 from compiler.runtime.arrays.ndarray import NDArray
 from compiler.target.target import Target
@@ -28,7 +28,27 @@ from compiler.te.scheduling.schedule import Schedule
 from compiler.tir import const
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.threads.launch_single_thread import LaunchSingleThread
+from compiler.topi.schedules import gpu, schedule_rule_for
+from compiler.topi.schedules.choice import chosen_by
 from compiler.topi.tag import Tag
+
+
+def schedule_group(
+    calls: Sequence[Call], outputs: Sequence[Tensor], target: Target, schedules: Mapping[Call, ScheduleMaker]
+) -> Schedule:
+    """Return the schedule of a fused group."""
+    hardest = max(calls, key=lambda call: operator_of(call).pattern, default=None)
+    if hardest is None:
+        return schedule_rule_for(OpPattern.INJECTIVE)(outputs, target)
+    if hardest in schedules:
+        return schedules[hardest](hardest.attrs, list(outputs), target)
+    if "gpu" in target.keys:
+        return gpu.schedule_group(outputs, target)
+    op = operator_of(hardest)
+    if op.schedule is not None:
+        with chosen_by(partial(configuration_of, hardest, target)):
+            return op.schedule(hardest.attrs, list(outputs), target)
+    return schedule_rule_for(op.pattern)(outputs, target)
 
 
 @dataclass(slots=True, eq=False)

@@ -1,29 +1,101 @@
-"""Explains the memory accesses of kernels warp by warp."""
+"""Explains the memory accesses of kernels warp by warp.
+
+A thread's arithmetic operations include those of matrix and dot product instructions.  A product of matrices by tensor
+cores is an instruction of a warp: each thread counts its share.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Ramp, StringImm, Var
+from compiler.ir.expr.primexpr import BinaryOp, Call, IntImm, PrimExpr, Ramp, StringImm, Var
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
+from compiler.ir.op import Op
+from compiler.ir.types import PointerType
 from compiler.tir.analysis.thread_axes import launch_of
 from compiler.tir.expressions.builtin import IF_THEN_ELSE
 from compiler.tir.expressions.evaluation import Array
+from compiler.tir.layout.matrix_fragments import operand_dtype
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, For, IfThenElse, LetStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtVisitor
 from compiler.tir.transform.calls.kernel_code import KernelCode, with_device_memory
 from compiler.tir.warp_access.index_values import DataDependentError
-from compiler.tir.warp_access.operations import fragment_extents, instruction_operations, matrix_types, value_operations
 from compiler.tir.warp_access.site import WARP, AccessSite, Axis, StmtContext
 from compiler.tir.warp_access.transactions import SECTOR, Addresses, Pattern, bank_ways, pattern_of, sectors
+
+_WARP = 32
+_FRAGMENT_PRODUCTS = ("tir.tvm_mma_sync", "tir.tvm_bmma_sync")
+_SHAPE_PRODUCTS = ("tir.ptx_mma", "tir.ptx_mma_sp")
+_DOT_PRODUCTS = {"tir.dp4a": 4, "__dp4a": 4}
+"""Products that an instruction adds up, by operator or by C function."""
+
+
+def fragment_extents(shape: str) -> int:
+    """Return how many products ``m * n * k`` make one product of fragments of a shape such as ``16, 16, 16``."""
+    return prod(map(int, shape.split(",")))
+
+
+def instruction_operations(call: Call, fragments: Mapping[Var, int]) -> float:
+    """Return the operations that a thread does by an instruction, a product and a sum counted as two."""
+    name = call.op.name if isinstance(call.op, Op) else ""
+    if name in _FRAGMENT_PRODUCTS:
+        accumulator = call.args[0]
+        return 2 * fragments.get(accumulator, 0) / _WARP if isinstance(accumulator, Var) else 0.0
+    if name in _SHAPE_PRODUCTS:
+        shape = call.args[0]
+        return 2 * prod(map(int, re.findall(r"\d+", shape.value))) / _WARP if isinstance(shape, StringImm) else 0.0
+    if name.startswith("tir.call_") and call.args and isinstance(call.args[0], StringImm):
+        name = call.args[0].value
+    return 2.0 * _DOT_PRODUCTS.get(name, 0)
+
+
+def matrix_types(call: Call) -> str:
+    """Return what an instruction of tensor cores multiplies and adds up."""
+    name = call.op.name if isinstance(call.op, Op) else ""
+    if name in _FRAGMENT_PRODUCTS:
+        operand, total = (_element(call.args[at]) for at in (2, 0))
+    elif name in _SHAPE_PRODUCTS:
+        words = [word.value if isinstance(word, StringImm) else "" for word in (call.args[3], call.args[5])]
+        operand, total = (operand_dtype(word) or word for word in words)
+    else:
+        return ""
+    return f"{operand} to {total}"
+
+
+def _element(pointer: PrimExpr) -> str:
+    annotation = pointer.type_annotation if isinstance(pointer, Var) else None
+    return str(annotation.element_type.dtype) if isinstance(annotation, PointerType) else ""
+
+
+def value_operations(value: PrimExpr) -> int:
+    """Return the floating-point operations of an expression, those of indices left out."""
+    count = _Arithmetic()
+    count.visit(value)
+    return count.operations
+
+
+class _Arithmetic(Visitor):
+    def __init__(self) -> None:
+        self.operations = 0
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        """An index is none."""
+
+    def visit_BinaryOp(self, n: BinaryOp) -> None:
+        if dt.is_float(n.dtype):
+            self.operations += dt.lanes(n.dtype)
+        self.visit_Node(n)
+
 
 MAX_SAMPLES = 512
 """Accesses of one statement that are looked at; of more, so many are taken at equal distances."""

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from compiler.ir.expr.primexpr import ExprLike, PrimExpr, Var
 from compiler.tir.ir_builder import IRBuilder
 
-__all__ = ["bisected"]
-
 
 def bisected(
     builder: IRBuilder, low: ExprLike, high: ExprLike, rounds: ExprLike, holds: Callable[[Var], PrimExpr]

@@ -16,8 +16,6 @@ from compiler.tir.ir_builder import BufferVar, IRBuilder
 from compiler.topi.device.rows import Rows
 from compiler.topi.operands import Index
 
-__all__ = ["Element", "Elements", "Order", "precedes"]
-
 Element: TypeAlias = tuple[PrimExpr, PrimExpr]
 """A value, and the place that it had."""
 

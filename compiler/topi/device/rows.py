@@ -13,8 +13,6 @@ from compiler.te.definition.tensor import Tensor
 from compiler.tir.ir_builder import IRBuilder
 from compiler.topi.operands import Index, constant, dims, unflatten
 
-__all__ = ["Launch", "Rows", "has_rows", "launched"]
-
 _THREADS = 256
 """Threads of a block, which every device has."""
 _MAX_BLOCKS = 65535

@@ -21,8 +21,6 @@ from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import Stmt
 from compiler.topi.device.rows import Launch, Rows, launched
 
-__all__ = ["scanned"]
-
 
 def scanned(
     data: Tensor,

@@ -2,6 +2,14 @@
 
 The merge is one of counting: the place of an element in a merged run is its place in its own run, and the number of
 elements of the other run that come before it, which bisection finds.  All elements are placed at once, a thread each.
+
+Each block of threads produces a tile of a merged run, from a part of either run.  Where these begin and end is found by
+bisection in global memory; the parts are then copied to shared memory, where each element counts those of the other
+part that come before it.
+
+References
+----------
+Green, McColl and Bader, "GPU Merge Path", ICS 2012.
 """
 
 from __future__ import annotations
@@ -9,19 +17,89 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler import te, tir
-from compiler.ir.expr.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.ir_builder import BufferVar, IRBuilder
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import Stmt
 from compiler.topi.device.bisection import bisected
-from compiler.topi.device.merge import Merge
 from compiler.topi.device.order import Elements, Order
 from compiler.topi.device.rows import Launch, Rows, launched
 from compiler.topi.operands import dims
 
-__all__ = ["sorted_rows"]
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A sorted part of a row, or the part of one that a tile comes from."""
+
+    begin: PrimExpr
+    length: PrimExpr
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """The kernel that merges runs of ``width`` elements, a multiple of a tile's; the last of a row may be shorter."""
+
+    builder: IRBuilder
+    order: Order
+    width: int
+
+    def emit(self, source: Elements, target: Elements) -> None:
+        """Write the kernel."""
+        builder, rows, dtype = self.builder, self.order.rows, source.values.dtype
+        with launched(builder, rows) as launch:
+            row, at = builder.let("row", launch.present_row), launch.thread
+            first = builder.let("first", launch.tile * rows.tile)
+            count = builder.let("count", te.min(rows.length - first, rows.tile))
+            parts = Elements.allocate(builder, "part", "shared", dtype, (rows.tile,))
+            from_left = self._copy_parts(source, parts, row, first, count, at)
+            merged = Elements.allocate(builder, "merged", "shared", dtype, (rows.tile,))
+            with builder.if_scope(at < count):
+                merged.store(parts.at(at), self._merged_place(parts, row, at, from_left, count))
+            with builder.if_scope(launch.exists):
+                target.store(merged.at(at), *rows.indices(launch.row, launch.place))
+
+    def _copy_parts(self, source: Elements, parts: Elements, row: Var, first: Var, count: Var, at: PrimExpr) -> Var:
+        """Copy what the tile comes from, that of the left run first; return how many elements are of the left run."""
+        builder, rows, width = self.builder, self.order.rows, self.width
+        begin = builder.let("begin", first - first % (2 * width))
+        left = _Run(begin, te.min(rows.length - begin, width))
+        right = _Run(begin + width, te.max(te.min(rows.length - begin - width, width), 0))
+        splits = builder.allocate("int32", 2, "splits", "local")
+        with builder.for_range(0, 2, name="end") as end:
+            splits[end] = self._split(source, row, left, right, first - begin + end * count)
+        of_left = builder.let("of_left", splits[0])
+        from_left = builder.let("from_left", splits[1] - of_left)
+        of_right = first - begin - of_left
+        place = tir.Select(at < from_left, left.begin + of_left, right.begin + of_right - from_left) + at
+        with builder.if_scope(at < count):
+            parts.store(source.at(*rows.indices(row, place)), at)
+        return from_left
+
+    def _split(self, source: Elements, row: Var, left: _Run, right: _Run, diagonal: PrimExpr) -> Var:
+        """Return how many of the first ``diagonal`` elements of two runs together are of the left one."""
+        rows = self.order.rows
+
+        def is_of_left(middle: Var) -> PrimExpr:
+            mine = source.at(*rows.indices(row, left.begin + middle))
+            other = source.at(*rows.indices(row, right.begin + diagonal - 1 - middle))
+            return self.order.is_before(row, mine, other)
+
+        low, high = te.max(diagonal - right.length, 0), te.min(diagonal, left.length)
+        return bisected(self.builder, low, high, self.width.bit_length(), is_of_left)
+
+    def _merged_place(self, parts: Elements, row: Var, at: PrimExpr, from_left: Var, count: Var) -> PrimExpr:
+        """Return the place of a thread's element of the parts in the merged tile."""
+        is_left = at < from_left
+        before = bisected(
+            self.builder,
+            tir.Select(is_left, from_left, tir.const(0, "int32")),
+            tir.Select(is_left, count, from_left),
+            self.order.rows.tile.bit_length(),
+            lambda middle: self.order.is_before(row, parts.at(middle), parts.at(at)),
+        )
+        return before + at - from_left
 
 
 def sorted_rows(data: Tensor, axis: int, is_ascend: bool, valid_count: Tensor | None = None) -> tuple[Tensor, Tensor]:

@@ -21,8 +21,6 @@ from compiler.topi.nn.pad import pad
 from compiler.topi.operands import Extent, Index, constant, dims
 from compiler.topi.tag import Tag
 
-__all__ = ["BitSpec", "bitpack", "bitserial_conv2d", "bitserial_dense"]
-
 
 @dataclass(frozen=True, slots=True)
 class BitSpec:

@@ -17,8 +17,6 @@ from compiler.topi.nn.pad import pad
 from compiler.topi.operands import Extent, dims
 from compiler.topi.tag import Tag
 
-__all__ = ["CorrelationSpec", "correlation"]
-
 
 @dataclass(frozen=True, slots=True)
 class CorrelationSpec:

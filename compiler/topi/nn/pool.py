@@ -19,8 +19,6 @@ from compiler.topi.operands import Extent, Index, constant, dims, product
 from compiler.topi.reduction import Reducer
 from compiler.topi.tag import Tag
 
-__all__ = ["PoolSpec", "adaptive_pool", "avg_pool", "global_pool", "max_pool"]
-
 Counter: TypeAlias = Callable[[Sequence[Index]], PrimExpr]
 """The indices of an output element to the number of elements of its window that count."""
 

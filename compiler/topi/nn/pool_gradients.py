@@ -14,8 +14,6 @@ from compiler.topi.nn.pool import PoolSpec, counter, pad_windows, spatial_axes
 from compiler.topi.operands import Index, dims
 from compiler.topi.tag import Tag
 
-__all__ = ["avg_pool_grad", "max_pool_grad"]
-
 Share: TypeAlias = Callable[[Sequence[Index], PrimExpr], PrimExpr]
 """``(indices of an output element, number of an element of its window)`` to what the element gets."""
 

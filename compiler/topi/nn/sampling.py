@@ -16,8 +16,6 @@ from compiler.topi.nn.resize import AxisResize, Tap
 from compiler.topi.operands import constant, dims
 from compiler.topi.tag import Tag
 
-__all__ = ["RoiSpec", "grid_sample", "roi_align"]
-
 
 def grid_sample(data: Tensor, grid: Tensor, method: str, padding_mode: str, align_corners: bool) -> Tensor:
     """Return ``data``, ``(N, C, spatial…)`` with constant extents, at the places of a grid.

@@ -16,8 +16,6 @@ from compiler.te.definition.operation import ComputeOp
 from compiler.te.definition.tensor import Operation, Tensor
 from compiler.topi.schedules.kit import extent, vectorize_elements
 
-__all__ = ["Group", "find_anchor", "output_operations", "partial_sums_group", "tiled_group"]
-
 _OUTPUT_LANES = 16
 """Lanes of further outputs that are computed from what is stored."""
 

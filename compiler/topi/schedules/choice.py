@@ -13,8 +13,6 @@ from typing import Any, Protocol
 
 from compiler.ir.error import ArgumentError, show
 
-__all__ = ["Configuration", "choose", "chosen_by"]
-
 
 class Configuration(Protocol):
     """Numbers that somebody chose for a schedule, by their names, or a space that is being defined."""

@@ -23,16 +23,6 @@ from compiler.topi.schedules.anchor import output_operations
 from compiler.topi.schedules.kit import MIN_LANES, divisor, extent, is_worth_parallel, parallel, vectorize_elements
 from compiler.topi.tag import OpPattern, Tag
 
-__all__ = [
-    "ScheduleRule",
-    "inline_cheap",
-    "readers_of",
-    "schedule_injective",
-    "schedule_injective_from_existing",
-    "schedule_reduce",
-    "schedule_rule_for",
-]
-
 ScheduleRule: TypeAlias = Callable[[Sequence[te.Tensor], Target], te.Schedule]
 """``rule(outputs, target)`` returns the schedule of a group."""
 

@@ -11,11 +11,6 @@ from compiler.target.target import Target
 from compiler.te import Stage
 from compiler.te.definition.tensor import Operation
 
-__all__ = [
-    "MAX_CORES", "MIN_LANES", "MIN_PARALLEL_WORK", "accumulators", "divisor", "divisors", "even_tile", "extent",
-    "is_worth_parallel", "parallel", "partition_partial_tile", "tile_lanes", "tile_registers", "vectorize_elements",
-]  # fmt: skip
-
 MAX_CORES = 64
 """Iterations of a parallel loop that no machine has more cores than."""
 MIN_LANES = 4

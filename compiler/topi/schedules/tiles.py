@@ -10,8 +10,6 @@ from compiler.topi.nn.product_sums import TILE_ROWS, fills_tiles, has_tiles
 from compiler.topi.schedules.kit import divisor, even_tile, extent
 from compiler.topi.tag import Tag
 
-__all__ = ["in_tiles", "multiplies_tiles", "tile_shape"]
-
 _REGISTERS = 8
 _STORED = (Tag.PAD, Tag.PANELS)
 _STEPS = {"bfloat16": ("float32", 2), "int8": ("int32", 4)}

@@ -18,7 +18,6 @@ from compiler.relay.frontend.onnx.config import checked_config, converting
 from compiler.relay.frontend.onnx.errors import UnknownInputError
 from compiler.relay.frontend.onnx.importer import Importer
 from compiler.relay.frontend.onnx.integers import remembering_integers
-from compiler.relay.frontend.onnx.node_names import save_named
 from compiler.relay.frontend.onnx.partial import remembering
 from compiler.relay.frontend.onnx.reader import (
     OLDEST_OPSET,
@@ -37,6 +36,20 @@ from compiler.relay.frontend.span_filling import begin_import
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.runtime.arrays.ndarray import NDArray
+
+
+def save_named(proto: onnx.ModelProto, path: str | os.PathLike[str]) -> None:
+    """Save a copy of a model in which unnamed nodes are named after their first output."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(proto)
+    for node in copy.graph.node:
+        node.name = node.name or next(iter(filter(None, node.output)), "")
+    try:
+        with open(path, "wb") as file:
+            file.write(copy.SerializeToString())
+    except OSError as exc:
+        raise ModelError(f"from_onnx: {os.fspath(path)!r} cannot be written: {exc.strerror}") from None
+
 
 _VOCABULARY = (str(Path(__file__).parent.parent),)
 

@@ -1,7 +1,13 @@
-"""The importer, which walks a model's graph and converts each node."""
+"""The importer, which walks a model's graph and converts each node.
+
+References
+----------
+"ONNX Operator Changelog", https://github.com/onnx/onnx/blob/main/docs/Changelog.md, versions 1 to 6.
+"""
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -15,13 +21,86 @@ from compiler.relay.frontend.onnx import checks
 from compiler.relay.frontend.onnx.bodies import Body, body_of, fixed_body, has_body
 from compiler.relay.frontend.onnx.errors import UnsupportedOperatorError
 from compiler.relay.frontend.onnx.node import Attributes, Node, attribute_value, operands
-from compiler.relay.frontend.onnx.older_opsets import NUMPY_BROADCAST_OPSET, aligned_inputs
-from compiler.relay.frontend.onnx.order import in_order
 from compiler.relay.frontend.onnx.reader import MAX_DEPTH, opset_imports, subgraphs, tensor_array
 from compiler.relay.frontend.onnx.registry import find
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
-from compiler.relay.frontend.shared.folding import constant, settle
+from compiler.relay.frontend.shared.folding import constant, ops, rank_of, settle
 from compiler.relay.frontend.span_filling import mint_layer, name_parameter
+
+
+def in_order(nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
+    """Sort nodes topologically, keeping their order in the file where possible."""
+    maker = _makers(nodes)
+    needs = [{maker[name] for name in _used(node) if name in maker} for node in nodes]
+    users: list[list[int]] = [[] for _ in nodes]
+    for user, made_by in enumerate(needs):
+        for i in made_by:
+            users[i].append(user)
+    waiting = [len(made_by) for made_by in needs]
+    ready = [i for i, count in enumerate(waiting) if count == 0]
+    ordered = []
+    while ready:
+        i = heapq.heappop(ready)
+        ordered.append(nodes[i])
+        for user in users[i]:
+            waiting[user] -= 1
+            if waiting[user] == 0:
+                heapq.heappush(ready, user)
+    if len(ordered) < len(nodes):
+        names = [nodes[i].name or next(iter(nodes[i].output), "") for i, count in enumerate(waiting) if count]
+        raise ModelError(f"from_onnx: the graph has a cycle: {', '.join(map(repr, names[:5]))}")
+    return ordered
+
+
+def _makers(nodes: Sequence[onnx.NodeProto]) -> dict[str, int]:
+    maker: dict[str, int] = {}
+    for i, node in enumerate(nodes):
+        for name in filter(None, node.output):
+            if name in maker:
+                raise ModelError(f"from_onnx: two nodes define {name!r}")
+            maker[name] = i
+    return maker
+
+
+def _used(node: onnx.NodeProto) -> Iterator[str]:
+    """Return the names of the inputs of a node, including those captured by its subgraphs."""
+    yield from filter(None, node.input)
+    for graph in subgraphs(node):
+        own = {item.name for item in (*graph.input, *graph.initializer)}
+        own.update(name for inner in graph.node for name in inner.output)
+        used = {name for inner in graph.node for name in _used(inner)}
+        used.update(item.name for item in graph.output)
+        yield from used - own
+
+
+NUMPY_BROADCAST_OPSET = 7
+"""The first operator set with NumPy-style broadcasting."""
+
+
+def aligned_inputs(operator: str, inputs: Sequence[RelayExpr], attributes: Attributes) -> Sequence[RelayExpr]:
+    """Align the inputs of a node of an older operator set for NumPy-style broadcasting.
+
+    ``broadcast=1, axis=k`` aligned the second operand with axis ``k`` of the first; the slopes of ``PRelu`` were per
+    channel.
+    """
+    if operator == "PRelu":
+        return [inputs[0], _from_axis(inputs[1], 1, rank_of(inputs[0]))]
+    if "broadcast" not in attributes:
+        return inputs
+    broadcast, axis = attributes.pop("broadcast"), attributes.pop("axis", None)
+    if not broadcast or axis is None or len(inputs) != 2:
+        return inputs
+    rank = rank_of(inputs[0])
+    return [inputs[0], _from_axis(inputs[1], axis % rank, rank)]
+
+
+def _from_axis(operand: RelayExpr, axis: int, rank: int) -> RelayExpr:
+    """Return an operand whose first dimension stands beside the axis of a tensor of ``rank`` dimensions."""
+    missing = rank - axis - rank_of(operand)
+    if rank_of(operand) == 0 or missing <= 0:
+        return operand
+    return ops.expand_dims(operand, axis=rank_of(operand), num_newaxis=missing)
+
 
 Scope: TypeAlias = dict[str, RelayExpr | None]
 """Expressions by value names; the scope of a subgraph starts as a copy of the enclosing one."""

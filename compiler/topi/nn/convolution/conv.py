@@ -15,8 +15,6 @@ from compiler.topi.nn.pad import pad
 from compiler.topi.operands import Extent, Index, constant, dims, is_one
 from compiler.topi.tag import Tag
 
-__all__ = ["ConvSpec", "conv", "conv_windows", "spatial_letters", "window_extent"]
-
 E = TypeVar("E", int, Extent)
 """A constant, or any extent."""
 

@@ -11,8 +11,6 @@ from compiler.topi.nn.product_sums import missing_products, products_per_step, s
 from compiler.topi.operands import Extent, dims
 from compiler.topi.tag import Tag
 
-__all__ = ["conv2d_nchwc", "depthwise_conv2d_nchwc"]
-
 
 def _out(data: Tensor, kernel: Tensor, spec: ConvSpec) -> list[Extent]:
     """Return the height and width of the result."""

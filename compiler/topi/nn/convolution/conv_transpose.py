@@ -14,8 +14,6 @@ from compiler.topi.nn.pad import dilate, pad
 from compiler.topi.operands import Extent, Index, constant, dims
 from compiler.topi.tag import Tag
 
-__all__ = ["conv_transpose", "transposed_extent"]
-
 
 def transposed_extent(
     extent: Extent, around: int, kernel: Extent, stride: int, dilation: int, output_padding: int

@@ -16,8 +16,6 @@ from compiler.topi.nn.convolution.conv import ConvSpec, group_channel, window_ex
 from compiler.topi.operands import Extent, Index, dims
 from compiler.topi.tag import Tag
 
-__all__ = ["deformable_conv2d"]
-
 
 def deformable_conv2d(data: Tensor, offset: Tensor, kernel: Tensor, spec: ConvSpec, deformable_groups: int) -> Tensor:
     """Return the convolution of data read at places that are moved by offsets.

@@ -25,8 +25,6 @@ from compiler.topi.schedules.gpu.depthwise import schedule_depthwise
 from compiler.topi.schedules.gpu.kit import bind, bind_elements, fetch, size
 from compiler.topi.schedules.kit import divisor, extent
 
-__all__ = ["schedule_conv", "schedule_matmul"]
-
 _THREADS = 16
 """Threads along each side of a tile."""
 _FEW_ROWS = 8

@@ -16,8 +16,6 @@ from compiler.topi.schedules.anchor import Group, tiled_group
 from compiler.topi.schedules.gpu.kit import bind, bind_elements, block_threads, fetch, size
 from compiler.topi.schedules.kit import divisor, even_tile, extent
 
-__all__ = ["schedule_depthwise"]
-
 _COLUMNS, _ROWS = 32, 8
 """Threads along the columns and the rows of an image, at most."""
 _IMAGES = 64

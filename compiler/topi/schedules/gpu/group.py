@@ -19,8 +19,6 @@ from compiler.topi.schedules.gpu.reduction import schedule_reduction
 from compiler.topi.schedules.gpu.softmax import schedule_softmax
 from compiler.topi.tag import Tag
 
-__all__ = ["schedule_group"]
-
 _Rule: TypeAlias = Callable[[Sequence[Tensor], ComputeOp, Target], Schedule | None]
 
 _RULES: dict[str, _Rule] = {

@@ -11,8 +11,6 @@ from compiler.te import Stage
 from compiler.te.definition.axis import thread_axis
 from compiler.topi.schedules.kit import extent
 
-__all__ = ["bind", "bind_elements", "block_threads", "fetch", "power_of_two", "size"]
-
 _MAX_THREADS = 256
 """Threads of a block that every device has, WebGPU's by default as well."""
 _MAX_BLOCKS = 65535

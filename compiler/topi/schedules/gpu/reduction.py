@@ -16,8 +16,6 @@ from compiler.te.definition.axis import thread_axis
 from compiler.te.definition.tensor import Operation
 from compiler.topi.schedules.gpu.kit import bind, bind_elements, block_threads, power_of_two, size
 
-__all__ = ["across_threads", "schedule_reduction"]
-
 _MIN_PARTS = 32
 """Elements of a sum that more than one thread adds up: a warp's."""
 _MAX_PARTS = 64

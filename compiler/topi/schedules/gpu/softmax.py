@@ -16,8 +16,6 @@ from compiler.topi.schedules.gpu.reduction import across_threads
 from compiler.topi.schedules.kit import extent
 from compiler.topi.tag import Tag
 
-__all__ = ["schedule_softmax"]
-
 _MAX_SHARED_ROW = 1024
 """Powers that are kept in shared memory; longer rows compute each twice."""
 _REDUCTIONS = (Tag.SOFTMAX_MAX, Tag.SOFTMAX_SUM)

@@ -37,8 +37,6 @@ from compiler.topi.schedules.kit import (
 from compiler.topi.schedules.tiles import in_tiles, multiplies_tiles, tile_shape
 from compiler.topi.tag import Tag
 
-__all__ = ["MAX_TUNED_BLOCKS", "packed_tile", "schedule_conv"]
-
 _STORED = (Tag.PAD, Tag.DILATE)
 _MAX_ROW_CHANNELS = 16
 _MAX_TAPS = 32

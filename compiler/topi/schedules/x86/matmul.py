@@ -30,8 +30,6 @@ from compiler.topi.schedules.kit import (
 from compiler.topi.schedules.tiles import in_tiles, multiplies_tiles, tile_shape
 from compiler.topi.tag import Tag
 
-__all__ = ["schedule_matmul"]
-
 _MANY_ACCUMULATORS = 16
 """More than so many leave room for several vectors of each row."""
 _PANEL_COUNTS = (4, 3, 6, 5, 2, 1)

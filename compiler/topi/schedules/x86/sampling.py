@@ -11,8 +11,6 @@ from compiler.topi.schedules.anchor import output_operations
 from compiler.topi.schedules.kit import tile_lanes, vectorize_elements
 from compiler.topi.tag import Tag
 
-__all__ = ["schedule_resampling"]
-
 
 def schedule_resampling(attrs: object, outputs: Sequence[te.Tensor], target: Target) -> te.Schedule:
     """Return a schedule in which indices and weights are stored, as are reductions, and all other steps inlined."""

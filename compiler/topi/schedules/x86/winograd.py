@@ -18,8 +18,6 @@ from compiler.topi.schedules.kit import accumulators, divisors, extent, parallel
 from compiler.topi.schedules.x86.conv import MAX_TUNED_BLOCKS, packed_tile
 from compiler.topi.tag import Tag
 
-__all__ = ["schedule_winograd"]
-
 
 def schedule_winograd(attrs: object, outputs: Sequence[Tensor], target: Target) -> Schedule:
     """Return the schedule of a group around a Winograd convolution; ``attrs`` are not read."""

@@ -11,7 +11,7 @@ from compiler.arith.analyzer import Analyzer
 from compiler.arith.int_set import IntSet
 from compiler.ir.expr.primexpr import Not, PrimExpr, Var, const
 from compiler.ir.expr.substitute import substitute
-from compiler.tir.analysis.conditional_domains import domains_where
+from compiler.tir.analysis.block_access import domains_where
 from compiler.tir.expressions import op as tir
 from compiler.tir.script import from_source
 from compiler.tir.statements.block import Block
