@@ -100,7 +100,7 @@ def _broadcast(
     name: str, function: BinaryFunction, doc: str, operands: str = "numbers", result: str = "of the operands' type"
 ) -> Callable[[Operand, Operand], Tensor]:
     def build(lhs: Operand, rhs: Operand) -> Tensor:
-        """Return {doc}, broadcast against each other; the operands are {operands}, the result is {result}.
+        """Return {doc}, of operands broadcast against each other; they are {operands}, the result is {result}.
 
         A number takes the type of the tensor beside it; the result is an expression if neither is a tensor.
         """

@@ -17,6 +17,11 @@ def named(function: F, name: str, /, **words: str) -> F:
     return function
 
 
+def summary_of(definition: Callable[..., Any]) -> str:
+    """Return the first paragraph of a definition's documentation, which its operator has too."""
+    return " ".join((definition.__doc__ or "").partition("\n\n")[0].split())
+
+
 def load_definitions(package: dict[str, Any], aside: Container[str] = ()) -> list[str]:
     """Import every module of a package, but for those ``aside``, and export what it lists in ``__all__``.
 

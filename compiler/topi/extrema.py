@@ -34,8 +34,8 @@ _smallest = te.comm_reducer(tir.fminimum, highest, name="min")
 _largest = te.comm_reducer(tir.fmaximum, lowest, name="max")
 OF_TE = Extremum(te.max, tir.min_value)
 LARGEST = Extremum(_largest, lowest)
-max = simple_reduction("max", _largest, "the largest element, NaN if there is one")
-min = simple_reduction("min", _smallest, "the smallest element, NaN if there is one")
+max = simple_reduction("max", _largest, "the largest element, NaN if there is one,")
+min = simple_reduction("min", _smallest, "the smallest element, NaN if there is one,")
 
 
 def maximum(lhs: Tensor, rhs: Tensor) -> Tensor:

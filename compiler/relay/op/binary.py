@@ -24,6 +24,7 @@ from compiler.relay.ty import TensorType, same_dim
 from compiler.te.definition.tensor import Tensor
 from compiler.topi import broadcast as topi
 from compiler.topi import extrema
+from compiler.topi.definitions import summary_of
 
 Rule = Callable[[RelayExpr, RelayExpr, RelayExpr, RelayExpr], tuple[RelayExpr, RelayExpr]]
 
@@ -54,15 +55,13 @@ def sum_to(grad: RelayExpr, arg: RelayExpr, shape_of: RelayExpr) -> RelayExpr:
 
 
 def _binary(
-    name: str,
     compute: Callable[[Tensor, Tensor], Tensor],
     reference: Callable[..., Array],
-    doc: str,
     gradient: Rule | None = None,
     relation: Relation[Attrs] = broadcast,
     onnx: str = "",
 ) -> OpFunction:
-    """Register a function of two broadcast tensors."""
+    """Register a function of two broadcast tensors, with the name and the documentation of its definition."""
 
     def rule(call: Call, grad: Expr) -> list[RelayExpr]:
         assert gradient is not None
@@ -71,8 +70,8 @@ def _binary(
         return [sum_to(part, arg, call) for part, arg in zip(parts, call.args, strict=True)]
 
     return register(
-        name,
-        doc=doc,
+        compute.__name__,
+        doc=summary_of(compute),
         inputs={"lhs": "The left operand.", "rhs": "The right operand, of the same data type."},
         relation=relation,
         pattern=OpPattern.BROADCAST,
@@ -155,137 +154,32 @@ def _power(a: Array, b: Array) -> Array:
     return result
 
 
-add = _binary("add", topi.add, np.add, "Add two tensors.", lambda a, b, y, g: (g, g), onnx="Add")
-subtract = _binary(
-    "subtract",
-    topi.subtract,
-    _difference,
-    "Subtract the right tensor from the left one.",
-    lambda a, b, y, g: (g, _neg(g)),
-    onnx="Sub",
-)
-multiply = _binary(
-    "multiply",
-    topi.multiply,
-    np.multiply,
-    "Multiply two tensors.",
-    lambda a, b, y, g: (_mul(g, b), _mul(g, a)),
-    onnx="Mul",
-)
-divide = _binary(
-    "divide",
-    topi.divide,
-    _divide,
-    "Divide two tensors; quotients of integers are rounded towards zero.",
-    lambda a, b, y, g: (_div(g, b), _neg(_mul(g, _div(y, b)))),
-    onnx="Div",
-)
-floor_divide = _binary("floor_divide", topi.floor_divide, _floor_divide, "Divide two tensors and round down.")
-floor_mod = _binary(
-    "floor_mod", topi.floor_mod, _floor_mod, "Return the remainder of floor_divide, which has the sign of the divisor."
-)
-trunc_divide = _binary("trunc_divide", topi.trunc_divide, _trunc_divide, "Divide two tensors and round towards zero.")
-trunc_mod = _binary(
-    "trunc_mod", topi.trunc_mod, np.fmod, "Return the remainder of trunc_divide, which has the sign of the dividend."
-)
-mod = _binary("mod", topi.mod, np.fmod, "Return the remainder of trunc_divide, which has the sign of the dividend.")
-power = _binary("power", topi.power, _power, "Raise the left tensor to the power of the right one.", _power_gradient)
-maximum = _binary(
-    "maximum",
-    extrema.maximum,
-    np.maximum,
-    "Return the larger of two elements, NaN if either is.",
-    _choice_gradient("greater_equal"),
-)
-minimum = _binary(
-    "minimum",
-    extrema.minimum,
-    np.minimum,
-    "Return the smaller of two elements, NaN if either is.",
-    _choice_gradient("less_equal"),
-)
-left_shift = _binary(
-    "left_shift",
-    topi.left_shift,
-    np.left_shift,
-    "Shift the bits of the left tensor to the left by the right one.",
-)
-right_shift = _binary(
-    "right_shift",
-    topi.right_shift,
-    np.right_shift,
-    "Shift the bits of the left tensor to the right by the right one, rounding down.",
-)
-bitwise_and = _binary(
-    "bitwise_and",
-    topi.bitwise_and,
-    np.bitwise_and,
-    "Return the bits that are set in both tensors.",
-    relation=integral,
-    onnx="BitwiseAnd",
-)
-bitwise_or = _binary(
-    "bitwise_or",
-    topi.bitwise_or,
-    np.bitwise_or,
-    "Return the bits that are set in either tensor.",
-    relation=integral,
-    onnx="BitwiseOr",
-)
-bitwise_xor = _binary(
-    "bitwise_xor",
-    topi.bitwise_xor,
-    np.bitwise_xor,
-    "Return the bits that are set in one of the tensors.",
-    relation=integral,
-    onnx="BitwiseXor",
-)
-logical_and = _binary(
-    "logical_and",
-    topi.logical_and,
-    np.logical_and,
-    "Return whether both truth values hold.",
-    relation=logical,
-    onnx="And",
-)
-logical_or = _binary(
-    "logical_or",
-    topi.logical_or,
-    np.logical_or,
-    "Return whether either truth value holds.",
-    relation=logical,
-    onnx="Or",
-)
-logical_xor = _binary(
-    "logical_xor",
-    topi.logical_xor,
-    np.logical_xor,
-    "Return whether exactly one truth value holds.",
-    relation=logical,
-    onnx="Xor",
-)
-equal = _binary("equal", topi.equal, np.equal, "Return whether lhs == rhs.", relation=broadcast_compare, onnx="Equal")
-not_equal = _binary("not_equal", topi.not_equal, np.not_equal, "Return whether lhs != rhs.", relation=broadcast_compare)
-less = _binary("less", topi.less, np.less, "Return whether lhs < rhs.", relation=broadcast_compare, onnx="Less")
-less_equal = _binary(
-    "less_equal",
-    topi.less_equal,
-    np.less_equal,
-    "Return whether lhs <= rhs.",
-    relation=broadcast_compare,
-    onnx="LessOrEqual",
-)
-greater = _binary(
-    "greater", topi.greater, np.greater, "Return whether lhs > rhs.", relation=broadcast_compare, onnx="Greater"
-)
-greater_equal = _binary(
-    "greater_equal",
-    topi.greater_equal,
-    np.greater_equal,
-    "Return whether lhs >= rhs.",
-    relation=broadcast_compare,
-    onnx="GreaterOrEqual",
-)
+add = _binary(topi.add, np.add, lambda a, b, y, g: (g, g), onnx="Add")
+subtract = _binary(topi.subtract, _difference, lambda a, b, y, g: (g, _neg(g)), onnx="Sub")
+multiply = _binary(topi.multiply, np.multiply, lambda a, b, y, g: (_mul(g, b), _mul(g, a)), onnx="Mul")
+divide = _binary(topi.divide, _divide, lambda a, b, y, g: (_div(g, b), _neg(_mul(g, _div(y, b)))), onnx="Div")
+floor_divide = _binary(topi.floor_divide, _floor_divide)
+floor_mod = _binary(topi.floor_mod, _floor_mod)
+trunc_divide = _binary(topi.trunc_divide, _trunc_divide)
+trunc_mod = _binary(topi.trunc_mod, np.fmod)
+mod = _binary(topi.mod, np.fmod)
+power = _binary(topi.power, _power, _power_gradient)
+maximum = _binary(extrema.maximum, np.maximum, _choice_gradient("greater_equal"))
+minimum = _binary(extrema.minimum, np.minimum, _choice_gradient("less_equal"))
+left_shift = _binary(topi.left_shift, np.left_shift)
+right_shift = _binary(topi.right_shift, np.right_shift)
+bitwise_and = _binary(topi.bitwise_and, np.bitwise_and, relation=integral, onnx="BitwiseAnd")
+bitwise_or = _binary(topi.bitwise_or, np.bitwise_or, relation=integral, onnx="BitwiseOr")
+bitwise_xor = _binary(topi.bitwise_xor, np.bitwise_xor, relation=integral, onnx="BitwiseXor")
+logical_and = _binary(topi.logical_and, np.logical_and, relation=logical, onnx="And")
+logical_or = _binary(topi.logical_or, np.logical_or, relation=logical, onnx="Or")
+logical_xor = _binary(topi.logical_xor, np.logical_xor, relation=logical, onnx="Xor")
+equal = _binary(topi.equal, np.equal, relation=broadcast_compare, onnx="Equal")
+not_equal = _binary(topi.not_equal, np.not_equal, relation=broadcast_compare)
+less = _binary(topi.less, np.less, relation=broadcast_compare, onnx="Less")
+less_equal = _binary(topi.less_equal, np.less_equal, relation=broadcast_compare, onnx="LessOrEqual")
+greater = _binary(topi.greater, np.greater, relation=broadcast_compare, onnx="Greater")
+greater_equal = _binary(topi.greater_equal, np.greater_equal, relation=broadcast_compare, onnx="GreaterOrEqual")
 
 
 def _where_relation(types: Types, attrs: Attrs) -> Type:

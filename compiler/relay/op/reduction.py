@@ -23,6 +23,7 @@ from compiler.relay.ty import Dim, TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.topi import extrema
 from compiler.topi import reduction as topi
+from compiler.topi.definitions import summary_of
 
 Axis = int | Sequence[int] | None
 
@@ -131,21 +132,19 @@ def _prod_gradient(call: Call, grad: Expr) -> list[Expr]:
 
 
 def _reduction(
-    name: str,
     compute: Callable[..., Tensor],
     reference: Callable[..., Array],
-    doc: str,
     gradient: Gradient | None = None,
     relation: Relation[ReduceAttrs] = reduction,
 ) -> OpFunction:
-    """Register a reduction."""
+    """Register a reduction, with the name and the documentation of its definition."""
 
     def run(attrs: ReduceAttrs, x: Array) -> Array:
         return np.asarray(reference(x, axis=reduced_axes(attrs, x.ndim), keepdims=attrs.keepdims), x.dtype)
 
     return register(
-        name,
-        doc=doc,
+        compute.__name__,
+        doc=summary_of(compute),
         inputs={"data": "The tensor to reduce."},
         attrs=ReduceAttrs,
         relation=relation,
@@ -178,21 +177,13 @@ def _prod(x: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
     return result
 
 
-sum = _reduction("sum", topi.sum, _sum, "Return the sum over some axes.", _sum_gradient)
-mean = _reduction("mean", topi.mean, _mean, "Return the mean over some axes.", _mean_gradient)
-prod = _reduction("prod", topi.prod, _prod, "Return the product over some axes.", _prod_gradient)
-max = _reduction(
-    "max", extrema.max, np.max, "Return the largest element over some axes, NaN if there is one.", _choice_gradient
-)
-min = _reduction(
-    "min", extrema.min, np.min, "Return the smallest element over some axes, NaN if there is one.", _choice_gradient
-)
-all = _reduction(
-    "all", topi.all, np.all, "Return whether all elements over some axes are true.", relation=_logical_relation
-)
-any = _reduction(
-    "any", topi.any, np.any, "Return whether at least one element over some axes is true.", relation=_logical_relation
-)
+sum = _reduction(topi.sum, _sum, _sum_gradient)
+mean = _reduction(topi.mean, _mean, _mean_gradient)
+prod = _reduction(topi.prod, _prod, _prod_gradient)
+max = _reduction(extrema.max, np.max, _choice_gradient)
+min = _reduction(extrema.min, np.min, _choice_gradient)
+all = _reduction(topi.all, np.all, relation=_logical_relation)
+any = _reduction(topi.any, np.any, relation=_logical_relation)
 
 
 def _arg_reference(find: Callable[..., Array]) -> Reference:

@@ -26,6 +26,7 @@ from compiler.relay.ty import TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.topi import elementwise as topi
 from compiler.topi import extrema, fast_math
+from compiler.topi.definitions import summary_of
 
 Rule = Callable[[RelayExpr, RelayExpr, RelayExpr], RelayExpr]
 
@@ -80,16 +81,17 @@ def integral(types: Types, attrs: Attrs) -> Type:
 
 
 def _unary(
-    name: str,
     compute: Callable[[Tensor], Tensor],
     reference: Callable[..., Array],
-    doc: str,
     gradient: Rule | None = None,
     relation: Relation[Attrs] = numeric,
     waived: Mapping[str, str] = NOT_SMOOTH,
+    name: str = "",
     onnx: str = "",
 ) -> OpFunction:
-    """Register a function of single elements."""
+    """Register a function of single elements, with the documentation, and by default the name, of its definition."""
+    name = name or compute.__name__
+    summary = summary_of(compute).partition(";")[0].removesuffix(".")
     rule: Gradient | None = None if gradient is None else lambda call, grad: [gradient(call.args[0], call, grad)]
 
     def checked(dtype: str) -> None:
@@ -107,8 +109,8 @@ def _unary(
 
     return register(
         name,
-        doc=doc,
-        inputs={"data": "The tensor to apply it to."},
+        doc=f"{summary}.",
+        inputs={"data": "The tensor ``x`` to apply it to."},
         relation=relation,
         pattern=OpPattern.ELEMWISE,
         compute=definition,
@@ -170,181 +172,42 @@ def _erf_gradient(x: RelayExpr, y: RelayExpr, g: RelayExpr) -> RelayExpr:
     return _mul(g, _mul(_like(x, 2 / math.sqrt(math.pi)), call_op("exp", call_op("negative", _mul(x, x)))))
 
 
-abs = _unary(
-    "abs",
-    topi.abs,
-    np.abs,
-    "Return the absolute value of each element.",
-    lambda x, y, g: _mul(g, call_op("sign", x)),
-    identity,
-    onnx="Abs",
-)
-exp = _unary("exp", topi.exp, np.exp, "Return e to the power of each element.", lambda x, y, g: _mul(g, y), onnx="Exp")
-log = _unary(
-    "log", topi.log, np.log, "Return the natural logarithm of each element.", lambda x, y, g: _div(g, x), onnx="Log"
-)
-log2 = _unary(
-    "log2",
-    topi.log2,
-    np.log2,
-    "Return the logarithm to base 2 of each element.",
-    lambda x, y, g: _div(g, _mul(x, _like(x, math.log(2)))),
-)
-log10 = _unary(
-    "log10",
-    topi.log10,
-    np.log10,
-    "Return the logarithm to base 10 of each element.",
-    lambda x, y, g: _div(g, _mul(x, _like(x, math.log(10)))),
-)
-sqrt = _unary(
-    "sqrt",
-    topi.sqrt,
-    np.sqrt,
-    "Return the square root of each element.",
-    lambda x, y, g: _div(_mul(g, _like(x, 0.5)), y),
-    onnx="Sqrt",
-)
+abs = _unary(topi.abs, np.abs, lambda x, y, g: _mul(g, call_op("sign", x)), onnx="Abs", relation=identity)
+exp = _unary(topi.exp, np.exp, lambda x, y, g: _mul(g, y), onnx="Exp")
+log = _unary(topi.log, np.log, lambda x, y, g: _div(g, x), onnx="Log")
+log2 = _unary(topi.log2, np.log2, lambda x, y, g: _div(g, _mul(x, _like(x, math.log(2)))))
+log10 = _unary(topi.log10, np.log10, lambda x, y, g: _div(g, _mul(x, _like(x, math.log(10)))))
+sqrt = _unary(topi.sqrt, np.sqrt, lambda x, y, g: _div(_mul(g, _like(x, 0.5)), y), onnx="Sqrt")
 rsqrt = _unary(
-    "rsqrt",
     topi.rsqrt,
     lambda x: (1 / np.sqrt(x)).astype(x.dtype),
-    "Return one over the square root of each element.",
     lambda x, y, g: _mul(_mul(g, _like(x, -0.5)), _mul(y, _mul(y, y))),
 )
-sin = _unary(
-    "sin",
-    topi.sin,
-    np.sin,
-    "Return the sine of each element, in radians.",
-    lambda x, y, g: _mul(g, call_op("cos", x)),
-    onnx="Sin",
-)
-cos = _unary(
-    "cos",
-    topi.cos,
-    np.cos,
-    "Return the cosine of each element, in radians.",
-    lambda x, y, g: call_op("negative", _mul(g, sin(x))),
-    onnx="Cos",
-)
-tan = _unary(
-    "tan",
-    topi.tan,
-    np.tan,
-    "Return the tangent of each element, in radians.",
-    lambda x, y, g: _mul(g, _one_minus_square(y, 1.0)),
-    onnx="Tan",
-)
-sinh = _unary(
-    "sinh",
-    topi.sinh,
-    np.sinh,
-    "Return the hyperbolic sine of each element.",
-    lambda x, y, g: _mul(g, call_op("cosh", x)),
-    onnx="Sinh",
-)
-cosh = _unary(
-    "cosh",
-    topi.cosh,
-    np.cosh,
-    "Return the hyperbolic cosine of each element.",
-    lambda x, y, g: _mul(g, sinh(x)),
-    onnx="Cosh",
-)
-tanh = _unary(
-    "tanh",
-    topi.tanh,
-    np.tanh,
-    "Return the hyperbolic tangent of each element.",
-    lambda x, y, g: _mul(g, _one_minus_square(y)),
-    onnx="Tanh",
-)
-asin = _unary(
-    "asin",
-    topi.asin,
-    np.arcsin,
-    "Return the inverse sine of each element, in radians.",
-    lambda x, y, g: _div(g, _sqrt(_one_minus_square(x))),
-    onnx="Asin",
-)
+sin = _unary(topi.sin, np.sin, lambda x, y, g: _mul(g, call_op("cos", x)), onnx="Sin")
+cos = _unary(topi.cos, np.cos, lambda x, y, g: call_op("negative", _mul(g, sin(x))), onnx="Cos")
+tan = _unary(topi.tan, np.tan, lambda x, y, g: _mul(g, _one_minus_square(y, 1.0)), onnx="Tan")
+sinh = _unary(topi.sinh, np.sinh, lambda x, y, g: _mul(g, call_op("cosh", x)), onnx="Sinh")
+cosh = _unary(topi.cosh, np.cosh, lambda x, y, g: _mul(g, sinh(x)), onnx="Cosh")
+tanh = _unary(topi.tanh, np.tanh, lambda x, y, g: _mul(g, _one_minus_square(y)), onnx="Tanh")
+asin = _unary(topi.asin, np.arcsin, lambda x, y, g: _div(g, _sqrt(_one_minus_square(x))), onnx="Asin")
 acos = _unary(
-    "acos",
-    topi.acos,
-    np.arccos,
-    "Return the inverse cosine of each element, in radians.",
-    lambda x, y, g: call_op("negative", _div(g, _sqrt(_one_minus_square(x)))),
-    onnx="Acos",
+    topi.acos, np.arccos, lambda x, y, g: call_op("negative", _div(g, _sqrt(_one_minus_square(x)))), onnx="Acos"
 )
-atan = _unary(
-    "atan",
-    topi.atan,
-    np.arctan,
-    "Return the inverse tangent of each element, in radians.",
-    lambda x, y, g: _div(g, _one_minus_square(x, 1.0)),
-    onnx="Atan",
-)
-asinh = _unary(
-    "asinh",
-    topi.asinh,
-    np.arcsinh,
-    "Return the inverse hyperbolic sine of each element.",
-    lambda x, y, g: _div(g, _sqrt(_one_minus_square(x, 1.0))),
-    onnx="Asinh",
-)
+atan = _unary(topi.atan, np.arctan, lambda x, y, g: _div(g, _one_minus_square(x, 1.0)), onnx="Atan")
+asinh = _unary(topi.asinh, np.arcsinh, lambda x, y, g: _div(g, _sqrt(_one_minus_square(x, 1.0))), onnx="Asinh")
 acosh = _unary(
-    "acosh",
-    topi.acosh,
-    np.arccosh,
-    "Return the inverse hyperbolic cosine of each element.",
-    lambda x, y, g: _div(g, _sqrt(call_op("subtract", _mul(x, x), _like(x, 1)))),
-    onnx="Acosh",
+    topi.acosh, np.arccosh, lambda x, y, g: _div(g, _sqrt(call_op("subtract", _mul(x, x), _like(x, 1)))), onnx="Acosh"
 )
-atanh = _unary(
-    "atanh",
-    topi.atanh,
-    np.arctanh,
-    "Return the inverse hyperbolic tangent of each element.",
-    lambda x, y, g: _div(g, _one_minus_square(x)),
-    onnx="Atanh",
-)
+atanh = _unary(topi.atanh, np.arctanh, lambda x, y, g: _div(g, _one_minus_square(x)), onnx="Atanh")
 sigmoid = _unary(
-    "sigmoid",
-    topi.sigmoid,
-    _sigmoid,
-    "Return 1 / (1 + exp(-x)) of each element x.",
-    lambda x, y, g: _mul(g, _mul(y, call_op("subtract", _like(x, 1), y))),
-    onnx="Sigmoid",
+    topi.sigmoid, _sigmoid, lambda x, y, g: _mul(g, _mul(y, call_op("subtract", _like(x, 1), y))), onnx="Sigmoid"
 )
-erf = _unary("erf", topi.erf, _erf, "Return the error function of each element.", _erf_gradient, onnx="Erf")
-floor = _unary(
-    "floor",
-    topi.floor,
-    _floats_only(np.floor),
-    "Return the largest integer not above each element.",
-    relation=identity,
-    onnx="Floor",
-)
-ceil = _unary(
-    "ceil",
-    topi.ceil,
-    _floats_only(np.ceil),
-    "Return the smallest integer not below each element.",
-    relation=identity,
-    onnx="Ceil",
-)
-round = _unary(
-    "round", topi.round, _round, "Round each element to the nearest integer, halves away from zero.", relation=identity
-)
-nearbyint = _unary(
-    "nearbyint",
-    topi.nearbyint,
-    _floats_only(np.rint),
-    "Round each element to the nearest integer, halves to the even one.",
-    relation=identity,
-    onnx="Round",
-)
-trunc = _unary("trunc", topi.trunc, _floats_only(np.trunc), "Round each element towards zero.", relation=identity)
+erf = _unary(topi.erf, _erf, _erf_gradient, onnx="Erf")
+floor = _unary(topi.floor, _floats_only(np.floor), relation=identity, onnx="Floor")
+ceil = _unary(topi.ceil, _floats_only(np.ceil), relation=identity, onnx="Ceil")
+round = _unary(topi.round, _round, relation=identity)
+nearbyint = _unary(topi.nearbyint, _floats_only(np.rint), relation=identity, onnx="Round")
+trunc = _unary(topi.trunc, _floats_only(np.trunc), relation=identity)
 
 
 def _of_numbers(reference: Callable[[Array], Array]) -> Callable[[Array], Array]:
@@ -352,64 +215,21 @@ def _of_numbers(reference: Callable[[Array], Array]) -> Callable[[Array], Array]
     return lambda x: x.copy() if x.dtype.kind == "b" else reference(x)
 
 
-sign = _unary(
-    "sign",
-    topi.sign,
-    _of_numbers(np.sign),
-    "Return -1, 0 or 1 by the sign of each element.",
-    relation=identity,
-    onnx="Sign",
-)
+sign = _unary(topi.sign, _of_numbers(np.sign), relation=identity, onnx="Sign")
 negative = _unary(
-    "negative",
-    topi.negative,
-    _of_numbers(np.negative),
-    "Negate each element.",
-    lambda x, y, g: call_op("negative", g),
-    relation=identity,
-    onnx="Neg",
+    topi.negative, _of_numbers(np.negative), lambda x, y, g: call_op("negative", g), relation=identity, onnx="Neg"
 )
-copy = _unary("copy", topi.identity, np.copy, "Copy a tensor.", lambda x, y, g: g, relation=identity)
-logical_not = _unary(
-    "logical_not", topi.logical_not, np.logical_not, "Negate each truth value.", relation=logical, onnx="Not"
-)
-bitwise_not = _unary(
-    "bitwise_not", topi.bitwise_not, np.invert, "Invert the bits of each element.", relation=integral, onnx="BitwiseNot"
-)
-isnan = _unary(
-    "isnan", topi.isnan, np.isnan, "Return whether each element is not a number.", relation=boolean_result, onnx="IsNaN"
-)
-isfinite = _unary(
-    "isfinite",
-    topi.isfinite,
-    np.isfinite,
-    "Return whether each element is neither infinite nor NaN.",
-    relation=boolean_result,
-)
-isinf = _unary("isinf", topi.isinf, np.isinf, "Return whether each element is infinite.", relation=boolean_result)
+copy = _unary(topi.identity, np.copy, lambda x, y, g: g, name="copy", relation=identity)
+logical_not = _unary(topi.logical_not, np.logical_not, relation=logical, onnx="Not")
+bitwise_not = _unary(topi.bitwise_not, np.invert, relation=integral, onnx="BitwiseNot")
+isnan = _unary(topi.isnan, np.isnan, relation=boolean_result, onnx="IsNaN")
+isfinite = _unary(topi.isfinite, np.isfinite, relation=boolean_result)
+isinf = _unary(topi.isinf, np.isinf, relation=boolean_result)
 
 # FastMath makes these of exp, tanh and erf.
-fast_exp = _unary(
-    "fast_exp",
-    fast_math.fast_exp,
-    np.exp,
-    "Return e to the power of each element, by a fast approximation.",
-    waived=FIRST_ORDER,
-)
-fast_tanh = _unary(
-    "fast_tanh",
-    fast_math.fast_tanh,
-    np.tanh,
-    "Return the hyperbolic tangent of each element, by a fast approximation.",
-    waived=FIRST_ORDER,
-)
-fast_erf = _unary(
-    "fast_erf",
-    fast_math.fast_erf,
-    _erf,
-    "Return the error function of each element, by a fast approximation.",
-    waived=FIRST_ORDER,
-)
+fast_exp = _unary(fast_math.fast_exp, np.exp, waived=FIRST_ORDER)
+fast_tanh = _unary(fast_math.fast_tanh, np.tanh, waived=FIRST_ORDER)
+fast_erf = _unary(fast_math.fast_erf, _erf, waived=FIRST_ORDER)
 
 
 def _clip_gradient(call: Call, grad: Expr) -> list[Expr]:
