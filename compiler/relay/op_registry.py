@@ -15,10 +15,11 @@ from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
-from compiler.ir.attrs import REQUIRED, Attrs
+from compiler.ir.attrs import REQUIRED, Attrs, attr_fields
 from compiler.ir.error import ArgumentError, unknown_name
 from compiler.ir.extension import extension_point
 from compiler.ir.op import add_op, registered_ops
+from compiler.ir.types import Type
 from compiler.relay.accumulation import ACCUMULATING, reference_in_float32
 from compiler.relay.expr import Call, Constant, Expr, TupleWrapper, array_const
 from compiler.relay.named_layouts import named_layout_rule
@@ -37,10 +38,13 @@ from compiler.relay.operator import (
     ScheduleRule,
     StaticForm,
 )
+from compiler.te.definition.tensor import Tensor
 
 A = TypeVar("A", bound=Attrs)
 OlderOrder = Callable[[tuple[object, ...]], tuple[object, ...]]
 """From arguments in the order of an older release to the same in the order of today."""
+Definition = Callable[..., Any]
+"""From te.Tensors and values of attributes to a te.Tensor, or a list of them."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -95,7 +99,8 @@ def register(
     relation: Relation[A],
     attrs: type[A] | None = None,
     reference: Reference | None = None,
-    topi: Callable[..., Any] | None = None,
+    definition: Definition | None = None,
+    topi: Definition | None = None,
     older_order: OlderOrder | None = None,
     **row: Unpack[Row[A]],
 ) -> OpFunction:
@@ -105,11 +110,16 @@ def register(
     ----------
     name : str
         As Relay spells it, e.g. ``nn.conv2d``; the public function has the same name.
+    definition : callable, optional
+        The definition as a tensor expression, in place of ``compute``: its parameters called like attributes take
+        those, the others the inputs in their order.
     topi : callable, optional
-        The definition as a tensor expression, where it stands beside the row; ``topi`` exports it under ``name``.
+        A definition that stands beside the row, which ``topi`` exports under ``name``.
     older_order : callable, optional
         From the arguments given by position to those in the order of today, where older programs had another one.
     """
+    if "compute" not in row and (definition := definition or topi):
+        row["compute"] = _computed_by(definition, inputs, attrs or Attrs)
     op = RelayOp(
         name,
         reference=reference_in_float32(reference) if reference is not None and name in ACCUMULATING else reference,
@@ -129,7 +139,23 @@ def register(
     return function
 
 
-def _export_definition(name: str, definition: Callable[..., Any]) -> None:
+def _computed_by(definition: Definition, inputs: Mapping[str, str | Input], attrs: type[Attrs]) -> Compute[Any]:
+    """Return what computes calls by a definition."""
+    names = list(inspect.signature(definition).parameters)
+    named = [name for name in names if name in attr_fields(attrs)]
+    others = [name for name in names if name not in named]
+    has_list = any(isinstance(i, Input) and i.is_list for i in inputs.values())
+
+    def compute(attrs: Attrs, tensors: list[Tensor], out_type: Type) -> list[Tensor]:
+        given = [tensors] if has_list else tensors
+        arguments = dict(zip(others, given, strict=False)) | {name: attrs[name] for name in named}
+        result = definition(**arguments)
+        return result if isinstance(result, list) else [result]
+
+    return compute
+
+
+def _export_definition(name: str, definition: Definition) -> None:
     """Let ``topi`` have the definition of an operator under the operator's name."""
     namespace, _, short = name.rpartition(".")
     definition.__name__ = definition.__qualname__ = short

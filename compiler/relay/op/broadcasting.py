@@ -50,7 +50,7 @@ broadcast_to = register(
     parameters=("data", "shape"),
     relation=_to_relation,
     pattern=OpPattern.BROADCAST,
-    compute=lambda attrs, inputs, out_type: [topi_broadcast.broadcast_to(inputs[0], attrs.shape)],
+    definition=topi_broadcast.broadcast_to,
     reference=lambda attrs, x: np.broadcast_to(x, attrs.shape).copy(),
     gradient=lambda call, grad: [call_op("collapse_sum_like", grad, call.args[0])],
 )
@@ -116,7 +116,7 @@ collapse_sum_to = register(
     parameters=("data", "shape"),
     relation=_collapse_to_relation,
     pattern=OpPattern.COMM_REDUCE,
-    compute=lambda attrs, inputs, out_type: [topi.collapse_sum(inputs[0], attrs.shape)],
+    definition=topi.collapse_sum,
     reference=lambda attrs, x: _collapse(x, attrs.shape),
     gradient=lambda call, grad: [call_op("broadcast_to_like", grad, call.args[0])],
 )

@@ -135,7 +135,7 @@ concatenate = register(
     relation=concatenate_relation,
     pattern=OpPattern.INJECTIVE,
     layout=concatenate_layout,
-    compute=lambda attrs, inputs, out_type: [joining.concatenate(inputs, attrs.axis)],
+    definition=joining.concatenate,
     reference=lambda attrs, parts: np.concatenate(parts, attrs.axis),
     gradient=_concatenate_gradient,
 )
@@ -166,7 +166,7 @@ stack = register(
     attrs=StackAttrs,
     relation=_stack_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: [joining.stack(inputs, attrs.axis)],
+    definition=joining.stack,
     reference=lambda attrs, parts: np.stack(parts, attrs.axis),
     gradient=_stack_gradient,
 )
@@ -217,7 +217,7 @@ _SPLIT = register(
     relation=_split_relation,
     pattern=OpPattern.INJECTIVE,
     layout=split_layout,
-    compute=lambda attrs, inputs, out_type: joining.split(inputs[0], attrs.indices_or_sections, attrs.axis),
+    definition=joining.split,
     reference=lambda attrs, x: tuple(
         np.ascontiguousarray(part) for part in np.split(x, attrs.indices_or_sections, attrs.axis)
     ),
@@ -268,7 +268,7 @@ tile = register(
     attrs=TileAttrs,
     relation=_tile_relation,
     pattern=OpPattern.BROADCAST,
-    compute=lambda attrs, inputs, out_type: [topi.tile(inputs[0], attrs.reps)],
+    definition=topi.tile,
     reference=lambda attrs, x: np.tile(x, attrs.reps),
     gradient=_tile_gradient,
 )
@@ -297,7 +297,7 @@ repeat = register(
     attrs=RepeatAttrs,
     relation=_repeat_relation,
     pattern=OpPattern.BROADCAST,
-    compute=lambda attrs, inputs, out_type: [topi.repeat(inputs[0], attrs.repeats, attrs.axis)],
+    definition=topi.repeat,
     reference=lambda attrs, x: np.repeat(x, attrs.repeats, attrs.axis),
     gradient=_repeat_gradient,
 )
@@ -334,7 +334,7 @@ _MESHGRID = register(
     attrs=MeshgridAttrs,
     relation=_grid_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: topi.meshgrid(inputs, attrs.indexing),
+    definition=topi.meshgrid,
     reference=lambda attrs, parts: tuple(np.array(g) for g in np.meshgrid(*parts, indexing=attrs.indexing)),
     gradient=_grid_gradient,
 )

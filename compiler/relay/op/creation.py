@@ -102,7 +102,7 @@ full_like = register(
     inputs={"data": "The tensor whose shape and data type to take.", "fill_value": "Scalar to fill the tensor with."},
     relation=_full_like_relation,
     pattern=OpPattern.ELEMWISE,
-    compute=lambda attrs, inputs, out_type: [topi.full_like(*inputs)],
+    definition=topi.full_like,
     reference=lambda attrs, x, value: np.full_like(x, value),
     gradient=lambda call, grad: [call_op("zeros_like", call.args[0]), call_op("sum", grad, axis=None)],
 )

@@ -18,7 +18,6 @@ from compiler.relay.op.type_relations import broadcast_dims, tensor
 from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op, reshaped
 from compiler.relay.ty import TensorType, TupleType
-from compiler.te.definition.tensor import Tensor
 from compiler.topi.arrays import indexing as topi
 
 
@@ -78,10 +77,6 @@ def _take_relation(types: Types, attrs: TakeAttrs) -> Type:
     for d in range(batch):
         check_same_extent(data.dims[d], indices.dims[d], f"dimension {d} of {data} and {indices}")
     return TensorType((*data.shape[:at], *indices.shape[batch:], *data.shape[at + 1 :]), data.dtype)
-
-
-def _take_compute(attrs: TakeAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.take(inputs[0], inputs[1], attrs.axis, attrs.batch_dims, attrs.mode)]
 
 
 def _inside(indices: Any, extent: int, mode: str) -> Any:
@@ -147,7 +142,7 @@ _TAKE = register(
     parameters=("data", "indices", "axis", "batch_dims", "mode"),
     relation=_take_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=_take_compute,
+    definition=topi.take,
     reference=_take_reference,
     gradient=_take_gradient,
 )
@@ -182,7 +177,7 @@ gather = register(
     parameters=("data", "axis", "indices"),
     relation=_gather_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: [topi.gather(inputs[0], attrs.axis, inputs[1])],
+    definition=topi.gather,
     reference=_gather_reference,
     gradient=lambda call, grad: [
         call_op(
@@ -238,7 +233,7 @@ gather_nd = register(
     attrs=GatherNDAttrs,
     relation=_gather_nd_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: [topi.gather_nd(inputs[0], inputs[1], attrs.batch_dims)],
+    definition=topi.gather_nd,
     reference=_gather_nd_reference,
     gradient=_gather_nd_gradient,
 )

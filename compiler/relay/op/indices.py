@@ -76,9 +76,7 @@ one_hot = register(
     attrs=OneHotAttrs,
     relation=_one_hot_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: [
-        topi.one_hot(inputs[0], inputs[1], inputs[2], attrs.depth, attrs.axis, attrs.dtype)
-    ],
+    definition=topi.one_hot,
     reference=_one_hot_reference,
     gradient=_one_hot_gradient,
 )
@@ -96,7 +94,7 @@ unravel_index = register(
     inputs={"indices": "Flat indices, integers.", "shape": "The shape as a vector of integers."},
     relation=_unravel_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: [topi.unravel_index(*inputs)],
+    definition=topi.unravel_index,
     reference=lambda attrs, indices, shape: np.stack(np.unravel_index(indices, tuple(shape.tolist()))).astype(
         indices.dtype
     ),
@@ -116,7 +114,7 @@ invert_permutation = register(
     inputs={"data": "A permutation of ``0 … n - 1`` as a vector of integers."},
     relation=_permutation_relation,
     pattern=OpPattern.COMM_REDUCE,
-    compute=lambda attrs, inputs, out_type: [topi.invert_permutation(inputs[0])],
+    definition=topi.invert_permutation,
     reference=lambda attrs, x: np.argsort(x).astype(x.dtype),
     waived=NOT_SMOOTH,
 )

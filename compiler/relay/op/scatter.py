@@ -110,9 +110,7 @@ scatter_elements = register(
     attrs=ScatterElementsAttrs,
     relation=_elements_relation,
     pattern=OpPattern.OPAQUE,
-    compute=lambda attrs, inputs, out_type: [
-        topi.scatter_elements(inputs[0], inputs[1], inputs[2], attrs.axis, attrs.reduction)
-    ],
+    definition=topi.scatter_elements,
     reference=_elements_reference,
     gradient=_elements_gradient,
 )
@@ -165,7 +163,7 @@ scatter_nd = register(
     attrs=ScatterNDAttrs,
     relation=_nd_relation,
     pattern=OpPattern.OPAQUE,
-    compute=lambda attrs, inputs, out_type: [topi.scatter_nd(inputs[0], inputs[1], inputs[2], attrs.mode)],
+    definition=topi.scatter_nd,
     reference=_nd_reference,
     gradient=_nd_gradient,
 )

@@ -126,7 +126,7 @@ trilu = register(
     attrs=TriluAttrs,
     relation=_trilu_relation,
     pattern=OpPattern.BROADCAST,
-    compute=lambda attrs, inputs, out_type: [topi.trilu(inputs[0], inputs[1], attrs.upper)],
+    definition=topi.trilu,
     reference=lambda attrs, x, k: (np.triu if attrs.upper else np.tril)(x, int(k)),
     gradient=_trilu_gradient,
 )
@@ -160,7 +160,7 @@ sequence_mask = register(
     attrs=SequenceMaskAttrs,
     relation=_mask_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: [topi.sequence_mask(inputs[0], inputs[1], attrs.mask_value, attrs.axis)],
+    definition=topi.sequence_mask,
     reference=_mask_reference,
     gradient=lambda call, grad: [
         call_op("sequence_mask", grad, call.args[1], mask_value=0.0, axis=SequenceMaskAttrs.of(call).axis),

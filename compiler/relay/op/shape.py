@@ -250,7 +250,7 @@ expand_dims = register(
     attrs=ExpandDimsAttrs,
     relation=_expand_relation,
     pattern=OpPattern.BROADCAST,
-    compute=lambda attrs, inputs, out_type: [topi.expand_dims(inputs[0], attrs.axis, attrs.num_newaxis)],
+    definition=topi.expand_dims,
     reference=lambda attrs, x: x.reshape(_expanded(attrs, x.shape)),
     gradient=_like_input,
 )
@@ -301,7 +301,7 @@ reverse = register(
     attrs=ReverseAttrs,
     relation=_axis_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: [topi.flip(inputs[0], attrs.axis)],
+    definition=topi.flip,
     reference=lambda attrs, x: np.flip(x, attrs.axis).copy(),
     gradient=lambda call, grad: [call_op("reverse", grad, axis=ReverseAttrs.of(call).axis)],
 )
@@ -335,9 +335,7 @@ reverse_sequence = register(
     attrs=ReverseSequenceAttrs,
     relation=_sequence_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: [
-        topi.reverse_sequence(inputs[0], inputs[1], attrs.seq_axis, attrs.batch_axis)
-    ],
+    definition=topi.reverse_sequence,
     reference=_sequence_reference,
     gradient=lambda call, grad: [
         call_op("reverse_sequence", grad, call.args[1], **ReverseSequenceAttrs.of(call)),
@@ -406,9 +404,7 @@ layout_transform = register(
     attrs=LayoutTransformAttrs,
     relation=_layout_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: [
-        layout_conversion.layout_transform(inputs[0], attrs.src_layout, attrs.dst_layout)
-    ],
+    definition=layout_conversion.layout_transform,
     reference=_layout_reference,
     gradient=_layout_gradient,
     waived={"layout": "the layouts that it names are what it is there for"},

@@ -15,7 +15,6 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import public_function, register, tuple_function
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
-from compiler.te.definition.tensor import Tensor
 from compiler.topi.arrays import sorting as topi
 
 
@@ -81,7 +80,7 @@ sort = register(
     attrs=SortAttrs,
     relation=_sort_relation,
     pattern=OpPattern.OPAQUE,
-    compute=lambda attrs, inputs, out_type: [topi.sort(inputs[0], attrs.axis, attrs.is_ascend)],
+    definition=topi.sort,
     reference=lambda attrs, x: np.take_along_axis(x, order(x, attrs.axis, attrs.is_ascend), attrs.axis),
     gradient=_place_gradient,
 )
@@ -102,7 +101,7 @@ argsort = register(
     spelt_out=("dtype",),
     relation=_argsort_relation,
     pattern=OpPattern.OPAQUE,
-    compute=lambda attrs, inputs, out_type: [topi.argsort(inputs[0], None, attrs.axis, attrs.is_ascend, attrs.dtype)],
+    definition=topi.argsort,
     reference=lambda attrs, x: order(x, attrs.axis, attrs.is_ascend).astype(attrs.dtype),
     waived=NOT_SMOOTH,
 )
@@ -134,10 +133,6 @@ def top_values(attrs: TopKAttrs, x: Array, count: int) -> Array | tuple[Array, .
     return tuple(results.values()) if attrs.ret_type == "both" else results[attrs.ret_type]
 
 
-def _topk_compute(attrs: TopKAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return topi.topk(inputs[0], attrs.k, attrs.axis, attrs.ret_type, attrs.is_ascend, attrs.dtype)
-
-
 def _topk_gradient(call: Call, grad: Expr) -> list[Expr]:
     data, attrs = call.args[0], TopKAttrs.of(call)
     if attrs.ret_type == "indices":
@@ -156,7 +151,7 @@ _TOPK = register(
     relation=_topk_relation,
     pattern=OpPattern.OPAQUE,
     layout=sorted_along_axis_layout,
-    compute=_topk_compute,
+    definition=topi.topk,
     reference=lambda attrs, x: top_values(attrs, x, attrs.k),
     gradient=_topk_gradient,
 )

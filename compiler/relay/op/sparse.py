@@ -57,7 +57,7 @@ _RESHAPE = register(
     },
     relation=_reshape_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: topi.sparse_reshape(*inputs),
+    definition=topi.sparse_reshape,
     reference=_reshape_reference,
     waived=NOT_SMOOTH,
 )

@@ -57,8 +57,9 @@ def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
 
 
 def bias_add(x: Tensor, bias: Tensor, axis: int) -> Tensor:
-    """Return ``x`` plus the bias of its place along an axis, which is not negative."""
-    return compute(dims(x), lambda *i: x(*i) + bias(i[axis]), name="bias_add", tag=Tag.BROADCAST)
+    """Return ``x`` plus the bias of its place along an axis."""
+    at = axis_of(axis, x.ndim, "bias_add")
+    return compute(dims(x), lambda *i: x(*i) + bias(i[at]), name="bias_add", tag=Tag.BROADCAST)
 
 
 def flatten(data: Tensor) -> Tensor:

@@ -12,7 +12,6 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType
-from compiler.te.definition.tensor import Tensor
 from compiler.topi.nn import sampling
 from compiler.topi.nn.resize import AxisResize
 from compiler.topi.schedules.x86.sampling import schedule_resampling
@@ -45,10 +44,6 @@ def _grid_relation(types: Types, attrs: GridSampleAttrs) -> Type:
     if any(is_symbolic(d) for d in data.dims[2:]):
         raise RelationError(f"the spatial extents of data must be known, got {data}")
     return TensorType((*data.dims[:2], *grid.dims[2:]), data.dtype)
-
-
-def _grid_compute(attrs: GridSampleAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [sampling.grid_sample(inputs[0], inputs[1], attrs.method, attrs.padding_mode, attrs.align_corners)]
 
 
 def _grid_reference(attrs: GridSampleAttrs, x: Array, grid: Array) -> Array:
@@ -103,7 +98,7 @@ grid_sample = register(
     attrs=GridSampleAttrs,
     relation=_grid_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=_grid_compute,
+    definition=sampling.grid_sample,
     schedule=schedule_resampling,
     reference=_grid_reference,
     waived={"gradient": "adds up what places were interpolated from, which no operator here does"},

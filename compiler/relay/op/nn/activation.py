@@ -18,7 +18,6 @@ from compiler.relay.op.type_relations import identity, tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, PartialTypes, Types, call_op
 from compiler.relay.ty import TensorType
-from compiler.te.definition.tensor import Tensor
 from compiler.topi import extrema
 from compiler.topi.nn import elementwise as topi
 
@@ -49,7 +48,7 @@ relu = register(
     onnx="Relu",
     relation=identity,
     pattern=OpPattern.ELEMWISE,
-    compute=lambda attrs, inputs, out_type: [extrema.relu(inputs[0])],
+    definition=extrema.relu,
     reference=lambda attrs, x: np.maximum(x, np.zeros((), x.dtype)),
     gradient=lambda call, grad: [_where_positive(call, grad, call_op("zeros_like", grad))],
     layout=same_layout,
@@ -69,7 +68,7 @@ leaky_relu = register(
     onnx="LeakyRelu",
     relation=identity,
     pattern=OpPattern.ELEMWISE,
-    compute=lambda attrs, inputs, out_type: [topi.leaky_relu(inputs[0], attrs.alpha)],
+    definition=topi.leaky_relu,
     reference=lambda attrs, x: np.where(x > 0, x, x * x.dtype.type(attrs.alpha)),
     gradient=_leaky_gradient,
     layout=same_layout,
@@ -102,10 +101,6 @@ def vector_along_axis(types: PartialTypes, attrs: HasAxis) -> Sequence[Type | No
     return (data, TensorType((tensor_type.dims[normalize_axis(attrs.axis, len(tensor_type.dims))],), tensor_type.dtype))
 
 
-def _prelu_compute(attrs: PReluAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.prelu(inputs[0], inputs[1], normalize_axis(attrs.axis, inputs[0].ndim))]
-
-
 def _prelu_reference(attrs: PReluAttrs, x: Array, alpha: Array) -> Array:
     return np.where(x > 0, x, x * broadcast_along(alpha, normalize_axis(attrs.axis, x.ndim), x.ndim))
 
@@ -130,7 +125,7 @@ prelu = register(
     relation=_prelu_relation,
     complete=vector_along_axis,
     pattern=OpPattern.BROADCAST,
-    compute=_prelu_compute,
+    definition=topi.prelu,
     reference=_prelu_reference,
     gradient=_prelu_gradient,
 )

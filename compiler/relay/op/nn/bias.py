@@ -55,10 +55,6 @@ def _bias_relation(types: Types, attrs: BiasAddAttrs) -> Type:
     return data
 
 
-def _bias_compute(attrs: BiasAddAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.bias_add(inputs[0], inputs[1], normalize_axis(attrs.axis, inputs[0].ndim))]
-
-
 def _bias_gradient(call: Call, grad: Expr) -> list[Expr]:
     rank = len(call.args[0].checked_type.dims)
     others = tuple(d for d in range(rank) if d != normalize_axis(BiasAddAttrs.of(call).axis, rank))
@@ -73,7 +69,7 @@ bias_add = register(
     relation=_bias_relation,
     complete=vector_along_axis,
     pattern=OpPattern.BROADCAST,
-    compute=_bias_compute,
+    definition=topi.bias_add,
     reference=lambda attrs, x, bias: x + broadcast_along(bias, normalize_axis(attrs.axis, x.ndim), x.ndim),
     gradient=_bias_gradient,
 )
@@ -94,7 +90,7 @@ batch_flatten = register(
     inputs={"data": "``(N, …)``."},
     relation=_flatten_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: [topi.flatten(inputs[0])],
+    definition=topi.flatten,
     reference=lambda attrs, x: x.reshape(x.shape[0], prod(x.shape[1:])),
     gradient=lambda call, grad: [call_op("reshape_like", grad, call.args[0])],
 )

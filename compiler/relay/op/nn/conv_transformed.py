@@ -212,9 +212,7 @@ contrib_conv2d_gemm_weight_transform = register(
     attrs=ConvGemmWeightTransformAttrs,
     relation=_gemm_weight_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-    compute=lambda attrs, inputs, out_type: [
-        conv_gemm.conv2d_gemm_weight_transform(inputs[0], attrs.tile_N, attrs.tile_K)
-    ],
+    definition=conv_gemm.conv2d_gemm_weight_transform,
     reference=_gemm_weight_reference,
     waived=FIRST_ORDER,
 )

@@ -29,7 +29,6 @@ from compiler.relay.operator import (
 )
 from compiler.relay.ty import Dim, TensorType
 from compiler.target.target import Target
-from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import Layout, layout
 from compiler.topi.nn.matmul import batch_matmul as topi_batch_matmul
 from compiler.topi.nn.matmul import dense as topi_dense
@@ -110,10 +109,6 @@ def _dense_complete(types: PartialTypes, attrs: DenseAttrs) -> Sequence[Type | N
     return (rows, TensorType((attrs.units, rows.dims[-1]), rows.dtype))
 
 
-def _dense_compute(attrs: DenseAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi_dense(inputs[0], inputs[1], out_dtype=attrs.out_dtype or None)]
-
-
 def _dense_reference(attrs: DenseAttrs | DensePackAttrs, data: Array, weight: Array) -> Array:
     dtype = attrs.out_dtype or data.dtype
     result: Array = np.matmul(data.astype(dtype), weight.astype(dtype).T).astype(dtype)
@@ -164,7 +159,7 @@ dense = register(
     relation=_dense_relation,
     complete=_dense_complete,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-    compute=_dense_compute,
+    definition=topi_dense,
     schedule=schedule_matmul,
     reference=_dense_reference,
     gradient=_dense_gradient,
@@ -190,10 +185,6 @@ def _pack_relation(types: Types, attrs: DensePackAttrs) -> Type:
     return TensorType((*data.dims[:-1], w["N"]), _out_dtype(attrs, data))
 
 
-def _pack_compute(attrs: DensePackAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi_dense_pack(inputs[0], inputs[1], None, attrs.out_dtype)]
-
-
 def _pack_reference(attrs: DensePackAttrs, data: Array, weight: Array) -> Array:
     return _dense_reference(
         attrs, data, layout(attrs.weight_layout).to_plain(weight, "NK" if "K" in attrs.weight_layout else "NC")
@@ -214,7 +205,7 @@ contrib_dense_pack = register(
     attrs=DensePackAttrs,
     relation=_pack_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-    compute=_pack_compute,
+    definition=topi_dense_pack,
     schedule=schedule_matmul,
     reference=_pack_reference,
     layout=_pack_layout,
@@ -246,11 +237,6 @@ def _matmul_complete(types: PartialTypes, attrs: MatmulAttrs) -> Sequence[Type |
     left = tensor(a, "tensor_a")
     depth = _transposed(left.dims, attrs.transpose_a)[-1]
     return (left, TensorType(_transposed((depth, attrs.units), attrs.transpose_b), left.dtype))
-
-
-def _matmul_compute(attrs: MatmulAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    a, b = inputs
-    return [topi_matmul(a, b, None, attrs.out_dtype or None, attrs.transpose_a, attrs.transpose_b)]
 
 
 def _matmul_reference(attrs: MatmulAttrs | BatchMatmulAttrs, a: Array, b: Array) -> Array:
@@ -289,7 +275,7 @@ _MATMUL = register(
     relation=_matmul_relation,
     complete=_matmul_complete,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-    compute=_matmul_compute,
+    definition=topi_matmul,
     schedule=schedule_matmul,
     reference=_matmul_reference,
     gradient=_matmul_gradient,
@@ -323,11 +309,6 @@ def _batch_relation(types: Types, attrs: BatchMatmulAttrs) -> Type:
     return TensorType((batch, x[1], y[2]), _out_dtype(attrs, a))
 
 
-def _batch_compute(attrs: BatchMatmulAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    a, b = inputs
-    return [topi_batch_matmul(a, b, None, attrs.out_dtype or None, attrs.transpose_a, attrs.transpose_b)]
-
-
 def _batch_gradient(call: Call, grad: Expr) -> list[Expr]:
     gradients = product_gradient(call, grad, "nn.batch_matmul")
     return [call_op("collapse_sum_like", g, x) for g, x in zip(gradients, call.args, strict=True)]
@@ -340,7 +321,7 @@ batch_matmul = register(
     attrs=BatchMatmulAttrs,
     relation=_batch_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-    compute=_batch_compute,
+    definition=topi_batch_matmul,
     schedule=schedule_matmul,
     reference=_matmul_reference,
     gradient=_batch_gradient,

@@ -53,7 +53,7 @@ dilate = register(
     attrs=DilateAttrs,
     relation=_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: [topi_dilate(inputs[0], attrs.strides, attrs.dilation_value)],
+    definition=topi_dilate,
     reference=_reference,
     gradient=_gradient,
 )

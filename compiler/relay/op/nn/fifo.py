@@ -60,7 +60,7 @@ fifo_buffer = register(
     attrs=FIFOBufferAttrs,
     relation=_relation,
     pattern=OpPattern.OPAQUE,
-    compute=lambda attrs, inputs, out_type: [topi_fifo_buffer(inputs[0], inputs[1], attrs.axis)],
+    definition=topi_fifo_buffer,
     reference=_reference,
     gradient=_gradient,
 )

@@ -13,7 +13,6 @@ from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
-from compiler.te.definition.tensor import Tensor
 from compiler.topi.nn.loss import cross_entropy as compute
 from compiler.topi.nn.loss import nll_loss as topi_nll_loss
 
@@ -107,11 +106,6 @@ def _nll_relation(types: Types, attrs: NLLLossAttrs) -> Type:
     return TensorType(targets.shape if attrs.reduction == "none" else (), predictions.dtype)
 
 
-def _nll_compute(attrs: NLLLossAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    predictions, targets, weights = inputs
-    return [topi_nll_loss(predictions, targets, weights, attrs.reduction, attrs.ignore_index)]
-
-
 def _nll_reference(attrs: NLLLossAttrs, predictions: Array, targets: Array, weights: Array) -> Array:
     counts = targets != attrs.ignore_index
     labels = np.where(counts, targets, 0).astype("int64")
@@ -164,7 +158,7 @@ nll_loss = register(
     spelt_out=("ignore_index",),
     relation=_nll_relation,
     pattern=OpPattern.OPAQUE,
-    compute=_nll_compute,
+    definition=topi_nll_loss,
     reference=_nll_reference,
     gradient=_nll_gradient,
 )

@@ -89,9 +89,7 @@ depth_to_space = register(
     attrs=DepthToSpaceAttrs,
     relation=_depth_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: [
-        topi.depth_to_space(inputs[0], attrs.block_size, attrs.layout, attrs.mode)
-    ],
+    definition=topi.depth_to_space,
     reference=_depth_reference,
     gradient=_depth_gradient,
 )
@@ -123,7 +121,7 @@ space_to_depth = register(
     attrs=SpaceToDepthAttrs,
     relation=_space_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: [topi.space_to_depth(inputs[0], attrs.block_size, attrs.layout)],
+    definition=topi.space_to_depth,
     reference=_space_reference,
     gradient=lambda call, grad: [
         call_op(

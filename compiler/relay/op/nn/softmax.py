@@ -13,7 +13,6 @@ from compiler.relay.op.common import normalize_axis
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
-from compiler.te.definition.tensor import Tensor
 from compiler.topi.nn.softmax import log_softmax as topi_log_softmax
 from compiler.topi.nn.softmax import softmax as topi_softmax
 
@@ -33,10 +32,6 @@ def _relation(types: Types, attrs: SoftmaxAttrs) -> Type:
     return data
 
 
-def _softmax_compute(attrs: SoftmaxAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi_softmax(inputs[0], normalize_axis(attrs.axis, inputs[0].ndim))]
-
-
 def _softmax_reference(attrs: SoftmaxAttrs, x: Array) -> Array:
     powers = np.exp(x - x.max(axis=attrs.axis, keepdims=True))
     result: Array = powers / powers.sum(axis=attrs.axis, keepdims=True)
@@ -47,10 +42,6 @@ def _softmax_gradient(call: Call, grad: Expr) -> list[Expr]:
     """d = (g - sum(g * y)) * y."""
     inner = call_op("sum", call_op("multiply", grad, call), axis=(SoftmaxAttrs.of(call).axis,), keepdims=True)
     return [call_op("multiply", call_op("subtract", grad, inner), call)]
-
-
-def _log_compute(attrs: SoftmaxAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi_log_softmax(inputs[0], normalize_axis(attrs.axis, inputs[0].ndim))]
 
 
 def _log_reference(attrs: SoftmaxAttrs, x: Array) -> Array:
@@ -73,7 +64,7 @@ softmax, fast_softmax = (
         attrs=SoftmaxAttrs,
         relation=_relation,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-        compute=_softmax_compute,
+        definition=topi_softmax,
         reference=_softmax_reference,
         gradient=_softmax_gradient,
     )
@@ -90,7 +81,7 @@ log_softmax = register(
     attrs=SoftmaxAttrs,
     relation=_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-    compute=_log_compute,
+    definition=topi_log_softmax,
     reference=_log_reference,
     gradient=_log_gradient,
 )

@@ -34,7 +34,6 @@ softsign = register(
     inputs={"data": "A tensor of floating-point numbers."},
     relation=floating,
     pattern=OpPattern.ELEMWISE,
-    compute=lambda attrs, inputs, out_type: [_definition(inputs[0])],
     topi=_definition,
     reference=lambda attrs, x: x / (1 + np.abs(x)),
     gradient=_gradient,

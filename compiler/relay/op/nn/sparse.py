@@ -78,11 +78,6 @@ def _dense_reference(attrs: SparseDenseAttrs, dense: Array, *matrix: Array) -> A
     return sparse @ dense.T if attrs.sparse_lhs else dense @ sparse.T
 
 
-def _dense_compute(attrs: SparseDenseAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    dense, data, indices, begins = inputs
-    return [topi.sparse_dense(dense, data, indices, begins, attrs.sparse_lhs)]
-
-
 _SPARSE_DENSE = register(
     "nn.sparse_dense",
     doc="Multiply a dense matrix and a transposed sparse one.",
@@ -90,7 +85,7 @@ _SPARSE_DENSE = register(
     attrs=SparseDenseAttrs,
     relation=_dense_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-    compute=_dense_compute,
+    definition=topi.sparse_dense,
     reference=_dense_reference,
     waived=_NO_GRADIENT,
 )
@@ -164,7 +159,7 @@ _SPARSE_ADD = register(
     inputs={"dense_mat": "``(rows, columns)``.", **_MATRIX},
     relation=_add_relation,
     pattern=OpPattern.OPAQUE,
-    compute=lambda attrs, inputs, out_type: [topi.sparse_add(*inputs)],
+    definition=topi.sparse_add,
     reference=lambda attrs, dense, *matrix: dense + as_dense(dense.shape[1], *matrix),
     waived=_NO_GRADIENT,
 )
@@ -191,7 +186,7 @@ _SPARSE_TRANSPOSE = register(
     inputs=_MATRIX,
     relation=_transpose_relation,
     pattern=OpPattern.OPAQUE,
-    compute=lambda attrs, inputs, out_type: topi.sparse_transpose(*inputs),
+    definition=topi.sparse_transpose,
     reference=_transpose_reference,
     waived=_NO_GRADIENT,
 )

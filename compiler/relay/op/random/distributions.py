@@ -146,7 +146,7 @@ multinomial = register(
     attrs=MultinomialAttrs,
     relation=_multinomial_relation,
     pattern=OpPattern.OPAQUE,
-    compute=lambda attrs, inputs, out_type: topi.multinomial(inputs[0], inputs[1], attrs.num_samples),
+    definition=topi.multinomial,
     reference=_multinomial_reference,
     waived=NO_GRADIENT,
 )

@@ -102,7 +102,7 @@ _GENERATE = register(
     attrs=ThreefryGenerateAttrs,
     relation=_generate_relation,
     pattern=OpPattern.OPAQUE,
-    compute=lambda attrs, inputs, out_type: topi.threefry_generate(inputs[0], attrs.out_shape),
+    definition=topi.threefry_generate,
     reference=lambda attrs, key: generated(key, attrs.out_shape),
     references=('J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.',),
     waived=NO_GRADIENT,
@@ -127,7 +127,7 @@ threefry_split = register(
     inputs={"key": KEY_DOC},
     relation=_split_relation,
     pattern=OpPattern.OPAQUE,
-    compute=lambda attrs, inputs, out_type: topi.threefry_split(inputs[0]),
+    definition=topi.threefry_split,
     reference=lambda attrs, key: _split(key),
     references=(
         'K. Claessen and M. H. Pałka, "Splittable pseudorandom number generators using cryptographic hashing", 2013.',

@@ -12,7 +12,6 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register, tuple_function
 from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType, TupleType
-from compiler.te.definition.tensor import Tensor
 from compiler.topi.vision import multibox as topi
 
 _SSD = ('W. Liu et al., "SSD: Single Shot MultiBox Detector", ECCV 2016, section 2.',)
@@ -74,10 +73,6 @@ def _prior_reference(attrs: MultiBoxPriorAttrs, x: Array) -> Array:
     return (np.clip(boxes, 0, 1) if attrs.clip else boxes).astype(x.dtype)
 
 
-def _prior_compute(attrs: MultiBoxPriorAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi.multibox_prior(inputs[0], attrs.sizes, attrs.ratios, attrs.steps, attrs.offsets, attrs.clip)]
-
-
 multibox_prior = register(
     "vision.multibox_prior",
     doc="Return the anchor boxes around each place of a feature map.",
@@ -85,7 +80,7 @@ multibox_prior = register(
     attrs=MultiBoxPriorAttrs,
     relation=_prior_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=_prior_compute,
+    definition=topi.multibox_prior,
     reference=_prior_reference,
     references=_SSD,
     waived={"gradient": "boxes do not depend on the elements of the data"},
@@ -133,13 +128,6 @@ def _transform_reference(
     return boxes, count
 
 
-def _transform_compute(attrs: MultiBoxTransformLocAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    probability, change, anchor = inputs
-    return topi.multibox_transform_loc(
-        probability, change, anchor, attrs.clip, attrs.threshold, attrs.variances, attrs.keep_background
-    )
-
-
 _TRANSFORM_LOC = register(
     "vision.multibox_transform_loc",
     doc="Return the boxes of the anchors that show an object, moved to where the network sees it.",
@@ -152,7 +140,7 @@ _TRANSFORM_LOC = register(
     spelt_out=("variances",),
     relation=_transform_relation,
     pattern=OpPattern.OPAQUE,
-    compute=_transform_compute,
+    definition=topi.multibox_transform_loc,
     reference=_transform_reference,
     references=_SSD,
     waived=NOT_SMOOTH,

@@ -102,11 +102,6 @@ def _overlaps(box: Array, others: Array) -> Array:
     return shares
 
 
-def _all_class_compute(attrs: NonMaximumSuppressionAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    boxes, scores, limit, overlap, least = inputs
-    return topi_all_class_nms(boxes, scores, limit, overlap, least, attrs.output_format)
-
-
 _ALL_CLASS_NMS = register(
     "vision.all_class_non_max_suppression",
     doc="Choose for each image and class the boxes with the best scores that do not overlap.",
@@ -120,7 +115,7 @@ _ALL_CLASS_NMS = register(
     attrs=NonMaximumSuppressionAttrs,
     relation=_all_class_relation,
     pattern=OpPattern.OPAQUE,
-    compute=_all_class_compute,
+    definition=topi_all_class_nms,
     topi=topi_all_class_nms,
     reference=_all_class_reference,
     waived={"gradient": "a choice has none"},

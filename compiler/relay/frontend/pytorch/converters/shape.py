@@ -263,8 +263,6 @@ def _expand_as(x: RelayExpr, other: RelayExpr) -> RelayExpr:
 
 @converter("broadcast_tensors")
 def _broadcast_tensors(tensors: Sequence[RelayExpr]) -> list[RelayExpr]:
-    import numpy as np
-
     shape = np.broadcast_shapes(*(static_shape(x) for x in tensors))
     return [_expand(x, list(shape)) for x in tensors]
 
