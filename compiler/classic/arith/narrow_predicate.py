@@ -32,8 +32,6 @@ from compiler.ir.expr.substitute import uses_var
 from compiler.ir.functor import RewriteFunctor
 from compiler.ir.node import rebuild
 
-__all__ = ["narrow_predicate_expression"]
-
 _GREATEST, _LEAST = 1, -1
 _SIDES = {LT: (_GREATEST, _LEAST), LE: (_GREATEST, _LEAST), GT: (_LEAST, _GREATEST), GE: (_LEAST, _GREATEST)}
 """For a comparison to hold always: which value of its sides must be compared."""

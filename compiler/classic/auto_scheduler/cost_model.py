@@ -15,8 +15,6 @@ from compiler.search import LearnedModel
 if TYPE_CHECKING:
     from compiler.classic.auto_scheduler.search_task import SearchTask
 
-__all__ = ["RandomModel", "XGBModel"]
-
 
 class RandomModel:
     """Expects nothing: all schedules are as good as others.  A policy with a seed sets the ``generator`` of scores."""

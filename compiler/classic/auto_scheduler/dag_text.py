@@ -8,8 +8,6 @@ from compiler.te.definition.operation import ComputeOp
 from compiler.te.definition.tensor import Operation
 from compiler.tir.printing.loops import LoopPrinter
 
-__all__ = ["operation_text"]
-
 _UPDATES: dict[type[PrimExpr], str] = {Add: "+=", Mul: "*=", Max: "max=", Min: "min="}
 
 

@@ -15,8 +15,6 @@ from compiler.search.features import features
 from compiler.te.definition.tensor import Tensor
 from compiler.te.scheduling.schedule import Schedule
 
-__all__ = ["ScheduledDAG", "primitives_as_code"]
-
 _REMEMBERED = 256
 _CACHE = re.compile(r"\W+")
 

@@ -34,8 +34,6 @@ from compiler.search.measurer import Kernel
 if TYPE_CHECKING:
     from compiler.classic.auto_scheduler.search_task import SearchTask
 
-__all__ = ["PreloadMeasuredStates", "SketchPolicy"]
-
 _POPULATION = 24
 _TURNS = 4
 _ERRORS = {

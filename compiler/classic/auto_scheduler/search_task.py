@@ -23,8 +23,6 @@ from compiler.te.scheduling.schedule import Schedule
 if TYPE_CHECKING:
     from compiler.classic.auto_scheduler.sketch import State
 
-__all__ = ["HardwareParams", "SearchTask", "auto_schedule", "create_task"]
-
 
 @dataclass(frozen=True)
 class HardwareParams:

@@ -15,8 +15,6 @@ from compiler.classic.auto_scheduler.search_policy import PreloadMeasuredStates,
 from compiler.classic.auto_scheduler.search_task import SearchTask
 from compiler.ir.error import ArgumentError
 
-__all__ = ["LogEstimatedLatency", "PrintTableInfo", "TaskScheduler", "TaskSchedulerCallback"]
-
 _STALE = 0.5
 """What a task's share of the time counts after each round that brought nothing."""
 

@@ -20,8 +20,6 @@ from compiler.te.definition.tensor import Operation, Tensor
 from compiler.te.scheduling.schedule import Schedule, create_schedule
 from compiler.te.scheduling.stage import Stage
 
-__all__ = ["StepState"]
-
 Step = tuple[Any, ...]
 _UNROLL_DEPTH = "auto_unroll_max_step"
 _THREADS = ("vthread", "blockIdx.x", "threadIdx.x", "blockIdx.y", "threadIdx.y", "blockIdx.z", "threadIdx.z")

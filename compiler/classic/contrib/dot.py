@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-__all__ = ["Html", "attributes", "digraph", "quoted", "table"]
-
 _PLAIN = re.compile(r"(?!(?i:node|edge|graph|digraph|subgraph|strict)$)[A-Za-z_][A-Za-z0-9_]*|-?(\.\d+|\d+(\.\d*)?)")
 """What stands without quotes."""
 

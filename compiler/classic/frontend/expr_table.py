@@ -10,8 +10,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Var, var
 from compiler.runtime.arrays.ndarray import ArrayLike, NDArray, array
 
-__all__ = ["ExprTable"]
-
 
 class ExprTable:
     """Converted expressions by name, and the values of parameters.

@@ -18,8 +18,6 @@ from compiler.relay.expr import GraphExpr, TupleWrapper, Var
 from compiler.relay.frontend.span_filling import FILL_SPAN
 from compiler.relay.transform.rewriter import GraphMutator
 
-__all__ = ["set_span"]
-
 Graphs: TypeAlias = "GraphExpr | TupleWrapper | Sequence[Graphs]"
 
 

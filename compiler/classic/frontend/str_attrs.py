@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 from compiler.ir.error import ArgumentError, show
 
-__all__ = ["StrAttrsDict"]
-
 T = TypeVar("T")
 _REQUIRED: Any = object()
 _TRUE = frozenset(("true", "1", "t", "y", "yes"))

@@ -18,8 +18,6 @@ from compiler.te.lowering.create_prim_func import create_prim_func
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["is_meta_schedule_enabled", "tune_te", "tune_tir"]
-
 _LOG = "search.jsonl"
 """The log of the search in the working directory: all that was measured, of which the database has the best."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["OLDER", "OLDER_MODULES", "OLDER_PACKAGES"]
-
 _TENSOR_EXPRESSIONS = """
     abs all any atan ceil comm_reducer compute const cos create_schedule decl_tensor_intrin div erf exp extern floor
     floordiv floormod fmod if_then_else indexdiv indexmod isfinite isinf isnan log max min nearbyint placeholder

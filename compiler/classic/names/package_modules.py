@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["MODULES_OF_PACKAGES"]
-
 MODULES_OF_PACKAGES = {
     "tvm.script.ir_builder.tir": "ir",
     "tvm.relay.analysis": "count_layers",

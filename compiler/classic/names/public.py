@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from compiler.classic.names.older import OLDER_MODULES
 
-__all__ = ["COMPLETED_BY", "DEFINITIONS", "FUNCTIONS", "MODULES"]
-
 FUNCTIONS = {
     "implementations of operators": {
         "configuration_of": "compiler.classic.autotvm.operator_templates:configuration_of",

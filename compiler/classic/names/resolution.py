@@ -13,8 +13,6 @@ from compiler.classic.names.unavailable import UNAVAILABLE, unavailable_module
 from compiler.ir.deprecation import deprecated
 from compiler.ir.extension import complete, extension_point, load, places
 
-__all__ = ["PUBLIC", "extend", "module_of", "note_older"]
-
 _OWN = places(MODULES, DEFINITIONS)
 PUBLIC = {**places(public_names.MODULES, public_names.DEFINITIONS), **_OWN}
 """What each public name of TVM stands for that is not found by its path: a module, or ``module:attribute``."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-__all__ = ["UNAVAILABLE", "unavailable", "unavailable_module"]
-
 
 def _each(package: str, names: str, reason: str) -> dict[str, str]:
     """Return the same reason for several names of a package."""

@@ -32,8 +32,6 @@ from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, Evaluate, For, ForKind, LetStmt, Stmt, seq
 
-__all__ = ["AOTLowerMain", "CallType"]
-
 _ALIGNMENT = 16
 _CALL_CPACKED = Op.get("tir.tvm_call_cpacked")
 _CHECK_RETURN = Op.get("tir.tvm_check_return")

@@ -12,8 +12,6 @@ from compiler.relay.function import Function
 from compiler.runtime.arrays.ndarray import ArrayLike
 from compiler.target.target import Target
 
-__all__ = ["emulate_graph"]
-
 
 def emulate_graph(
     ir_mod: IRModule | Function,

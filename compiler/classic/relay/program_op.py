@@ -14,8 +14,6 @@ from compiler.ir.types import Type
 from compiler.relay.operator import Input, RelationError, RelayOp, Types
 from compiler.runtime.modules.packed_func import get_global_func
 
-__all__ = ["ProgramOp"]
-
 ProgramRelation = Callable[[Types, Attrs | None], Type | None]
 
 

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BlockRows", "SparseAnalysisResult", "block_rows", "conv_matrix", "sparse_enough"]
-
 Weight = npt.NDArray[Any]
 
 CONV_ORDERS = {"NHWC": (3, 0, 1, 2), "NCHW": (0, 1, 2, 3)}

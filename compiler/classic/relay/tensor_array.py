@@ -30,8 +30,6 @@ from compiler.relay.adt import Constructor
 from compiler.relay.parser.program import Program
 from compiler.relay.ty import AnyDim, GlobalTypeVar
 
-__all__ = ["StaticTensorArrayOps", "TensorArrayOps", "dynamic_name", "static_name"]
-
 Extent = Any
 """A number, or ``Any()``."""
 

@@ -10,8 +10,6 @@ from compiler.ir.module import IRModule
 from compiler.relay.adt import Constructor
 from compiler.relay.ty import GlobalTypeVar
 
-__all__ = ["TensorArrayLookup"]
-
 
 class TensorArrayLookup:
     """Finds what works on arrays of tensors in a module."""

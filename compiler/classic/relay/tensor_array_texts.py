@@ -6,20 +6,6 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-__all__ = [
-    "Names",
-    "common_functions",
-    "dims_text",
-    "dynamic_functions",
-    "dynamic_type",
-    "joining",
-    "scatter",
-    "split",
-    "stacking",
-    "static_functions",
-    "unstacking",
-]
-
 MAX_RANK = 6
 """The largest rank that a tensor of unknown rank has."""
 MAX_CONCATENATED_RANK = 4

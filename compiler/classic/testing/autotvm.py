@@ -14,8 +14,6 @@ from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
 from compiler.te.scheduling.schedule import Schedule
 
-__all__ = ["DummyRunner", "bad_matmul", "get_sample_records", "get_sample_task", "matmul"]
-
 
 class DummyRunner(Runner):
     """Runs nothing: the times are random numbers."""

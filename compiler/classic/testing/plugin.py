@@ -24,8 +24,6 @@ from compiler.classic.testing.parametrization import (
 from compiler.classic.testing.targets import target_kind
 from compiler.runtime.device import Device, device
 
-__all__ = ["ctx", "dev", "pytest_collection_modifyitems", "pytest_configure", "pytest_generate_tests"]
-
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marks of ``tvm.testing``."""

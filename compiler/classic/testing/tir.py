@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 from compiler.tir.schedule import BlockRV, LoopRV, Schedule
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["mfma_schedule", "mma_schedule"]
-
 _TILE = 16
 """Rows and columns of the results of one instruction."""
 IndexFunction = Callable[..., object]

@@ -15,8 +15,6 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, Buf
 from compiler.tir.statements.stmt import For, Stmt
 from compiler.tir.statements.stmt_functor import pre_order_visit
 
-__all__ = ["identify_memcpy"]
-
 Copy = tuple[BufferRegion, BufferRegion]
 
 

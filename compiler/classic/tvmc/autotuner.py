@@ -21,15 +21,6 @@ from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import NDArray
 from compiler.target.target import TargetLike
 
-__all__ = [
-    "TUNERS",
-    "autoscheduler_get_tuning_tasks",
-    "autotvm_get_tuning_tasks",
-    "filter_tasks",
-    "gen_task_list",
-    "tune_model",
-]
-
 TUNERS: dict[str, type[Tuner]] = {
     "ga": GATuner,
     "gridsearch": GridSearchTuner,

@@ -18,8 +18,6 @@ from compiler.ir.instrument import PassInstrument
 from compiler.ir.module import IRModule
 from compiler.ir.passes.context import PassContext
 
-__all__ = ["DUMPS", "compile_model"]
-
 DUMPS = {"relay": "relay", "ll": "ll", "asm": "asm", "s": "asm"}
 """The formats that ``dump_code`` writes, by file extension."""
 

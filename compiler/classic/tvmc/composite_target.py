@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from compiler.classic.tvmc.errors import TVMCException
 
-__all__ = ["get_codegen_by_target", "get_codegen_names"]
-
 
 def get_codegen_names() -> list[str]:
     """Return the names of the compilers that ``--target "NAME, llvm"`` gives parts of a model to."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from compiler.ir.error import TVMError
 
-__all__ = ["TVMCException"]
-
 
 class TVMCException(TVMError):
     """A command of tvmc was asked for something that it cannot do."""

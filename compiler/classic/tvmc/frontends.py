@@ -18,8 +18,6 @@ from compiler.relay import frontend
 from compiler.relay.parser import fromtext
 from compiler.runtime.arrays.ndarray import NDArray
 
-__all__ = ["FORMATS", "Frontend", "get_frontend_by_name", "get_frontend_names", "guess_frontend", "load_model"]
-
 Shapes = Mapping[str, Sequence[int]]
 Read = Callable[[str, Shapes | None, Mapping[str, Any]], tuple[IRModule, dict[str, NDArray]]]
 

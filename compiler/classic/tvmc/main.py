@@ -26,8 +26,6 @@ from compiler.classic.tvmc.transform import generate_transform_args, parse_graph
 from compiler.driver.relay.options import Executor, Runtime
 from compiler.ir.error import TVMError
 
-__all__ = ["main"]
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command."""

@@ -23,8 +23,6 @@ from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.timing.measurement import BenchmarkResult
 from compiler.runtime.vm.executable import Executable
 
-__all__ = ["TVMCModel", "TVMCPackage", "TVMCResult"]
-
 _MODEL_FILES = ("model.json", "model.params")
 _LIBRARY, _GRAPH, _PARAMS = "mod.so", "mod.json", "mod.params"
 _CODE, _KERNELS = "consts_and_code.ro", "lib.so"

@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from compiler.classic.tvmc.errors import TVMCException
 from compiler.ir.passes.context import PassContext
 
-__all__ = ["get_pass_config_value", "load_function", "parse_configs"]
-
 _LOWER_PASSES = "tir.add_lower_pass"
 _TRUTH = {"true": True, "false": False}
 

@@ -6,8 +6,6 @@ import argparse
 
 from compiler.ir.passes.base import registered_passes
 
-__all__ = ["parse_pass_list_str"]
-
 
 def parse_pass_list_str(input_string: str) -> list[str]:
     """Return the passes that a text names."""

@@ -7,8 +7,6 @@ import argparse
 from compiler.classic.tvmc.errors import TVMCException
 from compiler.driver.relay.options import Executor, Runtime
 
-__all__ = ["generate_registry_args", "reconstruct_registry_entity"]
-
 Entity = type[Executor] | type[Runtime]
 
 

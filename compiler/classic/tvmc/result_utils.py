@@ -7,8 +7,6 @@ import numpy as np
 from compiler.classic.tvmc.model import TVMCResult
 from compiler.runtime.numpy_types import NumPyArray
 
-__all__ = ["get_top_results"]
-
 
 def get_top_results(result: TVMCResult, max_results: int) -> NumPyArray:
     """Return the largest numbers of the first output."""

@@ -22,8 +22,6 @@ from compiler.runtime.timing.measurement import BenchmarkResult
 from compiler.runtime.vm import VirtualMachine
 from compiler.runtime.vm.executable import Executable
 
-__all__ = ["FILL_MODES", "generate_tensor_data", "get_input_info", "make_inputs_dict", "run_module"]
-
 Shape = tuple[int, ...]
 Fill = Callable[[Shape, ElementType], NumPyArray]
 

@@ -7,8 +7,6 @@ import re
 
 from compiler.ir.expr.scalars import AnyDim
 
-__all__ = ["parse_shape_string"]
-
 _INPUT = re.compile(r"([^\s:\[][^\s\[]*):\s*\[\s*(-?\d+(?:\s*,\s*-?\d+)*)\s*\]")
 
 

@@ -11,16 +11,6 @@ from typing import Any
 from compiler.classic.tvmc.errors import TVMCException
 from compiler.target.target import Target
 
-__all__ = [
-    "generate_target_args",
-    "is_inline_json",
-    "parse_target",
-    "reconstruct_target_args",
-    "target_from_cli",
-    "tokenize_target",
-    "validate_targets",
-]
-
 _TOKEN = re.compile(r"""--?[\w.-]+=(?:'[^']*'|"[^"]*"|[^\s,]+(?:,[^\s,-][^\s,]*)*)|[^\s,]+|,""")
 _OPTIONS = ("mcpu", "mattr", "mtriple", "mfloat-abi", "mabi", "num-cores", "device", "model", "libs", "keys", "tag")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from compiler.classic.tvmc.errors import TVMCException
 
-__all__ = ["tracker_host_port_from_cli"]
-
 _PORT = 9090
 
 

@@ -12,8 +12,6 @@ from compiler.classic.autotvm.task import ApplyHistoryBest
 from compiler.classic.tvmc.errors import TVMCException
 from compiler.target.target import Target, TargetLike
 
-__all__ = ["apply_tuning_records"]
-
 
 @contextmanager
 def apply_tuning_records(records: str | os.PathLike[str] | None, target: TargetLike) -> Iterator[None]:

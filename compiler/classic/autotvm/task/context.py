@@ -11,14 +11,6 @@ from compiler.classic.autotvm.task.space import ConfigSpace, FallbackConfigEntit
 from compiler.classic.autotvm.task.workload import Workload
 from compiler.target.target import Target
 
-__all__ = [
-    "ApplyConfig",
-    "ApplyFixedConfig",
-    "DispatchContext",
-    "FallbackContext",
-    "clear_fallback_cache",
-]
-
 
 class DispatchContext:
     """Chooses configurations in a ``with`` block; what it has none for, the one around it is asked."""

@@ -11,8 +11,6 @@ from compiler.ir.expr.primexpr import IterVar
 from compiler.te.definition.tensor import Operation, Tensor
 from compiler.te.scheduling.schedule import Schedule
 
-__all__ = ["AnnotateEntity", "Entity", "OtherOptionEntity", "ReorderEntity", "SplitEntity", "entity_of_json"]
-
 Stageable = Tensor | Operation
 
 

@@ -11,8 +11,6 @@ from compiler.classic.autotvm.task.entities import AnnotateEntity, Entity, Other
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IntImm, IterVar
 
-__all__ = ["Axis", "Knob", "VirtualAxis", "get_factors", "get_pow2s", "loop_annotations", "options", "orders", "splits"]
-
 
 class Knob:
     """The values of one knob."""

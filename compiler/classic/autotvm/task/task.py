@@ -17,10 +17,6 @@ from compiler.te.definition.operation import PlaceholderOp
 from compiler.te.definition.tensor import Tensor
 from compiler.te.scheduling.schedule import Schedule
 
-__all__ = [
-    "TASK_TABLE", "FlopCalculationError", "Task", "TaskTemplate", "compute_flop", "create", "get_config", "template",
-]  # fmt: skip
-
 _TEMPLATES = "autotvm templates"
 
 TaskFunction = Callable[..., tuple[Schedule, Sequence[Tensor]]]

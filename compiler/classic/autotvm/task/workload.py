@@ -10,8 +10,6 @@ from compiler.ir.expr.primexpr import FloatImm, IntImm, StringImm, Var
 from compiler.te.definition.operation import placeholder
 from compiler.te.definition.tensor import Tensor
 
-__all__ = ["Workload", "args_to_workload", "deserialize_args", "serialize_args"]
-
 Workload = tuple[Any, ...]
 
 _TENSOR = "TENSOR"

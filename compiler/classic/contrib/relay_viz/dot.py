@@ -8,8 +8,6 @@ from pathlib import Path
 from compiler.classic.contrib.dot import attributes, quoted
 from compiler.classic.contrib.relay_viz.interface import DefaultVizParser, Plotter, VizEdge, VizGraph, VizNode
 
-__all__ = ["DotGraph", "DotPlotter", "DotVizParser"]
-
 Attributes = Mapping[str, str]
 
 

@@ -18,8 +18,6 @@ from compiler.relay.printer.names import Names
 from compiler.relay.printer.values import ValueText, shown_attrs
 from compiler.runtime.arrays.ndarray import NDArray
 
-__all__ = ["DefaultVizParser", "Numbers", "Parsed", "Plotter", "VizEdge", "VizGraph", "VizNode", "VizParser"]
-
 Numbers = Mapping[GraphExpr, str]
 """The identity of each expression's node."""
 

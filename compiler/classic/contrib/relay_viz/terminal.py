@@ -22,8 +22,6 @@ from compiler.relay.expr import Call, GraphExpr, If, Let
 from compiler.relay.function import Function
 from compiler.runtime.arrays.ndarray import NDArray
 
-__all__ = ["TermGraph", "TermPlotter", "TermVizParser"]
-
 
 class TermVizParser(VizParser):
     """Draws a call above its operator and its arguments."""

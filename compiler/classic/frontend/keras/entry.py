@@ -15,8 +15,6 @@ from compiler.runtime.arrays.ndarray import NDArray
 if TYPE_CHECKING:
     from compiler.classic.frontend.keras.reader import ModelSource
 
-__all__ = ["from_keras"]
-
 LAYOUTS = ("NCHW", "NHWC", "NDHWC", "NWC")
 
 

@@ -17,8 +17,6 @@ import keras
 if TYPE_CHECKING:
     from compiler.classic.frontend.keras.reader import Model
 
-__all__ = ["load"]
-
 
 def load(path: str | os.PathLike[str]) -> Model:
     """Load a model from a ``.keras`` or ``.h5`` file."""

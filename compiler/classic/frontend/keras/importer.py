@@ -43,8 +43,6 @@ from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType
 from compiler.runtime.arrays.ndarray import NDArray
 
-__all__ = ["convert_model"]
-
 assert _converters is not None  # registers the converters
 
 

@@ -14,8 +14,6 @@ from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.shared.folding import Array, rank_of
 from compiler.relay.frontend.shared.tensors import static_dims, transpose
 
-__all__ = ["Layer"]
-
 _LAST, _FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
 """Permutations that move channels last and first."""
 

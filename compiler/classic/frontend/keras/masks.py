@@ -8,8 +8,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, scalar
 from compiler.relay.frontend.shared.tensors import bounded, cast
 
-__all__ = ["all_of", "as_mask", "causal", "lowered", "masked"]
-
 
 def as_mask(mask: object) -> RelayExpr | None:
     """Convert a mask to an expression, unless it is None."""

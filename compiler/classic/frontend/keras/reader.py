@@ -13,22 +13,6 @@ from compiler.ir.error import ArgumentError, UnavailableError, show
 from compiler.relay.frontend.shared.errors import ModelError
 from compiler.relay.frontend.shared.folding import Array
 
-__all__ = [
-    "Application",
-    "Model",
-    "ModelSource",
-    "Operation",
-    "Tensor",
-    "applications",
-    "is_layer",
-    "is_model",
-    "is_tensor",
-    "kind_of",
-    "read_model",
-    "settings_of",
-    "weights_of",
-]
-
 
 class _Weight(Protocol):
     name: str

@@ -9,8 +9,6 @@ from compiler.classic.frontend.keras.layer import Layer
 from compiler.classic.frontend.keras.reader import Operation, is_layer, kind_of
 from compiler.ir.expr import RelayExpr
 
-__all__ = ["Convert", "converter", "converters", "find", "functions", "supported", "takes_masks"]
-
 Convert: TypeAlias = Callable[[Layer], "RelayExpr | Sequence[RelayExpr]"]
 
 _LAYERS: dict[str, Convert] = {}

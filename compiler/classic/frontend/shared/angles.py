@@ -7,8 +7,6 @@ import math
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.folding import ops, scalar
 
-__all__ = ["atan2"]
-
 
 def _is_below_zero(x: RelayExpr) -> RelayExpr:
     """Return whether numbers have the sign bit set, including negative zero: 1 / -0 is negative."""

@@ -8,8 +8,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, scalar
 from compiler.relay.frontend.shared.tensors import bounded, cast, pad, reshape, slice_axis, static_dims
 
-__all__ = ["non_max_suppression", "pad_boxes"]
-
 
 def non_max_suppression(
     boxes: RelayExpr, scores: RelayExpr, limit: RelayExpr, overlap: RelayExpr, least: RelayExpr

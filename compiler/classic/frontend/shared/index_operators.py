@@ -9,8 +9,6 @@ from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import Array, constant, dtype_of, known, ops, scalar
 from compiler.relay.frontend.shared.tensors import bounded, cast, reshape, static_dims
 
-__all__ = ["argwhere", "bucketize", "leading", "unique", "update_slice"]
-
 
 def argwhere(condition: RelayExpr) -> RelayExpr:
     """Return the indices of the nonzero elements, one per row."""

@@ -13,25 +13,6 @@ from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of, scalar
 from compiler.relay.frontend.shared.tensors import pad, reshape, static_dims, transpose
 
-__all__ = [
-    "avg_pool",
-    "avg_pool3d",
-    "batch_to_space",
-    "conv2d",
-    "conv2d_transpose",
-    "conv3d",
-    "conv3d_transpose",
-    "depthwise_conv2d",
-    "dilation2d",
-    "max_pool",
-    "max_pool3d",
-    "mirror_pad",
-    "resize",
-    "same_padding",
-    "space_to_batch",
-    "strided_slice",
-]
-
 
 def same_padding(extents: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
     """Return ``SAME`` padding: the padding before each axis, followed by that after each."""

@@ -12,8 +12,6 @@ from compiler.relay.frontend.shared.errors import ModelError
 from compiler.relay.frontend.shared.folding import constant, dtype_of, ops
 from compiler.relay.frontend.shared.tensors import bounded, reshape, slice_axis, static_dims
 
-__all__ = ["steps"]
-
 
 def steps(
     x: RelayExpr,

@@ -9,8 +9,6 @@ from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import Array, constant, dtype_of, ops, scalar
 from compiler.relay.frontend.shared.tensors import bounded, reshape, slice_axis, static_dims
 
-__all__ = ["segments", "sorted_count"]
-
 _MODES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
 

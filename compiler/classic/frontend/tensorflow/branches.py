@@ -8,8 +8,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.control_flow import if_else
 from compiler.relay.frontend.shared.folding import known, ops
 
-__all__ = ["selected"]
-
 
 def selected(number: RelayExpr, branches: Sequence[Sequence[RelayExpr]]) -> Sequence[RelayExpr]:
     """Select the results of a branch by index; an index out of range selects the last branch."""

@@ -18,8 +18,6 @@ from google.protobuf.message import DecodeError, Message
 from compiler.classic.frontend.tensorflow.messages import BundleEntry, BundleHeader
 from compiler.relay.frontend.shared.errors import ModelError
 
-__all__ = ["Checkpoint", "StoredTensor"]
-
 _FOOTER_BYTES = 48
 _MAGIC = 0xDB4775248B80FB57
 _TRAILER_BYTES = 5

@@ -15,8 +15,6 @@ from compiler.runtime.arrays.ndarray import NDArray
 if TYPE_CHECKING:
     from compiler.classic.frontend.tensorflow.reader import ModelSource
 
-__all__ = ["from_tensorflow"]
-
 _CHANNELS_FIRST = {
     "nn.conv2d": ["NCHW", "default"],
     "nn.max_pool2d": ["NCHW"],

@@ -19,8 +19,6 @@ from google.protobuf.message import Message
 
 from compiler.relay.frontend.shared.errors import ModelError
 
-__all__ = ["CONTROL_NODES", "Choice", "Flow", "Frame", "node_of"]
-
 CONTROL_NODES = frozenset({"Enter", "Exit", "Merge", "Switch", "_SwitchN", "NextIteration", "LoopCond"})
 _SWITCHES = frozenset({"Switch", "_SwitchN"})
 

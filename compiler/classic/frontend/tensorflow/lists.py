@@ -15,8 +15,6 @@ from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, type_of
 from compiler.relay.frontend.shared.tensors import bounded, reshape, static_dims
 
-__all__ = ["element", "list_of", "stored", "with_element_shapes"]
-
 
 def list_of(count: int, shape: Sequence[int], dtype: str) -> RelayExpr:
     """Create a list of zeros, whose elements have a shape with negative extents where they are unknown."""

@@ -9,8 +9,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.control_flow import unroll_loop, while_loop
 from compiler.relay.frontend.shared.folding import known, ops
 
-__all__ = ["looped"]
-
 
 def looped(
     initial: Sequence[RelayExpr],

@@ -12,8 +12,6 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-__all__ = ["BundleEntry", "BundleHeader", "GraphDef", "SavedModel"]
-
 _FIELDS = {
     "Dim": "size 1 int64, name 2 string",
     "TensorShape": "dim 2 *Dim, unknown_rank 3 bool",

@@ -12,8 +12,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.shared.folding import Array, known
 
-__all__ = ["Node"]
-
 
 @dataclass(frozen=True, slots=True)
 class Node:

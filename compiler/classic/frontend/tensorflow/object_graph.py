@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator
 
 from google.protobuf.message import Message
 
-__all__ = ["bound_variables"]
-
 _VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
 """The suffix of a variable's key, after its path from the root."""
 

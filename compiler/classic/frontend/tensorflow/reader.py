@@ -16,8 +16,6 @@ from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.shared.folding import Array
 from compiler.relay.frontend.shared.tensors import bounded
 
-__all__ = ["MAX_NODES", "ModelSource", "attributes_of", "dtype_of_number", "read_graph", "shape_of_message"]
-
 ModelSource: TypeAlias = "Message | bytes | bytearray | memoryview | str | os.PathLike[str]"
 MAX_NODES = 200_000
 MAX_ELEMENTS = 1 << 31

@@ -8,8 +8,6 @@ from typing import TypeAlias
 from compiler.classic.frontend.tensorflow.node import Node
 from compiler.ir.expr import RelayExpr
 
-__all__ = ["Convert", "converter", "converters", "find", "supported"]
-
 Convert: TypeAlias = Callable[[Node], "RelayExpr | Sequence[RelayExpr]"]
 
 _TABLE: dict[str, Convert] = {}

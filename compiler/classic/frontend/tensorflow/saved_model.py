@@ -20,8 +20,6 @@ from compiler.classic.frontend.tensorflow.messages import SavedModel
 from compiler.classic.frontend.tensorflow.object_graph import bound_variables
 from compiler.relay.frontend.shared.errors import ModelError
 
-__all__ = ["archive_files", "directory_files", "freeze"]
-
 _MODEL = "saved_model.pb"
 _INDEX = "variables/variables.index"
 _VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})

@@ -11,8 +11,6 @@ from compiler.classic.frontend.tensorflow.reader import attributes_of
 from compiler.relay.frontend.shared.errors import ModelError, naming_node
 from compiler.relay.frontend.shared.folding import Array
 
-__all__ = ["TABLES", "Contents", "contents_of"]
-
 TABLES = frozenset({"HashTable", "HashTableV2", "MutableHashTable", "MutableHashTableV2"})
 """Operators that create tables."""
 _IMPORTS = frozenset({"LookupTableImport", "LookupTableImportV2", "InitializeTable", "InitializeTableV2"})

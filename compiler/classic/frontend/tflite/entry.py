@@ -15,8 +15,6 @@ from compiler.runtime.arrays.ndarray import NDArray
 if TYPE_CHECKING:
     from compiler.classic.frontend.tflite.reader import ModelSource
 
-__all__ = ["from_tflite"]
-
 
 def from_tflite(
     model: ModelSource,

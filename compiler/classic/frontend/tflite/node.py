@@ -14,8 +14,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.shared.folding import Array, known
 
-__all__ = ["Node", "Run"]
-
 Run: TypeAlias = Callable[[int, Sequence[RelayExpr]], list[RelayExpr]]
 """Converts a subgraph, given its number and arguments."""
 

@@ -7,8 +7,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ModelError
 from compiler.relay.frontend.shared.folding import Array, constant, ops
 
-__all__ = ["is_quantized", "parameters_of", "quantization_of", "quantized", "real", "requantized"]
-
 
 def is_quantized(tensor: TensorInfo) -> bool:
     """Return whether a tensor is quantized."""

@@ -18,8 +18,6 @@ from compiler.ir.error import ArgumentError, show
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError, naming_node
 from compiler.relay.frontend.shared.folding import Array
 
-__all__ = ["ModelSource", "Operation", "Quantization", "Subgraph", "TensorInfo", "called", "read_model", "reading"]
-
 ModelSource: TypeAlias = "tflite.Model | bytes | bytearray | memoryview | str | os.PathLike[str]"
 
 IDENTIFIER = b"TFL3"

@@ -8,19 +8,6 @@ from typing import TypeAlias
 from compiler.classic.frontend.tflite.node import Node
 from compiler.ir.expr import RelayExpr
 
-__all__ = [
-    "Convert",
-    "converter",
-    "converters",
-    "find",
-    "find_quantized",
-    "graph_runner",
-    "moves_elements",
-    "passes_on",
-    "quantized_converter",
-    "supported",
-]
-
 Convert: TypeAlias = Callable[[Node], "RelayExpr | Sequence[RelayExpr]"]
 
 _TABLE: dict[str, Convert] = {}

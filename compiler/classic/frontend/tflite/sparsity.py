@@ -18,8 +18,6 @@ from compiler.relay.frontend.shared.errors import ModelError
 from compiler.relay.frontend.shared.folding import Array
 from compiler.relay.frontend.shared.tensors import bounded
 
-__all__ = ["dense"]
-
 
 def dense(values: Array, shape: Sequence[int], sparsity: tflite.SparsityParameters) -> Array:
     """Convert a sparse tensor of a shape to a dense array.

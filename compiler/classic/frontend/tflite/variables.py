@@ -19,8 +19,6 @@ from compiler.relay.frontend.shared.folding import constant, settle, type_of
 from compiler.relay.frontend.shared.tensors import bounded
 from compiler.relay.ty import TensorType
 
-__all__ = ["Variables", "unused", "variable_name"]
-
 
 class Variables:
     """The values of variables by number.

@@ -6,8 +6,6 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["get_pattern_table", "register_pattern_table"]
-
 Table = Callable[[], Any]
 _TABLES: dict[str, Table] = {}
 _PROVIDED = {"dnnl": "compiler.classic.relay.contrib.dnnl"}

@@ -14,8 +14,6 @@ from compiler.relay.function import Function
 from compiler.relay.operator import op_name
 from compiler.runtime.arrays.ndarray import NDArray, array
 
-__all__ = ["Params", "params_of", "run_pass", "store_blocks", "weights_of"]
-
 Params: TypeAlias = MutableMapping[str, NDArray]
 
 

@@ -17,12 +17,6 @@ from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, Tuple
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 
-__all__ = [
-    "Group",
-    "Partition",
-    "groups",
-]
-
 
 @dataclass(slots=True)
 class Group:

@@ -10,8 +10,6 @@ from compiler.relay.analysis.post_dominators import PostDominators, Use
 from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.expr import GraphExpr
 
-__all__ = ["Graph", "Matcher", "Pattern"]
-
 
 class Graph:
     """An expression with what patterns ask about it: who uses what, and where it comes together again."""

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from compiler.ir.error import expected
 
-__all__ = ["get_conv2d_in_channels", "get_conv2d_out_channels", "is_depthwise_conv2d"]
-
 _DATA = re.compile(r"NC?HWC?|HWCN|NCHW\d+c")
 _KERNEL = re.compile(r"OIHW(\d+i)?(\d+o)?(\d+i)?|[HWIO]{4}")
 

@@ -27,16 +27,6 @@ from compiler.te.lowering.specialized_condition import SpecializedCondition
 from compiler.te.scheduling.schedule import Schedule
 from compiler.topi.schedules import schedule_rule_for
 
-__all__ = [
-    "OpImplementation",
-    "OpSpecialization",
-    "OpStrategy",
-    "get_valid_implementations",
-    "implementation_of",
-    "program_strategy",
-    "select_implementation",
-]
-
 _ATTRIBUTE = "FTVMStrategy"
 _LEVEL = 10
 

@@ -16,8 +16,6 @@ from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
 from compiler.te.scheduling.schedule import Schedule
 
-__all__ = ["HANDED_ON", "SCHEDULED", "Compute", "Definition", "handing_on", "scheduling", "wrapper_of_name"]
-
 Definition = Callable[..., Any]
 Compute = Callable[[Attrs, Sequence[Tensor], Type], list[Tensor]]
 

@@ -25,8 +25,6 @@ from compiler.relay.operator import op_name
 from compiler.runtime.arrays.ndarray import ArrayLike, NDArray
 from compiler.runtime.numpy_types import NumPyArray
 
-__all__ = ["Dataset", "calibrate", "find_scale_by_percentile"]
-
 Values = NumPyArray
 Dataset = Iterable[Mapping[str, object]]
 """The inputs of several runs, by name."""

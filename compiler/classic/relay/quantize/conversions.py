@@ -17,8 +17,6 @@ from compiler.relay.inference import infer_module
 from compiler.relay.operator import op_name
 from compiler.relay.ty import TensorType
 
-__all__ = ["NotIntegralError", "partition_conversions"]
-
 _CONVERSIONS = frozenset(("cast", "clip", "multiply", "round"))
 
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from compiler.runtime.numpy_types import NumPyArray
 
-__all__ = ["find_scale_by_kl"]
-
 Values = NumPyArray
 
 

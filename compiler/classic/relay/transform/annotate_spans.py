@@ -15,8 +15,6 @@ from compiler.relay.inference import infer_copies
 from compiler.relay.printer import relay_text
 from compiler.relay.transform.rewriter import GraphMutator
 
-__all__ = ["AnnotateSpans"]
-
 _SOURCE = "GeneratedSource"
 
 

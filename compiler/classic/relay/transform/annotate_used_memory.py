@@ -18,8 +18,6 @@ from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import is_primitive
 from compiler.relay.ty import tensor_types
 
-__all__ = ["AnnotateUsedMemory"]
-
 
 class AnnotateUsedMemory(FunctionPass, required=("ToANormalForm", "InferType")):
     """Say of each kernel how many bytes its inputs, its result and all that is needed later take.

@@ -18,8 +18,6 @@ from compiler.relay.expr import GraphExpr, Let, Var, expect
 from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
 
-__all__ = ["CapturePostDfsIndexInSpans"]
-
 
 class CapturePostDfsIndexInSpans(FunctionPass, opt_level=0, required=("InferType",)):
     """Give each expression of a function the span ``index:N:D``: its place in a walk, and that of its dominator.

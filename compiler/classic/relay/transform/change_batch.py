@@ -16,8 +16,6 @@ from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.ty import TensorType
 
-__all__ = ["ChangeBatch"]
-
 
 class ChangeBatch(FunctionPass):
     """Change the extent of one axis of some variables, and all types that follow from it.

@@ -18,10 +18,6 @@ from compiler.relay.reference import RefCreate, RefWrite
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.normal_form.let_insertion import with_scoped_operands
 
-__all__ = [
-    "DeadCodeElimination",
-]
-
 
 class DeadCodeElimination(FunctionPass, opt_level=1, required=("InferType",)):
     """Remove lets whose variable nothing that is needed uses.

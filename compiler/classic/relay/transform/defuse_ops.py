@@ -7,10 +7,6 @@ from compiler.relay.expr import Call, expect
 from compiler.relay.function import Function
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, is_primitive
 
-__all__ = [
-    "DefuseOps",
-]
-
 
 class DefuseOps(RewritePass, opt_level=3, required=("InferType",)):
     """Put the bodies of kernels where they are called: the inverse of :class:`FuseOps`.

@@ -23,8 +23,6 @@ from compiler.relay.operator import op_name
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.target.virtual_device import CompilationConfig, VirtualDevice
 
-__all__ = ["ON_HOST", "DeviceDomains", "Domain", "runs_anywhere"]
-
 ON_HOST = {
     "memory.alloc_storage": (0, 1),
     "memory.alloc_tensor": (1, 2),

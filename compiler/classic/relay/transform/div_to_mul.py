@@ -9,8 +9,6 @@ from compiler.relay.expr import Call, Constant, array_const
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, call_of, type_of, typed
 
-__all__ = ["DivToMul"]
-
 
 class DivToMul(RewritePass, required=("InferType",)):
     """Multiply by the reciprocals of floating-point constants instead of dividing by the constants.

@@ -21,10 +21,6 @@ from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.normal_form.let_insertion import reported, with_scoped_operands
 from compiler.relay.transform.rewriter import typed
 
-__all__ = [
-    "DynamicToStatic",
-]
-
 
 class DynamicToStatic(FunctionPass, opt_level=2):
     """Replace dynamic operators by their static forms where the arguments that decide the shape can be computed.

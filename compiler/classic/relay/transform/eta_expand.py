@@ -16,10 +16,6 @@ from compiler.relay.function import Function
 from compiler.relay.inference import infer_copies
 from compiler.relay.inference.solver import substitute_types
 
-__all__ = [
-    "EtaExpand",
-]
-
 
 class EtaExpand(ModulePass, opt_level=1):
     """Wrap constructors, and with ``expand_global_var`` functions of the module, into functions of their own where they

@@ -16,8 +16,6 @@ from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.tir.layout.data_layout import layout
 from compiler.topi.nn.convolution.conv import spatial_letters
 
-__all__ = ["FoldExplicitPadding"]
-
 
 class FoldExplicitPadding(RewritePass, required=("InferType",)):
     """Let convolutions and poolings pad their data themselves instead of reading a padded copy.

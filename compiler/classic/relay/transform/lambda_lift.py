@@ -19,10 +19,6 @@ from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_copies
 
-__all__ = [
-    "LambdaLift",
-]
-
 
 class LambdaLift(ModulePass, opt_level=1):
     """Make a function of the module of every local function.

@@ -14,8 +14,6 @@ from compiler.relay.operator import call_op, op_name
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, type_of
 
-__all__ = ["LazyGradientInit"]
-
 _ZEROS = frozenset(("zeros", "zeros_like"))
 _ONES = frozenset(("ones", "ones_like"))
 

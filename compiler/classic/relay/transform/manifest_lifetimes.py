@@ -20,8 +20,6 @@ from compiler.relay.inference import infer_module
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import is_primitive
 
-__all__ = ["ManifestLifetimes"]
-
 Variables = frozenset[Var]
 
 

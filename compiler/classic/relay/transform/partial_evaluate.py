@@ -43,10 +43,6 @@ from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.transform.fold.fold_constant import FoldConstantExpr
 from compiler.relay.transform.normal_form.to_a_normal_form import normal_form
 
-__all__ = [
-    "PartialEvaluate",
-]
-
 _MAX_DEPTH = 120
 """Calls inside of each other that are evaluated; beyond, they are left to the running program."""
 _MAX_CALLS = 20_000

@@ -24,8 +24,6 @@ from compiler.relay.transform.rewriter import GraphMutator, is_primitive
 from compiler.runtime.device import Device
 from compiler.target.virtual_device import FALLBACK, CompilationConfig, VirtualDevice
 
-__all__ = ["PlanDevices"]
-
 register_config_option(FALLBACK, int)
 
 

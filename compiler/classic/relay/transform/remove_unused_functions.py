@@ -10,11 +10,6 @@ from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.analysis import post_order
 from compiler.relay.function import Function
 
-__all__ = [
-    "RemoveUnusedFunctions",
-    "reachable_functions",
-]
-
 
 class RemoveUnusedFunctions(ModulePass, opt_level=1):
     """Remove the functions that cannot be reached from the functions named ``entry_functions``, by default ``main``.

@@ -15,8 +15,6 @@ from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, tensor_type, typed
 
-__all__ = ["SimplifyFCTranspose"]
-
 
 class SimplifyFCTranspose(FunctionPass, required=("InferType",)):
     """Replace ``nn.dense(x, transpose(weight))`` by ``nn.dense(x, weight.T)``, where ``weight.T`` is a new parameter.

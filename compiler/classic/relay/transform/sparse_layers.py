@@ -20,8 +20,6 @@ from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, type_of
 from compiler.relay.ty import TensorType
 
-__all__ = ["Conv2dToSparse", "Conv2dToSparse2", "DenseToSparse"]
-
 Shapes = Sequence[Sequence[Sequence[int]]]
 
 

@@ -10,10 +10,6 @@ from compiler.relay.expr import Call, Tuple
 from compiler.relay.operator import call_op, op_name
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, type_of
 
-__all__ = [
-    "SplitArgs",
-]
-
 
 class SplitArgs(RewritePass, opt_level=1, required=("InferType",)):
     """Make several concatenates of one of many tensors.

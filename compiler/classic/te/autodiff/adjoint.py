@@ -30,8 +30,6 @@ from compiler.te.definition.operation import ComputeOp, compute, domain
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.expressions import op as tir
 
-__all__ = ["vector_jacobian_product"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Term:

@@ -27,8 +27,6 @@ from compiler.ir.node import Node
 from compiler.tir.expressions import op as tir
 from compiler.tir.expressions.builtin import IF_THEN_ELSE
 
-__all__ = ["differential"]
-
 Seeds = Mapping[Node, PrimExpr]
 """The differentials of some nodes of an expression."""
 

@@ -14,8 +14,6 @@ from compiler.te.definition.operation import ComputeOp, compute, domain
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.expressions import op as tir
 
-__all__ = ["is_sum", "share_of_source", "share_of_start"]
-
 
 def is_sum(combiner: CommReducer) -> bool:
     """Return whether a reduction adds up single values, so that each contributes as it is."""

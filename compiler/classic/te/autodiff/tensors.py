@@ -9,8 +9,6 @@ from compiler.te.definition.operation import compute
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.expressions import op as tir
 
-__all__ = ["axis_names", "identity", "sum_of", "zeros"]
-
 
 def axis_names(count: int) -> list[str]:
     """Return names for the axes of a tensor."""

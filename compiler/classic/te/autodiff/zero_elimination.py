@@ -21,8 +21,6 @@ from compiler.ir.expr.primexpr import And, FloorDiv, FloorMod, IntImm, IterVar, 
 from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.functor import Mutator
 
-__all__ = ["Iterations", "iterations_that_read"]
-
 
 @dataclass(frozen=True, slots=True)
 class Iterations:

@@ -17,8 +17,6 @@ from compiler.te.definition.tensor import Tensor
 from compiler.tir.expressions import op
 from compiler.tir.script.source import ScriptError, Source
 
-__all__ = ["ExpressionReader", "HybridError"]
-
 
 class HybridError(ScriptError, ArgumentError):
     """A function that is not a hybrid script; the message shows the line."""

@@ -34,8 +34,6 @@ from compiler.tir.script.source import ScriptError, Source
 from compiler.tir.statements.producer_stmt import ProducerStore
 from compiler.tir.statements.stmt import AssertStmt, AttrStmt, Evaluate, For, ForKind, IfThenElse, Stmt, seq
 
-__all__ = ["parse_function", "source_to_op"]
-
 _AXIS_KIND = {
     ForKind.SERIAL: IterVar.DataPar,
     ForKind.UNROLLED: IterVar.Unrolled,

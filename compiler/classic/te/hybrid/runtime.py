@@ -15,8 +15,6 @@ from compiler.ir.expr.primexpr import PrimExpr
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.te.definition.tensor import Tensor
 
-__all__ = ["HYBRID_GLOBALS", "allocate", "bind", "describes_operation", "run_as_python"]
-
 
 def _loop(low: int, high: int | None = None) -> range:
     """Return the values of a loop's variable, however the loop is carried out."""

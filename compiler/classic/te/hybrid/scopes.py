@@ -10,8 +10,6 @@ from compiler.te.definition.tensor import Tensor
 from compiler.tir.statements.producer_stmt import ProducerRealize
 from compiler.tir.statements.stmt import Stmt
 
-__all__ = ["LoopVariable", "Scalar", "Scopes"]
-
 
 @dataclass(frozen=True)
 class Scalar:

@@ -11,8 +11,6 @@ from compiler.te.definition.tensor import Tensor
 from compiler.tir.expressions import op
 from compiler.tir.statements.stmt import ForKind
 
-__all__ = ["LOOPS", "WORDS", "constant_int", "max_num_threads"]
-
 LOOPS: dict[str, ForKind] = {
     "range": ForKind.SERIAL,
     "unroll": ForKind.UNROLLED,

@@ -52,8 +52,6 @@ from compiler.tir.statements.stmt import (
     Stmt,
 )
 
-__all__ = ["write_script"]
-
 _OPERATORS: dict[type[PrimExpr], str] = {
     Add: "+",
     Sub: "-",

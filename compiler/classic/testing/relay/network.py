@@ -12,8 +12,6 @@ from compiler.relay.function import Function
 from compiler.relay.ty import TensorType
 from compiler.runtime.arrays.ndarray import NDArray
 
-__all__ = ["Workload", "closed", "convolution", "network_input"]
-
 Workload = tuple[IRModule, dict[str, NDArray]]
 """A network as a module, and first values of its parameters."""
 

@@ -11,8 +11,6 @@ from compiler.relay.expr import Expr
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 
-__all__ = ["Images", "network", "unit"]
-
 EPSILON = 2e-5
 """Of the batch normalisations."""
 

@@ -14,26 +14,6 @@ from typing import Any, TypeVar
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.tir.layout.matrix_fragments import Number, fragment_element, fragment_place
 
-__all__ = [
-    "MFMA_LAYOUTS",
-    "MMA_LAYOUTS",
-    "fragment_number",
-    "ldmatrix_32x8_to_shared_16x16_layout",
-    "shared_4x16_to_local_64x1_layout_B",
-    "shared_16x4_to_local_64x1_layout_A",
-    "shared_16x16_to_ldmatrix_32x8_layout",
-    "shared_16x16_to_local_64x4_layout_A",
-    "shared_16x16_to_local_64x4_layout_B",
-    "shared_16x16_to_local_64x4_layout_C",
-    "shared_16x32_to_ldmatrix_32x16_layout",
-    "shared_32x16_to_ldmatrix_32x16_layout",
-    "thread_id_shared_access_64x1_to_4x16_layout_B",
-    "thread_id_shared_access_64x1_to_16x4_layout_A",
-    "thread_id_shared_access_64x4_to_16x16_layout_A",
-    "thread_id_shared_access_64x4_to_16x16_layout_B",
-    "thread_id_shared_access_64x4_to_16x16_layout_C",
-]
-
 _TILE = 16
 """Rows and columns of a product."""
 

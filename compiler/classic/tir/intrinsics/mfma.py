@@ -25,17 +25,6 @@ from compiler.classic.tir.intrinsics.program_text import (
 from compiler.ir.error import ArgumentError
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = [
-    "CONSTANTS",
-    "M_DIM",
-    "N_DIM",
-    "WARP_SIZE",
-    "get_mfma_intrin",
-    "get_mfma_load_intrin",
-    "get_mfma_store_intrin",
-    "get_mma_fill_intrin",
-]
-
 Pair = tuple[PrimFunc, PrimFunc]
 WARP_SIZE = 64
 """Threads of a wave."""

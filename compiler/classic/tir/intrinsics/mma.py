@@ -22,15 +22,6 @@ from compiler.ir.error import ArgumentError
 from compiler.tir.layout.matrix_fragments import WARP
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = [
-    "CONSTANTS",
-    "get_ldmatrix_intrin",
-    "get_mma_fill_intrin",
-    "get_mma_intrin",
-    "get_mma_intrin_group",
-    "get_mma_store_intrin",
-]
-
 Pair = tuple[PrimFunc, PrimFunc]
 _TILE = 16
 """Rows and columns of a product."""

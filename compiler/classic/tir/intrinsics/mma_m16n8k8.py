@@ -22,18 +22,6 @@ from compiler.ir.expr.primexpr import ExprLike
 from compiler.tir.layout.matrix_fragments import WARP
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = [
-    "get_index_A",
-    "get_index_B",
-    "get_index_C",
-    "get_mma_init_intrin",
-    "get_mma_load_intrin",
-    "get_mma_store_dummy_intrin",
-    "get_mma_sync_intrin",
-    "index_map_m16n8k8_matrixC",
-    "index_map_shared_16x16_to_ldmatrix_32x8_layout",
-]
-
 Pair = tuple[PrimFunc, PrimFunc]
 _SHORT = {"float16": "f16", "float32": "f32"}
 

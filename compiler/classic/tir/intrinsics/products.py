@@ -8,8 +8,6 @@ from compiler.tir.expressions.intrin_registry import TensorIntrin
 from compiler.tir.script import from_source
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["DotProduct", "register_intrinsic"]
-
 
 @dataclass(frozen=True, slots=True)
 class DotProduct:

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from compiler.tir.script import from_source
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["function_head", "match_buffer", "parse_function", "root_block", "thread_loop", "whole"]
-
 
 def parse_function(source: str, names: Mapping[str, object] | None = None) -> PrimFunc:
     """Return the function that a text defines; ``names`` are what it uses beside TVMScript's own."""

@@ -18,8 +18,6 @@ from compiler.tir.statements.stmt import DeclBuffer, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
-__all__ = ["ApplyLayoutTransforms"]
-
 ATTRIBUTE = "layout_transform_map"
 
 

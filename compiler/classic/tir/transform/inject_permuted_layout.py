@@ -19,8 +19,6 @@ from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, For, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
-__all__ = ["InjectPermutedLayout"]
-
 ANNOTATION = "permuted_layout"
 _SHARED_SCOPES = ("shared", "shared.dyn")
 _GROUP = 8

@@ -17,8 +17,6 @@ from compiler.tir.statements.stmt import SeqStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
-__all__ = ["InstallDebugSpans"]
-
 
 class InstallDebugSpans(PrimFuncPass):
     """Let statements and expressions come from the lines of the function's text, in place of the program's.

@@ -20,8 +20,6 @@ from compiler.tir.statements.stmt import For, ForKind, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
-__all__ = ["ManifestSharedMemoryLocalStage"]
-
 ANNOTATION = "tir.manifest_shared_memory_local_stage"
 _SHARED_SCOPES = ("shared", "shared.dyn")
 

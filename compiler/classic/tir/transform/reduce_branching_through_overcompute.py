@@ -25,8 +25,6 @@ from compiler.tir.transform.loops.value_follower import StatementFollower, witho
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.remove_no_op import without_no_ops
 
-__all__ = ["ReduceBranchingThroughOvercompute", "stays_inside"]
-
 
 class ReduceBranchingThroughOvercompute(PrimFuncPass, configurable=True):
     """Leave out conditions of statements that would do nothing, or no harm, where the condition does not hold.

@@ -17,8 +17,6 @@ from compiler.tir.statements.stmt import Stmt
 from compiler.tir.transform.loops.value_follower import StatementFollower
 from compiler.tir.transform.pass_base import PrimFuncPass
 
-__all__ = ["UseAssumeToReduceBranches"]
-
 _ELEMWISE, _BROADCAST = 0, 1
 
 

@@ -23,8 +23,6 @@ from compiler.relay.frontend.shared.activations import (
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import dtype_of, ops, rank_of, scalar
 
-__all__ = ["activated", "activation", "masked_softmax"]
-
 
 def _relu(x: RelayExpr, slope: float = 0.0, limit: float | None = None, threshold: float = 0.0) -> RelayExpr:
     """Compute ``min(x, limit)`` above the threshold and ``slope * (x - threshold)`` below it."""

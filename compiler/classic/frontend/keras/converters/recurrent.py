@@ -17,8 +17,6 @@ from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank
 from compiler.relay.frontend.shared.recurrent import FUSED_TYPES, recurrent_layer
 from compiler.relay.frontend.shared.tensors import bounded, split, static_dims, unsqueeze
 
-__all__ = ["run_steps", "time_steps"]
-
 MAX_STEPS = 1000
 """The maximum number of time steps that are unrolled."""
 

@@ -16,8 +16,6 @@ from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import Array, ops, rank_of
 from compiler.relay.frontend.shared.tensors import cast, pad, static_dims, transpose
 
-__all__ = ["convolved"]
-
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
 

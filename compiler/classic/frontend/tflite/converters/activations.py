@@ -16,8 +16,6 @@ from compiler.relay.frontend.shared.activations import elu, gelu, hard_swish
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import dims_of, ops, rank_of, scalar
 
-__all__ = ["activated", "clip_integers", "clipped", "has_activation"]
-
 _FUSED: dict[int, Callable[[RelayExpr], RelayExpr]] = {
     tflite.ActivationFunctionType.NONE: lambda x: x,
     tflite.ActivationFunctionType.RELU: ops.nn.relu,

@@ -23,8 +23,6 @@ from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.shared.folding import dims_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import expand, reshape, static_dims, transpose
 
-__all__ = ["depthwise_weight", "dilations_of", "padding_of", "strides_of"]
-
 _PADDINGS = {tflite.Padding.SAME: "SAME", tflite.Padding.VALID: "VALID"}
 
 

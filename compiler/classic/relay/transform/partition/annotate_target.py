@@ -19,8 +19,6 @@ from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import typed
 
-__all__ = ["AnnotateTarget"]
-
 DEFAULT = "default"
 """The name of the compiler that compiles everything else: this one."""
 _OTHERS = (Tuple, TupleGetItem, RefCreate, RefRead, RefWrite)

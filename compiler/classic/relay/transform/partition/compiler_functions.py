@@ -20,12 +20,6 @@ from compiler.relay.function import Function
 from compiler.relay.inference import infer_copies
 from compiler.relay.transform.normal_form.inline import inlined
 
-__all__ = [
-    "InlineCompilerFunctionsBoundTo",
-    "MarkCompilerFunctionsAsExtern",
-    "OutlineCompilerFunctionsWithExistingGlobalSymbols",
-]
-
 
 def _is_of(func: Any, compiler_filter: str) -> bool:
     compiler = func.attrs.get("Compiler") if isinstance(func, Function) else None

@@ -14,8 +14,6 @@ from compiler.relay.function import Function
 from compiler.relay.operator import call_of, op_name
 from compiler.relay.transform.function_pass import FunctionPass
 
-__all__ = ["MergeCompilerRegions", "without_empty_regions"]
-
 
 class MergeCompilerRegions(FunctionPass, required=("InferType",)):
     """Join regions that one external compiler gets, and whose results feed each other, as far as no cycle arises.

@@ -16,11 +16,6 @@ from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import type_of
 
-__all__ = [
-    "Entry",
-    "MergeComposite",
-]
-
 Entry = tuple[str, DFPattern] | tuple[str, DFPattern, Callable[[Any], bool]]
 
 

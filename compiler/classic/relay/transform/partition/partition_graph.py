@@ -21,8 +21,6 @@ from compiler.relay.inference import infer_module
 from compiler.relay.operator import call_op, op_name
 from compiler.runtime.modules.packed_func import get_global_func
 
-__all__ = ["PartitionGraph"]
-
 
 class PartitionGraph(ModulePass, required=("InferType",)):
     """Make a function of the module of each region that an external compiler gets, and call it there.

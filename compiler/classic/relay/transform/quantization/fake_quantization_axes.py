@@ -11,8 +11,6 @@ from compiler.relay.operator import op_name
 from compiler.relay.transform.rewriter import dims_of
 from compiler.relay.ty import Dim
 
-__all__ = ["is_per_axis", "moved_type"]
-
 _RESHAPES = ("reshape", "squeeze", "expand_dims", "nn.batch_flatten")
 
 

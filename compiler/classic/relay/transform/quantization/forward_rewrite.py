@@ -14,8 +14,6 @@ from compiler.relay.expr import Call, GraphExpr, Tuple, expect
 from compiler.relay.function import Function
 from compiler.relay.operator import op_name
 
-__all__ = ["Argument", "ForwardRewrite", "MarkedExpr", "Rule", "check_constant", "marked", "plain"]
-
 
 class MarkedExpr(ABC):
     """An expression with what a pass knows of it."""

@@ -30,16 +30,6 @@ from compiler.relay.operator import call_of, call_op
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.ty import scalar_type
 
-__all__ = [
-    "SIMULATED",
-    "QAnnotateExpr",
-    "QuantizeAnnotate",
-    "annotate",
-    "attach_simulated_quantize",
-    "expr_and_kind",
-    "register_annotate_function",
-]
-
 SIMULATED = "relay.op.annotation.simulated_quantize"
 """The operator that quantizes, and recovers what is left."""
 

@@ -11,16 +11,6 @@ from compiler.ir.error import ArgumentError, did_you_mean
 from compiler.relay.expr import Call
 from compiler.relay.operator import op_name
 
-__all__ = [
-    "QAnnotateKind",
-    "QConfig",
-    "QuantizeContext",
-    "current_qconfig",
-    "kind2str",
-    "qconfig",
-    "quantize_context",
-]
-
 
 class QAnnotateKind(IntEnum):
     """What a value is to the operator that takes it."""

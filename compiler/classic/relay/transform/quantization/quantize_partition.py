@@ -23,8 +23,6 @@ from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 from compiler.relay.transform.function_pass import FunctionPass
 
-__all__ = ["QPartitionExpr", "QuantizePartition", "partition"]
-
 
 @dataclass(frozen=True)
 class QPartitionExpr(MarkedExpr):

@@ -26,8 +26,6 @@ from compiler.relay.op.qnn.arithmetic import fixed_point
 from compiler.relay.operator import call_of, call_op
 from compiler.relay.transform.function_pass import FunctionPass
 
-__all__ = ["QRealizeIntExpr", "QuantizeRealize", "realize"]
-
 
 @dataclass(frozen=True)
 class QRealizeIntExpr(MarkedExpr):

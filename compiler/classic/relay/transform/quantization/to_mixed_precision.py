@@ -27,8 +27,6 @@ from compiler.relay.operator import call_op, op_name
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.ty import TensorType, TupleType
 
-__all__ = ["ToMixedPrecision"]
-
 _KEEP_DTYPE = "relay.ToMixedPrecision.keep_orig_output_dtype"
 register_config_option(_KEEP_DTYPE, bool)
 
