@@ -7,14 +7,15 @@ An operator family declares its attributes as a class, a line each::
         out_dtype: str = attr_field(OPTIONAL_DTYPE, "Data type of the result.", "")
 
 Values are checked and brought into one form where they enter, in the constructor; from there on everybody sees the
-declared type.  :class:`DictAttrs` are the free attributes of functions.
+declared type.  A class of a family says which defaults are its own: ``class Conv2DAttrs(ConvAttrs, RANK=2,
+data_layout="NCHW")``.  :class:`DictAttrs` are the free attributes of functions.
 """
 
 from __future__ import annotations
 
 from abc import ABCMeta
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast, dataclass_transform
 
 from compiler.ir.attrs.info import AttrFieldInfo, field_info
@@ -95,14 +96,16 @@ class AttrsMeta(ABCMeta):
 
     __attr_fields__: dict[str, AttrField]
 
-    def __new__(mcls, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: object) -> AttrsMeta:
+    def __new__(mcls, name: str, bases: tuple[type, ...], body: dict[str, Any], **own_values: object) -> AttrsMeta:
         own = {key: value for key, value in body.items() if isinstance(value, AttrField)}
         inherited: dict[str, AttrField] = {}
         for base in reversed(bases):
             inherited |= getattr(base, "__attr_fields__", {})
         plain = {key: value for key, value in body.items() if key not in own}
+        plain |= {key: value for key, value in own_values.items() if key not in inherited}
+        own |= {key: replace(inherited[key], given_default=own_values[key]) for key in own_values.keys() & inherited}
         plain.setdefault("__slots__", tuple(key for key in own if key not in inherited))
-        made = cast("type[Attrs]", super().__new__(mcls, name, bases, plain, **options))
+        made = cast("type[Attrs]", super().__new__(mcls, name, bases, plain))
         made.__attr_fields__ = {key: _with_default(made, f) for key, f in (inherited | own).items()}
         _CLASSES[attrs_type_key(made)] = made
         return made

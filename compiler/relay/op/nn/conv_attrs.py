@@ -80,28 +80,16 @@ class ConvAttrs(ConvolutionAttrs):
     )
 
 
-class Conv1DAttrs(ConvAttrs):
+class Conv1DAttrs(ConvAttrs, RANK=1, data_layout="NCW", kernel_layout="OIW"):
     """Attributes of ``nn.conv1d``."""
 
-    RANK = 1
-    data_layout: str = _data_layout("NCW")
-    kernel_layout: str = _kernel_layout("OIW")
 
-
-class Conv2DAttrs(ConvAttrs):
+class Conv2DAttrs(ConvAttrs, RANK=2, data_layout="NCHW", kernel_layout="OIHW"):
     """Attributes of ``nn.conv2d``, ``nn.contrib_conv2d_NCHWc`` and ``qnn.conv2d``."""
 
-    RANK = 2
-    data_layout: str = _data_layout("NCHW")
-    kernel_layout: str = _kernel_layout("OIHW")
 
-
-class Conv3DAttrs(ConvAttrs):
+class Conv3DAttrs(ConvAttrs, RANK=3, data_layout="NCDHW", kernel_layout="OIDHW"):
     """Attributes of ``nn.conv3d``."""
-
-    RANK = 3
-    data_layout: str = _data_layout("NCDHW")
-    kernel_layout: str = _kernel_layout("OIDHW")
 
 
 class Conv2DPackedAttrs(Conv2DAttrs):
@@ -160,25 +148,13 @@ class ConvTransposeAttrs(ConvolutionAttrs):
     )
 
 
-class Conv1DTransposeAttrs(ConvTransposeAttrs):
+class Conv1DTransposeAttrs(ConvTransposeAttrs, RANK=1, data_layout="NCW", kernel_layout="IOW"):
     """Attributes of ``nn.conv1d_transpose``."""
 
-    RANK = 1
-    data_layout: str = _data_layout("NCW")
-    kernel_layout: str = _kernel_layout("IOW")
 
-
-class Conv2DTransposeAttrs(ConvTransposeAttrs):
+class Conv2DTransposeAttrs(ConvTransposeAttrs, RANK=2, data_layout="NCHW", kernel_layout="IOHW"):
     """Attributes of ``nn.conv2d_transpose``."""
 
-    RANK = 2
-    data_layout: str = _data_layout("NCHW")
-    kernel_layout: str = _kernel_layout("IOHW")
 
-
-class Conv3DTransposeAttrs(ConvTransposeAttrs):
+class Conv3DTransposeAttrs(ConvTransposeAttrs, RANK=3, data_layout="NCDHW", kernel_layout="IODHW"):
     """Attributes of ``nn.conv3d_transpose``."""
-
-    RANK = 3
-    data_layout: str = _data_layout("NCDHW")
-    kernel_layout: str = _kernel_layout("IODHW")

@@ -41,25 +41,16 @@ class GlobalPoolAttrs(SpatialAttrs):
     out_layout: str = attr_field(STRING, "Layout of the result; only that of the data, or empty.", "")
 
 
-class GlobalPool1DAttrs(GlobalPoolAttrs):
+class GlobalPool1DAttrs(GlobalPoolAttrs, RANK=1, layout="NCW"):
     """Attributes of ``nn.global_max_pool1d`` and ``nn.global_avg_pool1d``."""
 
-    RANK = 1
-    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCW")
 
-
-class GlobalPool2DAttrs(GlobalPoolAttrs):
+class GlobalPool2DAttrs(GlobalPoolAttrs, RANK=2, layout="NCHW"):
     """Attributes of ``nn.global_max_pool2d`` and ``nn.global_avg_pool2d``."""
 
-    RANK = 2
-    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCHW")
 
-
-class GlobalPool3DAttrs(GlobalPoolAttrs):
+class GlobalPool3DAttrs(GlobalPoolAttrs, RANK=3, layout="NCDHW"):
     """Attributes of ``nn.global_max_pool3d`` and ``nn.global_avg_pool3d``."""
-
-    RANK = 3
-    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCDHW")
 
 
 class AdaptivePoolAttrs(SpatialAttrs):
@@ -72,25 +63,16 @@ class AdaptivePoolAttrs(SpatialAttrs):
     out_layout: str = attr_field(STRING, "Layout of the result; only that of the data, or empty.", "")
 
 
-class AdaptivePool1DAttrs(AdaptivePoolAttrs):
+class AdaptivePool1DAttrs(AdaptivePoolAttrs, RANK=1, layout="NCW"):
     """Attributes of ``nn.adaptive_max_pool1d`` and ``nn.adaptive_avg_pool1d``."""
 
-    RANK = 1
-    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCW")
 
-
-class AdaptivePool2DAttrs(AdaptivePoolAttrs):
+class AdaptivePool2DAttrs(AdaptivePoolAttrs, RANK=2, layout="NCHW"):
     """Attributes of ``nn.adaptive_max_pool2d`` and ``nn.adaptive_avg_pool2d``."""
 
-    RANK = 2
-    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCHW")
 
-
-class AdaptivePool3DAttrs(AdaptivePoolAttrs):
+class AdaptivePool3DAttrs(AdaptivePoolAttrs, RANK=3, layout="NCDHW"):
     """Attributes of ``nn.adaptive_max_pool3d`` and ``nn.adaptive_avg_pool3d``."""
-
-    RANK = 3
-    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCDHW")
 
 
 def _plain(attrs: GlobalPoolAttrs | AdaptivePoolAttrs, x: Array) -> Array:

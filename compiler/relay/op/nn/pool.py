@@ -40,25 +40,16 @@ class PoolAttrs(SpatialAttrs):
     ceil_mode: bool = attr_field(BOOL, "Whether a last window that is not full counts.", False)
 
 
-class MaxPool1DAttrs(PoolAttrs):
+class MaxPool1DAttrs(PoolAttrs, RANK=1, layout="NCW"):
     """Attributes of ``nn.max_pool1d``."""
 
-    RANK = 1
-    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCW")
 
-
-class MaxPool2DAttrs(PoolAttrs):
+class MaxPool2DAttrs(PoolAttrs, RANK=2, layout="NCHW"):
     """Attributes of ``nn.max_pool2d``."""
 
-    RANK = 2
-    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCHW")
 
-
-class MaxPool3DAttrs(PoolAttrs):
+class MaxPool3DAttrs(PoolAttrs, RANK=3, layout="NCDHW"):
     """Attributes of ``nn.max_pool3d``."""
-
-    RANK = 3
-    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCDHW")
 
 
 class AvgPoolAttrs(PoolAttrs):
@@ -67,25 +58,16 @@ class AvgPoolAttrs(PoolAttrs):
     count_include_pad: bool = attr_field(BOOL, "Whether padding counts as elements of the mean.", False)
 
 
-class AvgPool1DAttrs(AvgPoolAttrs):
+class AvgPool1DAttrs(AvgPoolAttrs, RANK=1, layout="NCW"):
     """Attributes of ``nn.avg_pool1d``."""
 
-    RANK = 1
-    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCW")
 
-
-class AvgPool2DAttrs(AvgPoolAttrs):
+class AvgPool2DAttrs(AvgPoolAttrs, RANK=2, layout="NCHW"):
     """Attributes of ``nn.avg_pool2d``."""
 
-    RANK = 2
-    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCHW")
 
-
-class AvgPool3DAttrs(AvgPoolAttrs):
+class AvgPool3DAttrs(AvgPoolAttrs, RANK=3, layout="NCDHW"):
     """Attributes of ``nn.avg_pool3d``."""
-
-    RANK = 3
-    layout: str = attr_field(STRING, _LAYOUT_DOC, "NCDHW")
 
 
 def _out_extents(x: dict[str, Dim], attrs: PoolAttrs) -> dict[str, Dim]:
