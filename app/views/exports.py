@@ -57,6 +57,7 @@ def export() -> Response:
         workspace=workspace,
         here=services.links.made_with,
         date=time.strftime("%Y-%m-%d", time.gmtime()),
+        docking=asked.view.get("docking", ""),
         pinned=_pinned(asked.view.get("pin")),
     )
     return _attached(html, "text/html", f"{secure_filename(title)[:80] or 'strata'}.html")

@@ -26,7 +26,7 @@ class SingleFile:
         """Read the style sheets and modules of a folder, inlining fonts."""
         sheets = [*(static / f"css/{name}.css" for name in SHEETS), static / "offline/offline.css"]
         style = "\n".join(path.read_text() for path in sheets)
-        modules = (static / "js/links.js", static / "offline/offline.js")
+        modules = (static / "js/links.js", static / "js/arrangement.js", static / "offline/offline.js")
         return cls(
             style=_FONT.sub(lambda match: f"url({_data_url(static / match[1])})", style),
             script="\n".join(_IMPORT.sub("", path.read_text()) for path in modules),

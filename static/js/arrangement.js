@@ -1,11 +1,13 @@
-// Where panes stand: boxes within boxes, each a row or a column of panes and further boxes.  Pure: no document in here.
+// Where panes stand: boxes within boxes, each a row or a column of panes and further boxes, or a group of panes that share
+// a cell.  Pure: no document in here.
 
 /**
  * @typedef {object} Box
  * @property {string} name
- * @property {"horizontal" | "vertical"} direction
- * @property {(Box | string)[]} parts boxes, and names of panes
+ * @property {"horizontal" | "vertical" | "tabs"} direction
+ * @property {(Box | string)[]} parts boxes, and names of panes; of a group panes alone
  * @property {number[]} sizes of the parts, in proportion to each other
+ * @property {string} [front] of a group the pane that shows, where it is open
  */
 /** @typedef {"left" | "right" | "top" | "bottom"} Side */
 
@@ -37,15 +39,20 @@ function placeOf(root, name) {
   return null;
 }
 
-/** The box of a pane.
+/** The group of a pane that shares its cell.
  * @returns {Box | undefined} */
-export const boxOf = (root, pane) => placeOf(root, pane)?.box;
+export const groupOf = (root, pane) => boxesOf(root).find(({ direction, parts }) => direction === "tabs" && parts.includes(pane));
+
+/** The row or column that a pane, alone or in a group, is a cell of, and its place there.
+ * @returns {{box: Box, index: number}} */
+export const cellOf = (root, pane) => placeOf(root, groupOf(root, pane)?.name ?? pane);
 
 /** Take a pane out; boxes that visitors made go with their last part but one. */
 function remove(root, pane) {
   const { box, index } = placeOf(root, pane);
   box.parts.splice(index, 1);
   box.sizes.splice(index, 1);
+  if (box.front === pane) box.front = box.parts[Math.max(0, index - 1)];
   tidy(root);
 }
 
@@ -79,15 +86,32 @@ export function beside(root, pane, target, side) {
   if (pane === target) return root;
   const made = copy(root);
   remove(made, pane);
-  const { box, index } = placeOf(made, target);
+  const { box, index } = cellOf(made, target);
   const { direction, after } = SIDES[side];
   if (box.direction === direction) {
     const half = box.sizes[index] / 2;
     box.sizes[index] = half;
     insert(box, index + after, pane, half);
   } else {
-    const parts = after ? [target, pane] : [pane, target];
+    const cell = box.parts[index];
+    const parts = after ? [cell, pane] : [pane, cell];
     box.parts[index] = { name: newName(made), direction, parts, sizes: [50, 50] };
+  }
+  return made;
+}
+
+/** The arrangement with a pane as a tab after another, in whose cell it shows.
+ * @returns {Box} */
+export function stacked(root, pane, target) {
+  if (pane === target) return root;
+  const made = copy(root);
+  remove(made, pane);
+  const { box, index } = placeOf(made, target);
+  if (box.direction === "tabs") {
+    insert(box, index + 1, pane, 1);
+    box.front = pane;
+  } else {
+    box.parts[index] = { name: newName(made), direction: "tabs", parts: [target, pane], sizes: [1, 1], front: pane };
   }
   return made;
 }
@@ -117,21 +141,23 @@ export function swapped(root, pane, target) {
   const [one, other] = [placeOf(made, pane), placeOf(made, target)];
   one.box.parts[one.index] = target;
   other.box.parts[other.index] = pane;
+  if (one.box.front) one.box.front = target;
+  if (other.box.front) other.box.front = pane;
   return made;
 }
 
 /** Whether two panes stand in one row or one column.
  * @param {"horizontal" | "vertical"} direction */
 export function neighbours(root, pane, target, direction) {
-  const box = boxOf(root, pane);
-  return box === boxOf(root, target) && box.direction === direction;
+  const { box } = cellOf(root, pane);
+  return box === cellOf(root, target).box && box.direction === direction;
 }
 
-const DIRECTIONS = { h: "horizontal", v: "vertical" };
+const DIRECTIONS = { h: "horizontal", v: "vertical", t: "tabs" };
 
-/** An arrangement as text: of each box its name, direction, sizes and parts. */
+/** An arrangement as text: of each box its name, direction, sizes and parts, and of a group its front. */
 export function write(root) {
-  const row = ({ name, direction, sizes, parts }) => [name, direction[0], sizes.map((size) => Math.round(size * 100) / 100), parts.map((part) => (isPane(part) ? part : row(part)))];
+  const row = ({ name, direction, sizes, parts, front }) => [name, direction[0], sizes.map((size) => Math.round(size * 100) / 100), parts.map((part) => (isPane(part) ? part : row(part))), ...(front ? [front] : [])];
   return JSON.stringify(row(root));
 }
 
@@ -153,9 +179,11 @@ export function read(text, usual) {
   return complete ? withMissing(root, usual) : null;
 }
 
-function box([name, direction, sizes, parts], offered, seen, depth) {
+function box([name, direction, sizes, parts, front], offered, seen, depth) {
   if (depth > MAX_DEPTH || !/^[a-z][a-z0-9-]{0,30}$/.test(name) || !(direction in DIRECTIONS)) throw new TypeError("no box");
   const made = { name, direction: DIRECTIONS[direction], parts: [], sizes: [] };
+  if (direction === "t" && !parts.every(isPane)) throw new TypeError("no group");
+  if (direction === "t" && parts.includes(front)) made.front = front;
   parts.forEach((part, index) => {
     if (isPane(part) && (!offered.has(part) || seen.has(part))) return;
     if (isPane(part)) seen.add(part);

@@ -1,11 +1,13 @@
 // Panes are moved by dragging their heads, or by Alt, Shift and an arrow: beside another pane, along a side of the page,
-// or, dropped on the middle of another, into its place.
-import { SIDES, along, beside, neighbours, swapped } from "./arrangement.js";
+// or, dropped on the middle of another, into its place; dropped on its head, or by a key, they become a tab of its cell.
+import { SIDES, along, beside, groupOf, neighbours, stacked, swapped } from "./arrangement.js";
 import { current, rearrange } from "./docking.js";
 import { $, $$, announce, narrow } from "./dom.js";
+import { titleOf } from "./pane-tabs.js";
 import { paneOf } from "./panes.js";
 
 const SLOP = 6; // pixels that the pointer moves before a press is a drag
+const BORDER = 4; // pixels of a head along the sides of the page that do not belong to it
 const EDGE = 18; // pixels along the sides of the page that take a pane for a row or column of its own
 const MIDDLE = 0.3; // of a pane's width and height on each side of its middle
 const ARROWS = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "top", ArrowDown: "bottom" };
@@ -22,11 +24,11 @@ const title = (pane) => paneOf(pane).title;
 // By the pointer
 
 function press(event) {
-  const head = event.target.closest(".pane-head");
+  const head = event.target.closest(".pane-head, [data-front]");
   const control = event.target.closest("button, select, input, a, label");
-  if (!head || event.button !== 0 || event.pointerType === "touch" || (control && !control.matches(".heading"))) return;
+  if (!head || event.button !== 0 || event.pointerType === "touch" || (control && !control.matches(".heading, [data-front]"))) return;
   if (narrow.matches || $("#panes").classList.contains("enlarged")) return;
-  const drag = new Drag(head.closest(".pane").dataset.pane, event);
+  const drag = new Drag(head.dataset.front ?? head.closest(".pane").dataset.pane, event);
   drag.follow();
 }
 
@@ -72,6 +74,8 @@ class Drag {
  * @returns {{arrangement: object, words: string, room: DOMRect} | null} */
 function dropAt(pane, x, y) {
   const page = $("#panes").getBoundingClientRect();
+  const head = sideAt(page, x, y, BORDER / page.width, BORDER / page.height) ? null : headAt(x, y);
+  if (head) return head.pane === pane ? null : { arrangement: stacked(current(), pane, head.pane), words: `${title(pane)} in one place with ${title(head.pane)}`, room: head.room };
   const side = sideAt(page, x, y, EDGE / page.width, EDGE / page.height);
   if (side) return { arrangement: along(current(), pane, side), words: `${title(pane)} along ${EDGES[side]}`, room: half(page, side, 0.25) };
   const target = visible().find((other) => contains(other.getBoundingClientRect(), x, y))?.dataset.pane;
@@ -80,6 +84,16 @@ function dropAt(pane, x, y) {
   const near = sideAt(room, x, y, MIDDLE, MIDDLE);
   if (!near) return { arrangement: swapped(current(), pane, target), words: `${title(pane)} and ${title(target)} have changed places`, room };
   return { arrangement: beside(current(), pane, target, near), words: `${title(pane)} ${WORDS[near]} ${title(target)}`, room: half(room, near, 0.5) };
+}
+
+/** The head at a point: of a tab, of the tabs of a cell, or of a pane. */
+function headAt(x, y) {
+  const heads = [["[role='tab']", ({ dataset }) => dataset.front], [".pane-tabs", (bar) => $("[aria-selected='true']", bar).dataset.front], [".pane-head", (head) => head.closest(".pane").dataset.pane]];
+  for (const [selector, paneOfHead] of heads) {
+    const head = $$(selector, $("#panes")).find((node) => node.checkVisibility() && contains(node.getBoundingClientRect(), x, y));
+    if (head) return { pane: paneOfHead(head), room: head.getBoundingClientRect() };
+  }
+  return null;
 }
 
 const contains = ({ left, right, top, bottom }, x, y) => x >= left && x < right && y >= top && y < bottom;
@@ -120,13 +134,32 @@ export const sideOf = (event) => (event.altKey && event.shiftKey ? ARROWS[event.
 /** Move the pane that has the focus past its neighbour, into the row or column beside it, or to the side of the page. */
 export function moveFocused(side) {
   const focused = document.activeElement;
-  const pane = focused.closest(".pane")?.dataset.pane;
+  const pane = focusedPane();
   if (!pane || narrow.matches || $("#panes").classList.contains("enlarged")) return;
   apply(towards(pane, side));
-  focused.focus();
+  (focused.checkVisibility() ? focused : titleOf(pane)).focus();
 }
 
+/** Make the pane that has the focus a tab of the one beside it; one that is a tab gets a cell of its own. */
+export function stackFocused() {
+  const pane = focusedPane();
+  if (!pane || narrow.matches || $("#panes").classList.contains("enlarged")) return;
+  const other = companion(pane);
+  const target = other ?? ["right", "left", "bottom", "top"].map((side) => neighbour(pane, side)).find(Boolean);
+  if (!target) return;
+  if (other) apply({ arrangement: beside(current(), pane, other, "right"), words: `${title(pane)} ${WORDS.right} ${title(other)}` });
+  else apply({ arrangement: stacked(current(), pane, target), words: `${title(pane)} in one place with ${title(target)}` });
+  titleOf(pane).focus();
+}
+
+const focusedPane = () => document.activeElement.dataset.front ?? document.activeElement.closest(".pane")?.dataset.pane;
+
+/** Another pane of the group that a pane is in. */
+const companion = (pane) => groupOf(current(), pane)?.parts.find((other) => other !== pane && !$(`#pane-${other}`).classList.contains("closed"));
+
 function towards(pane, side) {
+  const other = companion(pane);
+  if (other) return { arrangement: beside(current(), pane, other, side), words: `${title(pane)} ${WORDS[side]} ${title(other)}` };
   const target = neighbour(pane, side);
   if (!target) return { arrangement: along(current(), pane, side), words: `${title(pane)} along ${EDGES[side]}` };
   const { direction, after } = SIDES[side];

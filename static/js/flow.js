@@ -1,4 +1,5 @@
 // The control flow of the LLVM IR or the assembly that is shown: blocks lead to their lines, lines to their block.
+import { bringForward } from "./docking.js";
 import { $, $$, element, tellFacts } from "./dom.js";
 import { ladder } from "./ladder.js";
 import { goToLine } from "./linking.js";
@@ -10,6 +11,7 @@ const ZOOM = { in: 1.2, out: 1 / 1.2 };
 const SCALE = { min: 0.2, max: 2.5 };
 let shown = ""; // address of what is drawn
 let scale = 1;
+let fitted = true; // whether the drawing is as large as its pane lets it be, and not as the visitor made it
 let opened = null; // the block whose lines stay marked while the pointer is elsewhere
 
 export function startFlow() {
@@ -25,11 +27,12 @@ export function startFlow() {
   $("#flow-function").addEventListener("change", ({ target }) => { state.view.flow_function = target.value; load(); });
   $("#pane-flow").addEventListener("click", ({ target }) => {
     const button = target.closest("[data-flow-zoom]");
-    if (button) zoom(ZOOM[button.dataset.flowZoom]);
+    if (button) zoomBy(ZOOM[button.dataset.flowZoom]);
     const block = target.closest(".block");
     if (block) open(block);
   });
   body.addEventListener("keydown", keys);
+  new ResizeObserver(() => { if (fitted) fit(); }).observe(body);
   body.addEventListener("pointerover", ({ target }) => mark(target.closest(".block")));
   body.addEventListener("pointerleave", () => mark(null));
   $("#panes").addEventListener("pointerover", ({ target }) => { if (target.closest?.(`#body-${source()}`)) point(target.closest(".l")); });
@@ -93,10 +96,9 @@ function show(html) {
   offer(drawing?.dataset.functions.split("|") ?? [], drawing?.dataset.function);
   if (!drawing) return;
   Object.assign(drawing.dataset, { width: drawing.getAttribute("width"), height: drawing.getAttribute("height") });
-  if (before === drawing.dataset.function) zoom(1);
-  else fit(drawing, body);
+  if (before === drawing.dataset.function) resize();
+  else fit();
   tell("drawn");
-  if (before !== drawing.dataset.function) ($(".block.hot", drawing) ?? $(".block", drawing)).scrollIntoView({ block: "center", inline: "center" });
 }
 
 function offer(names, chosen) {
@@ -106,19 +108,28 @@ function offer(names, chosen) {
   if (chosen) select.value = chosen;
 }
 
-const LEAST_FIT = 0.6; // below it labels cannot be read
+const LEAST_FIT = 0.7; // below it labels cannot be read
 
-/** Show a drawing as wide as its pane, if it can be read then. */
-function fit({ dataset }, { clientWidth }) {
-  scale = Math.min(1, Math.max(LEAST_FIT, clientWidth / Number(dataset.width)));
-  zoom(1);
+/** Show all of the drawing, if it can be read then, and else where most of the time is spent. */
+function fit() {
+  const drawing = $("#flow");
+  const { offsetWidth, offsetHeight } = $("#body-flow"); // not without scroll bars, which depend on the size
+  if (!drawing || !offsetWidth) return;
+  fitted = true;
+  scale = Math.min(1, Math.max(LEAST_FIT, Math.min(offsetWidth / Number(drawing.dataset.width), offsetHeight / Number(drawing.dataset.height))));
+  resize();
+  ($(".block.hot", drawing) ?? $(".block", drawing)).scrollIntoView({ block: "center", inline: "center" });
 }
 
-function zoom(factor) {
-  const drawing = $("#flow");
-  if (!drawing) return;
+function zoomBy(factor) {
+  fitted = false;
   scale = Math.min(SCALE.max, Math.max(SCALE.min, scale * factor));
-  for (const side of ["width", "height"]) drawing.setAttribute(side, String(Number(drawing.dataset[side]) * scale));
+  resize();
+}
+
+function resize() {
+  const drawing = $("#flow");
+  if (drawing) for (const side of ["width", "height"]) drawing.setAttribute(side, String(Number(drawing.dataset[side]) * scale));
 }
 
 /** Lines of the text that belong to a block. */
@@ -138,6 +149,9 @@ function mark(block) {
 function open(block) {
   if (!alone()) return;
   opened = block;
+  const hidden = !$(`#body-${source()}`).checkVisibility();
+  bringForward(source());
+  if (hidden) $(`#body-${source()}`).focus();
   goToLine(source(), Number(block.dataset.first));
   mark(block);
 }
@@ -155,8 +169,8 @@ const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 function keys(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const block = event.target.closest(".block");
-  if (event.key === "+" || event.key === "=") zoom(ZOOM.in);
-  else if (event.key === "-") zoom(ZOOM.out);
+  if (event.key === "+" || event.key === "=") zoomBy(ZOOM.in);
+  else if (event.key === "-") zoomBy(ZOOM.out);
   else if (block && (event.key === "Enter" || event.key === " ")) open(block);
   else if (block && event.key in STEPS) {
     const blocks = $$("#flow .block");

@@ -13,6 +13,7 @@ const ABOVE = 110; // how far above a node the boxes around it begin at most
 const view = { x: 0, y: 0, scale: 1 }; // top left corner in the drawing's units, pixels a unit
 let shown = ""; // key and folding of what is drawn
 let steps = ""; // what the drawings that no node moves between have in common
+let fitted = true; // whether it is shown as at first, and not as the visitor moved it
 let cursor = -1;
 let matches = []; // positions of the nodes that the search found
 let bands = [];
@@ -36,7 +37,7 @@ export function startGraph() {
   body.addEventListener("wheel", wheel, { passive: false });
   body.addEventListener("pointerdown", drag);
   body.addEventListener("keydown", keys);
-  new ResizeObserver(([{ contentRect }]) => { room = contentRect; place(); }).observe(body);
+  new ResizeObserver(([{ contentRect }]) => { room = contentRect; if (fitted) fit(); else place(); }).observe(body);
   load();
 }
 
@@ -99,6 +100,7 @@ function place() {
 function fit(again = false) {
   const body = $("#body-drawing");
   if (!svg() || !body.clientWidth) return;
+  fitted = !again;
   const { height } = size();
   const { left, width } = extent();
   const all = Math.min(body.clientWidth / width, body.clientHeight / height, 1);
@@ -128,6 +130,7 @@ function middleOf(node) {
 
 function zoom(factor, x = $("#body-drawing").clientWidth / 2, y = $("#body-drawing").clientHeight / 2) {
   const scale = Math.min(SCALE.max, Math.max(SCALE.min, view.scale * factor));
+  fitted = false;
   view.x += x / view.scale - x / scale;
   view.y += y / view.scale - y / scale;
   view.scale = scale;
@@ -145,6 +148,7 @@ function wheel(event) {
 }
 
 function pan(dx, dy) {
+  fitted = false;
   view.x += dx / view.scale;
   view.y += dy / view.scale;
   place();
@@ -179,6 +183,7 @@ function inSight(node, foot = 0) {
  * @param {Element} node
  * @param {number} foot pixels of the drawing's foot that something else covers */
 export function keepInSight(node, foot = 0) {
+  fitted = false;
   if (inSight(node, foot)) return;
   centre(node);
   view.y += foot / 2 / view.scale;
@@ -189,6 +194,7 @@ export function keepInSight(node, foot = 0) {
 function centre(node) {
   const { x, y } = middleOf(node);
   const body = $("#body-drawing");
+  fitted = false;
   view.x = x - body.clientWidth / view.scale / 2;
   view.y = y - body.clientHeight / view.scale / 2;
   place();

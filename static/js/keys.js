@@ -1,11 +1,12 @@
 // Keys that work anywhere, dialogs, and the small controls of the header.
 import { compile, run } from "./compile.js";
-import { moveFocused, sideOf } from "./dock-drag.js";
+import { moveFocused, sideOf, stackFocused } from "./dock-drag.js";
 import { $, $$, readJson } from "./dom.js";
 import { openFind } from "./find.js";
 import { ladder, toggleLadder } from "./ladder.js";
 import { duplicate, enlarge, focusPane, setOpen } from "./layout.js";
 import { remember } from "./memory.js";
+import { titleOf } from "./pane-tabs.js";
 import { LISTINGS, PANES } from "./panes.js";
 import { share } from "./share.js";
 import { state, tell } from "./state.js";
@@ -20,6 +21,7 @@ const plain = {
   d: toggleDiff,
   x: closePane,
   c: duplicatePane,
+  t: stackFocused,
   "/": () => openFind(focusedListing() ?? LISTINGS.find((pane) => $(`#body-${pane}`).checkVisibility())),
   "[": () => stepBy(-1),
   "]": () => stepBy(1),
@@ -49,7 +51,7 @@ export function startKeys() {
   describeOptions();
 }
 
-const focusedPane = () => document.activeElement.closest(".pane")?.dataset.pane;
+const focusedPane = () => document.activeElement.dataset.front ?? document.activeElement.closest(".pane")?.dataset.pane;
 
 /** The pane that has the focus, if it shows a listing. */
 const focusedListing = () => LISTINGS.find((pane) => pane === focusedPane());
@@ -59,14 +61,14 @@ function closePane() {
   if (!pane) return;
   setOpen(pane, false);
   // The focus goes on to what is open, not back to the top of the page.
-  $(".pane:not(.closed) .heading")?.focus();
+  titleOf($(".pane:not(.closed, .behind)").dataset.pane).focus();
 }
 
 /** Open another pane of the focused one's kind, if there may be several, and go on in it. */
 function duplicatePane() {
   const pane = focusedPane();
   const copy = pane && $(`#pane-${pane} [data-duplicate]`) && duplicate(pane);
-  if (copy) $(`#pane-${copy} .heading`).focus();
+  if (copy) titleOf(copy).focus();
 }
 
 const openers = new WeakMap(); // what had the focus when a menu opened: its title, or what a key was pressed in

@@ -1,9 +1,10 @@
 // Which panes show: all that are open, or one at a time where there is little room.
-import { along, beside, boxOf } from "./arrangement.js";
-import { current, divide, rearrange, resetArrangement, takeArrangement } from "./docking.js";
+import { beside, cellOf, stacked } from "./arrangement.js";
+import { ARRANGEMENTS, OWN, adapt, bringForward, chooseArrangement, chosenArrangement, current, divide, suit, takeArrangement } from "./docking.js";
 import { $, $$, element, narrow, readJson, toast } from "./dom.js";
 import { recall, remember } from "./memory.js";
-import { PANES, paneOf } from "./panes.js";
+import { startTabs } from "./pane-tabs.js";
+import { PANES, paneOf, steppedAt } from "./panes.js";
 import { on, state, tell } from "./state.js";
 
 const inLesson = document.body.classList.contains("teaching");
@@ -28,6 +29,7 @@ export function startLayout() {
   arrange();
   makeMenu();
   makeTabs();
+  startTabs(bringForward);
   offer();
   on("answered", ({ machine: now }) => { if (now !== machine && (now === "device" || !$("#state.failed"))) setMachine(now); });
   showPane(firstPane());
@@ -38,6 +40,9 @@ export function startLayout() {
     if (close) setOpen(close.dataset.close, false);
     const copied = target.closest("[data-duplicate]");
     if (copied) duplicate(copied.dataset.duplicate);
+    const tab = target.closest("[data-front]");
+    if (tab?.ariaSelected === "true") enlarge(tab.dataset.front);
+    else if (tab) bringForward(tab.dataset.front);
     const open = target.closest("[data-open]");
     if (open) focusPane(open.dataset.open);
   });
@@ -109,38 +114,46 @@ export function setOpen(pane, open) {
   if (!reading && !inLesson) for (const name of ["closed", "opened"]) remember(name, state.view[name]);
   arrange();
   if (open && !atFirst.has(pane)) makeRoom(pane);
+  if (open) bringForward(pane);
   offer();
   menu();
   tell("shown");
 }
 
-const SQUEEZE = 0.25; // what it costs that all other panes get narrower, or lower
+const LEAST = [420, 130]; // width and height that a pane keeps when another one takes of its room, where it had as much
+const SIDES = { right: [0.5, 1], bottom: [1, 0.5] }; // where a pane can share the room of another, and how much each has then
 
-/** How much of what a pane needs a place has, at most all of it. */
-function worth(pane, width, height) {
-  const [wide, high] = paneOf(pane).wanted;
-  return Math.min(1, width / wide, height / high);
-}
+const suffices = (size, needed) => size.every((pixels, dimension) => pixels >= needed[dimension]);
+const area = ([width, height]) => width * height;
+const largest = (places) => places.sort((one, other) => area(other.size) - area(one.size))[0];
 
-/** Let a pane that was just opened, where it has little room, share that of another, or stand along a side of the page. */
+/** The panes beside the script that show, with their sizes. */
+const cells = () => $$("#right .pane:not(.closed, .behind)").map((section) => {
+  const { width, height } = section.getBoundingClientRect();
+  return { name: section.dataset.pane, size: [width, height] };
+});
+
+/** Where its place leaves a pane that was just opened, or those beside it, too little room: let it share that of another
+ * pane, or else be a tab of the largest one of its kind. */
 function makeRoom(pane) {
-  if (narrow.matches || $(".pane.alone")) return;
-  const own = $(`#pane-${pane}`).getBoundingClientRect();
-  const page = $("#panes").getBoundingClientRect();
-  const shared = $$(".pane:not(.closed)").filter(({ dataset }) => dataset.pane !== pane && paneOf(dataset.pane).level).flatMap((section) => {
-    const { width, height } = section.getBoundingClientRect();
-    const other = section.dataset.pane;
-    return [["right", width / 2, height], ["bottom", width, height / 2]].map(([side, wide, high]) => ({
-      arrangement: () => beside(current(), pane, other, side),
-      worth: worth(pane, wide, high) + worth(other, wide, high) - worth(other, width, height),
-    }));
-  });
-  const alongside = [["right", page.width / 4, page.height], ["bottom", page.width, page.height / 4]].map(([side, wide, high]) => ({
-    arrangement: () => along(current(), pane, side),
-    worth: worth(pane, wide, high) - SQUEEZE,
-  }));
-  const best = [...shared, ...alongside].reduce((one, other) => (other.worth > one.worth ? other : one));
-  if (best.worth > worth(pane, own.width, own.height)) rearrange(best.arrangement());
+  const section = $(`#pane-${pane}`);
+  if (narrow.matches || $(".pane.alone") || !section.checkVisibility()) return;
+  const after = new Map(cells().map(({ name, size }) => [name, size]));
+  section.classList.add("closed");
+  divide();
+  const before = cells();
+  section.classList.remove("closed");
+  const { wanted, dock, machine: of } = paneOf(pane);
+  const keeps = ({ name, size }) => suffices(after.get(name), size.map((pixels, dimension) => Math.min(pixels, LEAST[dimension])));
+  if (!before.length || (suffices(after.get(pane) ?? wanted, wanted) && before.every(keeps))) {
+    divide();
+    return;
+  }
+  const shared = before.flatMap(({ name, size }) => Object.entries(SIDES).map(([side, shares]) => ({ name, side, size: size.map((pixels, dimension) => pixels * shares[dimension]) })));
+  const place = largest(shared.filter(({ name, size }) => suffices(size, wanted) && suffices(size, paneOf(name).wanted)));
+  const kinds = [(other) => other.dock === dock && other.machine === of, (other) => other.dock === dock, ({ name }) => name !== steppedAt(level())?.name, () => true];
+  const kin = kinds.map((alike) => largest(before.filter(({ name }) => alike(paneOf(name))))).find(Boolean);
+  adapt(place ? beside(current(), pane, place.name, place.side) : stacked(current(), pane, kin.name));
 }
 
 /** Open another pane of a kind beside one, at the step that this shows.
@@ -155,7 +168,7 @@ export function duplicate(pane) {
     return null;
   }
   if (pane in state.view) state.view[free.name] = state.view[pane];
-  rearrange(beside(current(), free.name, pane, boxOf(current(), pane).direction === "horizontal" ? "right" : "bottom"));
+  adapt(beside(current(), free.name, pane, cellOf(current(), pane).box.direction === "horizontal" ? "right" : "bottom"));
   setOpen(free.name, true);
   tell("options");
   return free.name;
@@ -165,13 +178,18 @@ export function duplicate(pane) {
 function arrange() {
   const shut = closed();
   for (const pane of NAMES) $(`#pane-${pane}`).classList.toggle("closed", shut.has(pane) || levelOf(pane) !== level() || absent(paneOf(pane)));
+  const fresh = suit(level() === "graph" ? "model" : machine === "device" ? "gpu" : "schedule");
   divide();
+  if (fresh) listed("opened").forEach(makeRoom);
 }
 
 /** The boxes of the "Panes" menu say what is open. */
 function menu() {
   const shut = closed();
   for (const box of $$("#panes-form input[name]")) box.checked = !shut.has(box.name);
+  const { chosen, hasOwn } = chosenArrangement();
+  $("#arrangement").value = chosen;
+  $(`#arrangement [value="${OWN}"]`).disabled = !hasOwn;
 }
 
 function makeMenu() {
@@ -183,9 +201,15 @@ function makeMenu() {
     });
     $("#panes-form").append(element("label", {}, box, title));
   }
-  const reset = element("button", { type: "button", class: "small", id: "reset-layout" }, "Default layout");
-  reset.addEventListener("click", resetArrangement);
-  $("#panes-form").append(reset);
+  const choice = element("select", { id: "arrangement" }, element("option", { value: "" }, "automatic"));
+  for (const [name, { title }] of [...Object.entries(ARRANGEMENTS), [OWN, { title: "My own" }]]) choice.append(element("option", { value: name }, title));
+  choice.addEventListener("change", () => {
+    chooseArrangement(choice.value);
+    if (["schedule", "gpu"].includes(choice.value) || (choice.value === "model" && hasGraph())) setLevel(choice.value === "model" ? "graph" : "code");
+    else { arrange(); tell("shown"); }
+  });
+  $("#panes-form").prepend(element("label", { class: "arrangement" }, "Layout", choice));
+  $("#panes-menu").addEventListener("toggle", menu);
   menu();
 }
 
@@ -220,6 +244,7 @@ export function focusPane(pane) {
   }
   if (absent(paneOf(pane))) return;
   if (closed().has(pane)) setOpen(pane, true);
+  bringForward(pane);
   showPane(pane);
   $(`#pane-${pane}`).querySelector(".cm-content, [tabindex='0']")?.focus();
 }

@@ -21,6 +21,7 @@ export function startLevels() {
   });
   on("answered", arrived);
   on("drawn", heat);
+  on("shown", mark);
   arrived();
 }
 
@@ -47,10 +48,7 @@ function pinnedKernels() {
   return $$("#pane-kernels tr.related").map(({ dataset }) => dataset.kernel);
 }
 
-function show(level) {
-  setLevel(level);
-  mark();
-}
+const show = setLevel;
 
 function mark() {
   const level = $("#right").dataset.level;

@@ -269,7 +269,7 @@ function scrollToRelated(footprint, from) {
 
 const innermostShown = new Set(); // panes that were scrolled there
 
-const isOpen = (pane) => !$(`#pane-${pane}`).matches(".closed"); // by class: asking for its size would lay out the page
+const isOpen = (pane) => !$(`#pane-${pane}`).matches(".closed, .behind"); // by class: asking for its size would lay out the page
 
 /** At first, show where the work is done: the loops with their innermost statement, and what became of it. */
 function showInnermost() {

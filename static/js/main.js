@@ -42,7 +42,7 @@ Idiomorph.defaults.callbacks.beforeNodeMorphed = ({ dataset: before }, { dataset
   !(before?.key && before.key === after?.key && !("omitted" in before));
 
 // Attributes that the page's scripts set, such as what a visitor opened, survive an answer.
-const OURS = { details: ["open"], ".pane": ["class", "style"], ".heading": ["aria-pressed"] };
+const OURS = { details: ["open"], ".pane": ["class", "style", "role", "aria-labelledby"], ".heading": ["aria-pressed"] };
 Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) =>
   !Object.entries(OURS).some(([selector, names]) => names.includes(name) && node.matches(selector));
 

@@ -1,4 +1,5 @@
 // The timeline: schedule primitives, passes, LLVM's stages; stepping and comparing.
+import { bringForward } from "./docking.js";
 import { $, $$, painted } from "./dom.js";
 import { fetchAhead, fragment } from "./fragments.js";
 import { KEEP, LINK, baseline, compare, forget, keep, keepLink, offer, panesThatKeep, shownIn, takeLinked } from "./kept.js";
@@ -70,6 +71,7 @@ function choose(chip) {
     return;
   }
   const pane = paneOfGroup(chip.dataset.group);
+  if (!pane.flows || !$("#pane-flow").checkVisibility()) bringForward(pane.name); // a drawing of it shows the step too
   const select = $(`#step-${pane.name}`);
   if (select) {
     select.value = chip.dataset.target;

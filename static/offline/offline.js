@@ -1,4 +1,5 @@
 // A page that is a single file: links its lines and changes its steps, all from what the file holds.
+import { read } from "../js/arrangement.js";
 import { EMPTY, LinkModel, fromSource, isEmpty, meets } from "../js/links.js";
 
 const TINTS = 8;
@@ -6,7 +7,7 @@ const NEEDS_SERVER = "This step is not in the file: a server compiles the script
 const SCRIPT = "source";
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
-const read = (id) => JSON.parse(document.getElementById(id).textContent);
+const readBlock = (id) => JSON.parse(document.getElementById(id).textContent);
 
 const model = new LinkModel();
 const texts = new Map(); // key of a listing -> its nodes, once they were shown
@@ -29,7 +30,7 @@ function colour() {
   for (const body of bodies()) {
     if (body.dataset.pane !== SCRIPT) model.setPane(body.dataset.pane, JSON.parse($("script[id^='links-']", body).textContent));
   }
-  const script = read("script").split("\n");
+  const script = readBlock("script").split("\n");
   model.colour(TINTS, (line) => script[line - 1]);
   for (const node of $$(".l, p[data-origins], .node")) {
     const source = node.matches(`#body-${SCRIPT} .l`);
@@ -119,6 +120,46 @@ function click({ target }) {
 function showLevel(level) {
   $("#right").dataset.level = level;
   for (const button of $$("button[data-level]")) button.setAttribute("aria-pressed", String(button.dataset.level === level));
+  for (const pane of $$(".pane")) pane.hidden = Boolean(pane.dataset.level) && pane.dataset.level !== level;
+  for (const box of $$("#panes div:is(.row, .column, .tabbed)").reverse()) box.hidden = !$(".pane:not([hidden])", box);
+}
+
+// Where panes stand
+
+/** The rows and columns of the file, with their panes. */
+const boxOfNode = (node) => ({
+  name: node.id === "panes" ? "columns" : node.id, direction: node.matches(".column") ? "vertical" : "horizontal",
+  parts: [...node.children].map((child) => child.dataset.pane ?? boxOfNode(child)), sizes: [...node.children].map(() => 1),
+});
+
+/** Put the panes where the visitor had them, in the sizes and the groups that they had. */
+function arrange({ name, direction, parts, sizes, front }) {
+  const box = name === "columns" ? $("#panes") : document.getElementById(name) ?? Object.assign(document.createElement("div"), { id: name });
+  box.classList.toggle("row", direction === "horizontal" && name !== "columns");
+  box.classList.toggle("column", direction === "vertical");
+  box.classList.toggle("tabbed", direction === "tabs");
+  const nodes = parts.map((part) => (part.name ? arrange(part) : $(`#pane-${part}`)));
+  nodes.forEach((node, index) => { node.style.flex = `${sizes[index]} 1 0`; });
+  box.replaceChildren(...nodes);
+  if (direction === "tabs") box.prepend(tabsOf(box, parts, front ?? parts[0]));
+  return box;
+}
+
+function tabsOf(box, panes, front) {
+  const bar = Object.assign(document.createElement("div"), { className: "pane-tabs", role: "tablist" });
+  const choose = (chosen) => {
+    for (const tab of bar.children) tab.setAttribute("aria-selected", String(tab.dataset.front === chosen));
+    for (const pane of panes) $(`#pane-${pane}`, box).classList.toggle("behind", pane !== chosen);
+  };
+  bar.append(...panes.map((pane) => {
+    const tab = Object.assign(document.createElement("button"), { type: "button", role: "tab", textContent: $(`#title-${pane}`, box).textContent });
+    tab.dataset.front = pane;
+    tab.addEventListener("click", () => choose(pane));
+    return tab;
+  }));
+  box.classList.add("grouped");
+  choose(front);
+  return bar;
 }
 
 /** Give a pane the whole room, or take it back. */
@@ -132,7 +173,7 @@ function enlarge(heading) {
 
 function save() {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([read("script")], { type: "text/x-python" }));
+  link.href = URL.createObjectURL(new Blob([readBlock("script")], { type: "text/x-python" }));
   link.download = "script.py";
   link.click();
   URL.revokeObjectURL(link.href);
@@ -163,7 +204,11 @@ function keys(event) {
 }
 
 theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-model.setOrigins(read("answer").origins);
+for (const row of $$(".row[data-level]")) for (const pane of $$(".pane", row)) pane.dataset.level = row.dataset.level;
+const stood = readBlock("docking") && read(readBlock("docking"), boxOfNode($("#panes")));
+if (stood) arrange(stood);
+showLevel($("#right").dataset.level);
+model.setOrigins(readBlock("answer").origins);
 const first = $("#step-graph")?.selectedOptions[0].dataset.drawing;
 if (first) draw(first);
 colour();
@@ -175,6 +220,6 @@ document.addEventListener("change", ({ target }) => { if (target.matches("select
 $("#panes").addEventListener("pointerover", ({ target }) => {
   if (!pinned) show(target.closest(".l, [data-origins]") ? footprintOf(target.closest(".l, [data-origins]")) : EMPTY);
 });
-const at = $(`#body-${read("pinned").pane || SCRIPT} .l[data-i="${read("pinned").index}"]`);
+const at = $(`#body-${readBlock("pinned").pane || SCRIPT} .l[data-i="${readBlock("pinned").index}"]`);
 if (at) pin(at);
 document.documentElement.dataset.ready = "true";

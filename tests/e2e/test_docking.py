@@ -60,7 +60,7 @@ def test_a_pane_is_dragged_beside_another_and_stays_there(fixed: str, open_page:
     expect_place(page, "bench", "right", "asm")
     assert violations(page) == []
     page.click("#panes-menu summary")
-    page.click("#reset-layout")
+    page.select_option("#arrangement", "")
     expect_place(page, "asm", "right", "llvm")
 
 
@@ -158,6 +158,71 @@ def test_a_link_of_before_panes_could_be_moved_keeps_its_sizes(fixed: str, open_
     assert box(page, "#left")["width"] == pytest.approx(720, abs=2)
     upper, lower = box(page, "#upper"), box(page, "#lower")
     assert lower["height"] == pytest.approx(2 * upper["height"], rel=0.02)
+
+
+# Tabs
+
+
+def shown(page: Page, pane: str) -> None:
+    """Wait until a pane is the one of its group that shows, and its tab says so."""
+    expect(page.locator(f"#pane-{pane}")).to_be_visible()
+    expect(page.get_by_role("tab", selected=True)).to_have_attribute("data-front", pane)
+
+
+def test_panes_share_a_cell_as_tabs(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    page.click("#intro-close")  # a link has none
+    head, other = box(page, "#pane-asm .heading"), box(page, "#pane-llvm .heading")
+    page.mouse.move(head["x"] + 10, head["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(other["x"] + 10, other["y"] + 5, steps=4)
+    page.mouse.up()
+    expect(page.locator("#announce")).to_have_text("Assembly in one place with LLVM IR")
+    shown(page, "asm")
+    expect(page.locator("#pane-llvm")).to_be_hidden()
+    expect(page.get_by_role("tabpanel", name="Assembly")).to_be_visible()
+    expect_place(page, "asm", "right", "loops")
+    assert violations(page) == []
+    # A tab leads to the next by arrow keys; a step of the timeline brings its pane forward.
+    page.focus("#tab-asm")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#tab-llvm")).to_be_focused()
+    shown(page, "llvm")
+    page.keyboard.press("ArrowRight")
+    shown(page, "asm")
+    page.click("#strip .llvm .chip >> nth=0")
+    shown(page, "llvm")
+    # A click on the tab in front maximises its pane; its title restores it.
+    page.click("#tab-llvm")
+    expect(page.locator("#panes.enlarged")).to_have_count(1)
+    page.click("#pane-llvm .heading")
+    shown(page, "llvm")
+    # By keys another pane joins, and one leaves.
+    page.focus("#body-loops")
+    page.keyboard.press("t")
+    expect(page.get_by_role("tab")).to_have_text(["LLVM IR", "Loop IR", "Assembly"])
+    expect(page.locator("#tab-loops")).to_be_focused()
+    page.keyboard.press("Alt+Shift+ArrowLeft")
+    expect_place(page, "llvm", "right", "loops")
+    page.click("#share-button")
+    expect(page.locator("#shared-link")).to_have_value(re.compile("/z/"))
+    address = page.locator("#shared-link").input_value()
+    linked = open_page(address)
+    shown(linked, "llvm")
+    expect(linked.get_by_role("tab")).to_have_text(["LLVM IR", "Assembly"])
+    linked.reload()
+    linked.wait_for_selector("html[data-ready]")
+    shown(linked, "llvm")
+    linked.keyboard.press("Alt+4")
+    shown(linked, "asm")
+    linked.keyboard.press("x")
+    expect(linked.get_by_role("tab")).to_have_count(0)
+    expect(linked.locator("#pane-llvm .heading")).to_be_visible()
+    phone = open_page(address, 390, 844, has_touch=True)
+    for title in ("LLVM IR", "Assembly"):
+        phone.click(f"#tabs button:has-text('{title}')")
+        expect(phone.locator(".pane:visible")).to_have_count(1)
+        expect(phone.locator(".pane:visible .heading")).to_have_text(title)
 
 
 # Several panes of one kind

@@ -73,6 +73,47 @@ def test_a_pane_opens_where_it_has_room(fixed: str, open_page: Callable[..., Pag
     assert wide["width"] >= 860
 
 
+def test_each_arrangement_has_room_for_its_panes_on_a_projector(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{explorer}/?example=gpu-matmul-shared", width=1280, height=800)
+    wide = {"gpu": ("loops", "kernel", "gpu")}
+    expect(page.get_by_role("tab")).to_have_text(["Kernel code", "PTX", "On a GPU", "Benchmark"])
+    for names in (wide["gpu"], ("loops", "asm", "bench"), ("graph", "drawing", "kernels")):
+        for name in names:
+            box = page.locator(f"#pane-{name}").bounding_box()
+            assert box is not None, name
+            assert box["width"] >= 420, name
+            assert box["height"] >= 200, name
+        if "gpu" in names:
+            write(page, MATMUL)  # another kind of script has its own arrangement
+            expect(page.get_by_role("tab")).to_have_text(["LLVM IR", "Assembly"])
+            page.click("[data-open='flow']")  # and what is opened is a tab, where nothing else has room
+            expect(page.get_by_role("tab", selected=True)).to_have_text("Control flow")
+            page.click("#tab-asm")
+        elif "asm" in names:
+            page.goto(f"{explorer}/?example=residual-block")
+            page.wait_for_selector("html[data-ready]")
+            page.click("#panes-menu summary")
+            expect(page.locator("#arrangement")).to_have_value("")
+            expect(page.locator("#arrangement [value='own']")).to_be_disabled()
+    # One is chosen by the menu; what the visitor moves is their own from then on, until they choose another.
+    page.select_option("#arrangement", "schedule")
+    expect(page.locator("#pane-loops")).to_be_visible()
+    expect(page.locator("button[data-level='code']")).to_have_attribute("aria-pressed", "true")
+    own = page.locator("#pane-source").bounding_box()
+    page.locator(".gutter[data-split='columns']").focus()
+    page.keyboard.press("ArrowRight")
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    expect(page.locator("#arrangement")).to_have_value("own")
+    assert page.locator("#pane-source").bounding_box() != own
+    page.click("#panes-menu summary")
+    page.select_option("#arrangement", "")
+    page.wait_for_function(
+        "width => document.querySelector('#pane-source').getBoundingClientRect().width === width",
+        arg=own and own["width"],
+    )
+
+
 def test_nothing_moves_for_those_who_want_no_motion(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, reduced_motion="reduce")
     expect(page.locator("#intro")).to_be_visible()

@@ -46,6 +46,8 @@ def test_a_saved_page_links_its_lines_without_a_server(
 ) -> None:
     page = open_page(explorer)
     write(page, HOSTILE)
+    page.focus("#body-asm")
+    page.keyboard.press("t")
     path = saved_page(page, tmp_path)
     shown = {pane: lines(page, pane) for pane in ("loops", "asm")}
     page, said = offline(path)
@@ -56,6 +58,12 @@ def test_a_saved_page_links_its_lines_without_a_server(
     assert not page.locator("#facts-loops").inner_text().strip().endswith("·"), "of what is not there no sign is left"
     assert page.locator("button.grip:visible, .pane-head button:not([data-step], .heading):visible").count() == 0
     assert "This step is not in the file" in (page.locator("#strip .chip:disabled").first.get_attribute("title") or "")
+    # Panes stand as they stood, in groups too.
+    expect(page.get_by_role("tab")).to_have_text(["LLVM IR", "Assembly"])
+    page.get_by_role("tab", name="LLVM IR").click()
+    expect(page.locator("#pane-asm")).to_be_hidden()
+    page.get_by_role("tab", name="Assembly").click()
+    expect(page.locator("#pane-llvm")).to_be_hidden()
     # Pointing and pinning light up what belongs together.
     page.locator("#body-asm .l", has_text="fmadd").first.click()
     assert page.locator("#body-loops .l.related").count() == 1
@@ -134,7 +142,7 @@ def test_a_notebook_shows_a_script_in_a_frame(fixed: str, browser: Browser, tmp_
     page = browser.new_page()
     page.goto(site.as_uri())
     frame = page.frame_locator("iframe")
-    expect(frame.locator("#body-loops .l").first).to_be_visible()
+    expect(frame.locator("#body-loops .chunk > div .l").first).to_be_visible()
     expect(frame.locator("#pane-llvm")).to_be_hidden()
     expect(frame.locator("#run-button")).to_be_hidden()
     # Only the embedded view can be framed.
