@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -27,6 +27,27 @@ class Dock:
     """Share of the column's height, in proportion to the other docks of its level."""
     minimum: int = 120
     """Least width or height of a pane, in pixels."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Panes that share a place as tabs."""
+
+    panes: tuple[str, ...]
+    front: str
+    """The one that shows, if it is open."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrangement:
+    """Where panes stand for a kind of script, unless a visitor moves them: in their docks, or in groups."""
+
+    name: str
+    title: str
+    groups: tuple[Group, ...] = ()
+    """On pages with room for three texts beside the script."""
+    shares: Mapping[str, float]
+    """On smaller pages, shares of the column by name of a dock."""
 
 
 @dataclass(frozen=True, kw_only=True)

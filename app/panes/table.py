@@ -7,7 +7,7 @@ template and its producer, and add a row; ``app/README.md`` shows how.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from app.artifacts import Answer, Unit
 from app.panes.benchmark import produce_benchmark
@@ -15,7 +15,7 @@ from app.panes.buttons import by_change, by_effect, by_phase, by_primitive, by_s
 from app.panes.gpu import produce_gpu
 from app.panes.kernels import produce_kernels
 from app.panes.listing_pane import produce_listing
-from app.panes.pane import LISTING_TEMPLATE, Dock, Pane
+from app.panes.pane import LISTING_TEMPLATE, Arrangement, Dock, Group, Pane
 from app.panes.schedule import produce_schedule
 from app.panes.selection import Selection
 
@@ -318,6 +318,24 @@ def _copies(pane: Pane) -> list[Pane]:
 PANES: tuple[Pane, ...] = (*_ORIGINALS, *(copy for pane in _ORIGINALS for copy in _copies(pane)))
 
 
+_FIGURES = Group(panes=("gpu", "bench", "conformance", "adapter"), front="gpu")
+
+ARRANGEMENTS = (
+    Arrangement(name="cpu", title="Schedule", shares={"upper": 55, "lower": 45}),
+    Arrangement(name="model", title="Model", shares={"graph-upper": 64, "graph-lower": 36, "upper": 55, "lower": 45}),
+    Arrangement(
+        name="device",
+        title="GPU",
+        groups=(Group(panes=("ptx", "sass"), front="ptx"), _FIGURES),
+        shares={"upper": 52, "lower": 48},
+    ),
+)
+"""For the code of a CPU, for graphs, and for kernels."""
+
+SMALL_GROUPS = (Group(panes=("llvm", "asm", "flow", "kernel", "ptx", "sass"), front="asm"), _FIGURES)
+"""The groups of every arrangement on pages without room for three texts beside the script."""
+
+
 def find(name: str) -> Pane | None:
     """Return the pane of that name, or None."""
     return next((pane for pane in PANES if pane.name == name), None)
@@ -365,6 +383,11 @@ def served() -> dict[str, object]:
             }
             for pane in PANES
         ],
+        "arrangements": {
+            made.name: {"title": made.title, "groups": [asdict(group) for group in made.groups], "shares": made.shares}
+            for made in ARRANGEMENTS
+        },
+        "small_groups": [asdict(group) for group in SMALL_GROUPS],
         "docks": [
             {
                 "name": dock.name,

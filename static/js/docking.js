@@ -5,7 +5,7 @@ import { $, $$, element } from "./dom.js";
 import { keepHere, readHere } from "./draft.js";
 import { recall, remember } from "./memory.js";
 import { alone, makeBar, showTabs } from "./pane-tabs.js";
-import { DOCKS, LISTINGS, PANES } from "./panes.js";
+import { ARRANGEMENTS, DOCKS, LISTINGS, PANES, SMALL_GROUPS } from "./panes.js";
 import { keepInLinks, state, tell } from "./state.js";
 
 const inLesson = document.body.classList.contains("teaching");
@@ -30,20 +30,11 @@ function usualArrangement() {
 
 // Arrangements for what a script is, and one's own
 
-/** @typedef {"schedule" | "model" | "gpu"} Kind */
-
-const FIGURES = [["gpu", "bench", "conformance", "adapter"], "gpu"];
-const TEXTS = [["llvm", "asm", "flow", "kernel", "ptx", "sass"], "asm"];
-/** By kind: the groups of panes, each with the one in front; on small pages TEXTS and FIGURES, and the shares of a column. */
-export const ARRANGEMENTS = {
-  schedule: { title: "Schedule", groups: [], shares: { upper: 55, lower: 45 } },
-  model: { title: "Model", groups: [], shares: { "graph-upper": 64, "graph-lower": 36, upper: 55, lower: 45 } },
-  gpu: { title: "GPU", groups: [[["ptx", "sass"], "ptx"], FIGURES], shares: { upper: 52, lower: 48 } },
-};
 const SMALL = 1400; // pixels of a page that has no room for three texts beside the script
 export const OWN = "own";
 
-/** @param {Kind} kind
+/** The arrangement for a kind of script.
+ * @param {string} kind
  * @returns {import("./arrangement.js").Box} */
 function arrangementFor(kind) {
   const small = innerWidth < SMALL;
@@ -51,10 +42,10 @@ function arrangementFor(kind) {
   const made = usualArrangement();
   const right = boxesOf(made).find(({ name }) => name === "right");
   if (small) right.sizes = right.parts.map(({ name }, index) => shares[name] ?? right.sizes[index]);
-  return (small ? [TEXTS, FIGURES] : groups).reduce((root, [panes, front]) => grouped(root, panes, front), made);
+  return (small ? SMALL_GROUPS : groups).reduce(grouped, made);
 }
 
-function grouped(root, panes, front) {
+function grouped(root, { panes, front }) {
   const made = panes.slice(1).reduce((before, pane, index) => stacked(before, pane, panes[index]), root);
   groupOf(made, front).front = front;
   return made;
@@ -65,8 +56,7 @@ const leastOf = new Map(DOCKS.map(({ name, minimum }) => [name, minimum]));
 const divisions = new Map(); // name of a box -> the instance that divides its open parts
 /** @type {import("./arrangement.js").Box} */
 let arrangement = usualArrangement();
-/** @type {Kind} */
-let kind = "schedule"; // what the script is
+let kind = "cpu"; // what the script is
 let chosen = ""; // which arrangement the visitor chose; empty for that of the script's kind
 let own = null; // the visitor's arrangement, as text
 const used = new Map(); // kind -> its arrangement on this page, with the tabs that are in front and the panes that were opened
@@ -105,7 +95,7 @@ function show(arranged) {
 export const chosenArrangement = () => ({ chosen, hasOwn: own !== null });
 
 /** Take an arrangement; another one than the visitor's own comes with the next `suit`.
- * @param {Kind | "own" | ""} name */
+ * @param {string} name */
 export function chooseArrangement(name) {
   chosen = name;
   used.clear();
@@ -116,7 +106,7 @@ export function chooseArrangement(name) {
 }
 
 /** Arrange panes as suits what the script is, unless the visitor chose otherwise.
- * @param {Kind} what
+ * @param {string} what
  * @returns {boolean} whether panes stand as in no answer before */
 export function suit(what) {
   kind = what;

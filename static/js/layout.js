@@ -1,10 +1,10 @@
 // Which panes show: all that are open, or one at a time where there is little room.
 import { beside, cellOf, stacked } from "./arrangement.js";
-import { ARRANGEMENTS, OWN, adapt, bringForward, chooseArrangement, chosenArrangement, current, divide, suit, takeArrangement } from "./docking.js";
+import { OWN, adapt, bringForward, chooseArrangement, chosenArrangement, current, divide, suit, takeArrangement } from "./docking.js";
 import { $, $$, element, narrow, readJson, toast } from "./dom.js";
 import { recall, remember } from "./memory.js";
 import { startTabs } from "./pane-tabs.js";
-import { PANES, paneOf, steppedAt } from "./panes.js";
+import { ARRANGEMENTS, PANES, paneOf, steppedAt } from "./panes.js";
 import { on, state, tell } from "./state.js";
 
 const inLesson = document.body.classList.contains("teaching");
@@ -178,7 +178,7 @@ export function duplicate(pane) {
 function arrange() {
   const shut = closed();
   for (const pane of NAMES) $(`#pane-${pane}`).classList.toggle("closed", shut.has(pane) || levelOf(pane) !== level() || absent(paneOf(pane)));
-  const fresh = suit(level() === "graph" ? "model" : machine === "device" ? "gpu" : "schedule");
+  const fresh = suit(level() === "graph" ? "model" : machine);
   divide();
   if (fresh) listed("opened").forEach(makeRoom);
 }
@@ -205,8 +205,8 @@ function makeMenu() {
   for (const [name, { title }] of [...Object.entries(ARRANGEMENTS), [OWN, { title: "My own" }]]) choice.append(element("option", { value: name }, title));
   choice.addEventListener("change", () => {
     chooseArrangement(choice.value);
-    if (["schedule", "gpu"].includes(choice.value) || (choice.value === "model" && hasGraph())) setLevel(choice.value === "model" ? "graph" : "code");
-    else { arrange(); tell("shown"); }
+    const next = choice.value === "model" && hasGraph() ? "graph" : choice.value in ARRANGEMENTS ? "code" : level();
+    setLevel(next);
   });
   $("#panes-form").prepend(element("label", { class: "arrangement" }, "Layout", choice));
   $("#panes-menu").addEventListener("toggle", menu);

@@ -29,12 +29,18 @@ import { readJson } from "./dom.js";
  * @property {number} minimum least width or height of a pane, in pixels
  */
 
-const { panes, docks } = readJson("page-data").table;
+const { panes, docks, arrangements, small_groups: smallGroups } = readJson("page-data").table;
 
 /** @type {Pane[]} In the order of keys, tabs and menus. */
 export const PANES = panes;
 /** @type {Dock[]} */
 export const DOCKS = docks;
+/** @typedef {{panes: string[], front: string}} Group */
+/** @type {Record<string, {title: string, groups: Group[], shares: Record<string, number>}>} By kind of a script, where panes
+ * stand until a visitor moves them: groups on large pages, shares of the column on small ones. */
+export const ARRANGEMENTS = arrangements;
+/** @type {Group[]} Of every arrangement on small pages. */
+export const SMALL_GROUPS = smallGroups;
 /** @type {string[]} Names of the panes with a listing. */
 export const LISTINGS = PANES.filter(({ listing }) => listing).map(({ name }) => name);
 

@@ -57,7 +57,7 @@ def run(page: Page, script: str, button: str = "#webgpu-run") -> None:
     """Run a script's schedule in the pane, and wait for the end."""
     write(page, script)
     if not page.locator("#body-adapter").is_visible():
-        page.click("#pane-bench [data-open='adapter']")
+        page.click("[data-open='adapter']:visible")
     page.click(button)
     expect(page.locator("#webgpu-run")).to_be_enabled()
 
@@ -237,7 +237,7 @@ def test_a_link_keeps_what_was_measured_and_says_who_did(explorer: str, open_pag
     page.click("#share-menu summary")
     expect(page.locator("#shared-link")).to_have_value(re.compile("/z/"))
     again = open_page(page.locator("#shared-link").input_value())
-    again.click("#pane-bench [data-open='adapter']")
+    expect(again.locator("#pane-adapter")).to_be_visible()
     expect(again.locator("#webgpu-how")).to_contain_text("measured in the browser of whoever shared it")
     expect(again.locator("#webgpu-rows tr")).to_contain_text("measured in a browser")
     expect(again.locator("#webgpu-rows tr")).not_to_contain_text("✓")
@@ -259,7 +259,7 @@ def test_what_a_link_claims_is_read_as_a_stranger_s_text(explorer: str, open_pag
         made = page.request.post(f"{explorer}/api/links", data=body)
         page.goto(f"{explorer}/z/{made.json()['id']}")
         page.wait_for_selector("html[data-ready]")
-        page.click("#pane-bench [data-open='adapter']")
+        page.click("[data-open='adapter']:visible")
         rows = page.locator("#webgpu-rows tr")
         expect(rows).to_have_count(1 if "img" in str(view) else 0)
         if rows.count():
