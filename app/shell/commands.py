@@ -57,7 +57,7 @@ def run(given: argparse.Namespace, explorer: Explorer) -> int:
 def ladder(given: argparse.Namespace, explorer: Explorer) -> int:
     """Measure a schedule primitive by primitive, beside NumPy and the machine's peak."""
     measured, failures = [], []
-    for event in _events(explorer, "/api/ladders", _program(given, given.script)):
+    for event in measured_events(explorer, "/api/ladders", _program(given, given.script)):
         if isinstance(event, Measured):
             measured.append(event.measurement)
             if not given.json:
@@ -163,7 +163,7 @@ def _status(answer: Answer) -> int:
 def fastest(explorer: Explorer, workspace: Workspace) -> Measurement:
     """Return the time of the function that a program builds last, measured by a process that never runs the script."""
     times = []
-    for event in _events(explorer, "/api/measure", workspace):
+    for event in measured_events(explorer, "/api/measure", workspace):
         if isinstance(event, Measured) and event.measurement.kind == "kernel":
             times.append(event.measurement)
         elif isinstance(event, Failed):
@@ -173,7 +173,7 @@ def fastest(explorer: Explorer, workspace: Workspace) -> Measurement:
     return times[-1]
 
 
-def _events(explorer: Explorer, path: str, workspace: Workspace) -> Iterator[LadderEvent]:
+def measured_events(explorer: Explorer, path: str, workspace: Workspace) -> Iterator[LadderEvent]:
     """Yield the events of a measurement as they come; it is stopped when the reader is."""
     started = ask(explorer, path, workspace, LadderStarted)
     decoder = msgspec.json.Decoder(LadderEvent)

@@ -13,6 +13,10 @@ from app.artifacts import Workspace
 from app.shell.explorer import Server, ask
 from app.shell.failures import WRONG_COMMAND, Failure
 from app.store.links import OpenedLink
+from compiler.ir.error import TVMError
+from compiler.target.assembly_targets import HOST
+from compiler.target.cpu.llvm_cpu import architecture
+from compiler.target.target import Target
 
 MAX_BYTES = 1_000_000
 """Of a script, as the API accepts it."""
@@ -26,7 +30,8 @@ def read_program(name: str, files: Sequence[str] = (), target: str = "", threads
     files
         Paths of what is attached, under their own names.
     target
-        The meaning of ``llvm`` where the script does not choose; as in the link, or native, if empty.
+        The meaning of ``llvm`` where the script does not choose, and the processor whose assembly is shown; as in the
+        link, or native, if empty.
 
     Raises
     ------
@@ -36,7 +41,7 @@ def read_program(name: str, files: Sequence[str] = (), target: str = "", threads
     workspace = _linked(name) if name.startswith(("http://", "https://")) else Workspace(script=_script(name))
     options = workspace.options
     if target:
-        options = msgspec.structs.replace(options, target=target)
+        options = msgspec.structs.replace(options, target=target, assembly=assembly_of(target))
     if threads is not None:
         options = msgspec.structs.replace(options, threads=threads)
     attached = {Path(file).name: _bytes(file) for file in files}
@@ -45,6 +50,16 @@ def read_program(name: str, files: Sequence[str] = (), target: str = "", threads
         return msgspec.convert(msgspec.to_builtins(whole), Workspace)
     except msgspec.ValidationError as error:
         raise Failure(f"{name}: {error}", WRONG_COMMAND) from None
+
+
+def assembly_of(target: str) -> str:
+    """Return the key of the processor that a target names: its assembly is shown of scripts that build for ``llvm``."""
+    try:
+        machine = Target(target)
+    except TVMError as error:
+        raise Failure(f"--target: {error}", WRONG_COMMAND) from None
+    named = machine.kind == "llvm" and machine.mcpu not in ("", "native")
+    return f"{architecture(machine.triple)}:{machine.mcpu}" if named else HOST
 
 
 def _script(name: str) -> str:
