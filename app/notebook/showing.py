@@ -1,11 +1,4 @@
-"""Notebook support: shows a script in a frame, compiled by a running server.
-
->>> from app import notebook as strata
->>> strata.show(open("matmul.py").read())                       # doctest: +SKIP
-
-After ``%load_ext app.notebook`` (``strata_explorer``, if that is installed), a cell that begins with ``%%strata`` is
-shown instead of run; ``%%strata --emit asm`` prints one text of it, with the options of ``strata compile``.
-"""
+"""Scripts in frames, and the cell magic ``%%strata``: a running server compiles."""
 
 from __future__ import annotations
 
@@ -16,10 +9,20 @@ import os
 import shlex
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-__all__ = ["ShownScript", "load_ipython_extension", "show"]
+import msgspec
+
+from app.artifacts import Measurement, Workspace
+from app.notebook import drawings
+from app.protocol import Failed, Measured
+from app.shell.commands import measured_events
+from app.shell.explorer import Server
+from app.shell.failures import Failure, Unreachable
+from app.shell.programs import assembly_of
+from app.shell.shown import measurement_line
 
 SERVER = "http://127.0.0.1:8000"
 """Default address of ``python -m app``; overridden by ``STRATA_SERVER``."""
@@ -90,13 +93,24 @@ def show(
     return ShownScript(f"{address}/z/{_post(address, '/api/links', state)['id']}", height)
 
 
-def load_ipython_extension(shell: Any) -> None:
-    """Give a notebook the cell magic ``%%strata``; IPython calls this for ``%load_ext``."""
-    shell.register_magic_function(strata, "cell")
+@dataclass(frozen=True)
+class MeasuredLadder:
+    """The times of a schedule step by step, which notebooks display as a table with bars."""
+
+    measurements: Sequence[Measurement]
+
+    def __repr__(self) -> str:
+        return "\n".join(measurement_line(measured) for measured in self.measurements)
+
+    def _repr_html_(self) -> str:
+        """Return the HTML for notebooks."""
+        return drawings.ladder(self.measurements)
 
 
-def strata(line: str, cell: str) -> ShownScript | None:
-    """Show a cell, or print a text of what it compiles to; its options are those of the command ``strata compile``.
+def strata(line: str, cell: str) -> ShownScript | MeasuredLadder | None:
+    """Show a cell, print a text of what it compiles to, or measure it step by step.
+
+    Its options are those of the command ``strata compile``.
 
     Raises
     ------
@@ -107,6 +121,10 @@ def strata(line: str, cell: str) -> ShownScript | None:
     """
     given = _options().parse_args(shlex.split(line))
     options = {name: value for name in ("target", "threads", "device") if (value := getattr(given, name))}
+    if given.target:
+        options["assembly"] = assembly_of(given.target)
+    if given.ladder:
+        return _ladder(cell, given.server, options)
     if not given.emit:
         return show(cell, server=given.server, height=given.height, options=options)
     text = {"pane": given.emit, "function": given.function, "step": given.step}
@@ -115,6 +133,21 @@ def strata(line: str, cell: str) -> ShownScript | None:
         print(f"cell:{problem['line'] or ''}: {problem['severity']}: {problem['kind']}: {problem['message']}")
     print(told["text"], end="")
     return None
+
+
+def _ladder(cell: str, server: str | None, options: dict[str, object]) -> MeasuredLadder:
+    address = _address(server)
+    workspace = msgspec.convert({"script": cell, "options": options}, Workspace)
+    try:
+        events = list(measured_events(Server(address), "/api/ladders", workspace))
+    except Unreachable as error:
+        raise ConnectionError(str(error)) from None
+    except Failure as error:
+        raise ValueError(str(error)) from None
+    for event in events:
+        if isinstance(event, Failed):
+            print(f"{event.label}: {event.problem.kind}: {event.problem.message}")
+    return MeasuredLadder([event.measurement for event in events if isinstance(event, Measured)])
 
 
 class _Parser(argparse.ArgumentParser):
@@ -130,6 +163,7 @@ def _options() -> argparse.ArgumentParser:
     out.add_argument("--threads", type=int)
     out.add_argument("--device", default="")
     out.add_argument("--height", type=int, default=640, help="pixels")
+    out.add_argument("--ladder", action="store_true", help="measure the prefixes of the schedule instead")
     out.add_argument("--emit", default="", help="print this text instead: loops, llvm, asm, graph, …")
     out.add_argument("--function", default="")
     out.add_argument("--pass", dest="step", default="")

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from flask.testing import FlaskClient
+from IPython.core.interactiveshell import InteractiveShell
+from nbclient import NotebookClient
 
-from app import notebook
-from app.artifacts import EXAMPLE
+import app
+from app.artifacts import EXAMPLE, Measurement
+from app.notebook import drawings
+from app.notebook.showing import MeasuredLadder
 from tests.app.serving.served import served
 
 
@@ -22,20 +29,8 @@ def server(explorer: FlaskClient) -> Iterator[str]:
 
 @pytest.fixture
 def magic(server: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], Any]:
-    """Return ``%%strata`` as a notebook calls it: IPython's own shell does where it is installed."""
+    """Return ``%%strata`` as IPython's own shell calls it."""
     monkeypatch.setenv("STRATA_SERVER", server)
-    try:
-        from IPython.core.interactiveshell import InteractiveShell
-    except ImportError:
-        registered: dict[str, Any] = {}
-
-        class Shell:
-            def register_magic_function(self, function: Any, kind: str) -> None:
-                registered[f"{kind} {function.__name__}"] = function
-
-        notebook.load_ipython_extension(Shell())
-        magic: Callable[[str, str], Any] = registered["cell strata"]
-        return magic
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # which a shell takes the place of
     shell = InteractiveShell.instance()
     shell.extension_manager.load_extension("app.notebook")
@@ -69,3 +64,46 @@ def test_what_a_cell_cannot_be_shown_for(
 ) -> None:
     with pytest.raises(error, match=words):
         magic(line, EXAMPLE)
+
+
+def test_the_example_runs_and_is_drawn(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRATA_SERVER", server)
+    folder = Path(app.__file__).parent
+    monkeypatch.setenv("PYTHONPATH", str(folder.parent))
+    notebook = nbformat.read(folder / "notebook" / "example.ipynb", as_version=4)
+    assert [cell.outputs for cell in notebook.cells if cell.cell_type == "code" and cell.outputs] == []
+    notebook.cells = [cell for cell in notebook.cells if "measures" not in cell.metadata.get("tags", [])]
+    NotebookClient(notebook, timeout=120).execute()
+    drawn = [
+        output.data["text/html"] for cell in notebook.cells for output in cell.get("outputs", ()) if "data" in output
+    ]
+    loops, program, code, graph, frame = drawn
+    assert re.findall(r'<div class="loop (\w*)"[^>]*>([\w.]+) <', loops) == [
+        ("", "i"), ("", "j.outer"), ("reduce", "k"), ("", "j.inner"),
+    ]  # fmt: skip
+    assert '<i class="k">for</i>' in program
+    assert "<summary>Assembly</summary>" in code
+    assert "nn.softmax" in graph
+    assert frame.startswith("<iframe")
+    printed = [output.text for cell in notebook.cells for output in cell.get("outputs", ()) if "text" in output]
+    assert "ymm" in printed[0]
+    assert "zmm" not in printed[0]
+
+
+def test_a_ladder_is_a_table_with_bars_and_a_text() -> None:
+    rungs = [Measurement(kind="prefix", name=n, seconds=s, gflops=g, checked=c, error=0.5)
+             for n, s, g, c in (("default", 2e-3, 1.0, "ok"), ("split<b>", 1e-3, 2.0, "wrong"))]  # fmt: skip
+    shown = MeasuredLadder(rungs)
+    assert "split<b>" in repr(shown)
+    html = shown._repr_html_()
+    assert re.findall(r'class="bar" style="width: ([\d.]+)em', html) == ["6.00", "12.00"]
+    assert "split&lt;b&gt;" in html
+    assert '<td class="bad">WRONG' in html
+
+
+def test_what_is_drawn_has_the_colours_of_both_themes() -> None:
+    html = drawings.text("x = 1", "python")
+    light, dark = re.findall(r"--panel: (#\w+);", html)
+    assert light != dark
+    assert "prefers-color-scheme: dark" in html
+    assert drawings.text("\n" * 5000 + "x", "python").count("\n") < 3000
