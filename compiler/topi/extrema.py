@@ -1,7 +1,7 @@
 """What the operators of graphs take for the largest and the smallest: a NaN, where there is one, as NumPy does.
 
-TE's own ``te.max`` and ``te.min``, and TOPI's functions made of them, compare: see
-:mod:`compiler.tir.expressions.not_a_number`.
+TE's own ``te.max`` and ``te.min``, and TOPI's functions made of them, compare: see the table of
+``compiler/README.md``.
 """
 
 from __future__ import annotations

@@ -25,9 +25,9 @@ from compiler.driver.emulate import emulate
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
 from compiler.ir.expr import primexpr as ir
-from compiler.tir.expressions.not_a_number import RULES, table
 from compiler.tir.interpreter import interpret
 from tests.contracts.measures.sources import ROOT
+from tests.properties.not_a_number import RULES, table
 
 Array = np.ndarray[Any, Any]
 

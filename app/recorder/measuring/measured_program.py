@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from app.recorder.measuring.shrinking import shrink_blocks, shrink_schedule
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError, show
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
@@ -22,7 +23,6 @@ from compiler.te.definition.tensor import Tensor
 from compiler.te.lowering.block_definitions import NotDefinitions, definitions_of_blocks
 from compiler.te.lowering.create_prim_func import create_prim_func
 from compiler.te.scheduling.schedule import Schedule
-from compiler.te.shrinking import shrink_blocks, shrink_schedule
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferStore
 from compiler.tir.statements.function import PrimFunc

@@ -6,6 +6,9 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from app.recorder.measuring.shrinking.definitions import NotShrinkable, defined_operations, extents_of, redefine
+from app.recorder.measuring.shrinking.dimensions import Dimension, Dimensions
+from app.recorder.measuring.shrinking.sizes import small_sizes
 from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IntImm, IterVar, Var
 from compiler.te.definition.tensor import Tensor
@@ -13,9 +16,6 @@ from compiler.te.scheduling.primitives import Primitive, primitives_of
 from compiler.te.scheduling.replay import replay_onto
 from compiler.te.scheduling.schedule import Schedule
 from compiler.te.scheduling.stage import Stage
-from compiler.te.shrinking.definitions import NotShrinkable, defined_operations, extents_of, redefine
-from compiler.te.shrinking.dimensions import Dimension, Dimensions
-from compiler.te.shrinking.sizes import small_sizes
 
 FACTORS = {"factor": 0, "nparts": 0, "x_factor": 0, "y_factor": 1}
 """Arguments of ``split`` and ``tile`` that are factors, and which of the axes that they split each is for."""

@@ -9,6 +9,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from app.recorder.measuring.shrinking.definitions import NotShrinkable, defined_operations, extents_of, redefine
+from app.recorder.measuring.shrinking.dimensions import Dimension, Dimensions
+from app.recorder.measuring.shrinking.schedules import numbers_of, sizes_of
+from app.recorder.measuring.shrinking.sizes import small_sizes
 from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.module import IRModule
@@ -16,10 +20,6 @@ from compiler.ir.node import rebuild
 from compiler.te.definition.tensor import Operation
 from compiler.te.lowering.block_definitions import NotDefinitions, definitions_of_blocks
 from compiler.te.lowering.create_prim_func import create_prim_func
-from compiler.te.shrinking.definitions import NotShrinkable, defined_operations, extents_of, redefine
-from compiler.te.shrinking.dimensions import Dimension, Dimensions
-from compiler.te.shrinking.schedules import numbers_of, sizes_of
-from compiler.te.shrinking.sizes import small_sizes
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.schedule.trace import Trace
 from compiler.tir.statements.block import BlockRealize

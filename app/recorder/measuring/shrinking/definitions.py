@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from app.recorder.measuring.shrinking.dimensions import Dimension, Dimensions
 from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
 from compiler.ir.functor import Mutator
 from compiler.te.definition.operation import ComputeOp, PlaceholderOp, domain, placeholder
 from compiler.te.definition.tensor import Operation, Tensor
-from compiler.te.shrinking.dimensions import Dimension, Dimensions
 
 
 class NotShrinkable(TVMError):

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import compiler as tvm
+from app.recorder.measuring.shrinking import NotShrinkable, shrink_blocks, shrink_schedule
+from app.recorder.measuring.shrinking.sizes import small_sizes
 from compiler import te
-from compiler.te.shrinking import NotShrinkable, shrink_blocks, shrink_schedule
-from compiler.te.shrinking.sizes import small_sizes
 from compiler.tir.access_trace import loop_structure
 from compiler.tir.statements.function import PrimFunc
 
