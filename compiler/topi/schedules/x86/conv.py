@@ -86,8 +86,9 @@ def _packed(group: Group, target: Target) -> None:
     wo, wi = s.split(w, factor=columns)
     s.reorder(n, co, h, wo, ci, wi, b)
     partition_partial_tile(s, w, wo, columns)
-    s.unroll(ci)
-    s.unroll(wi)
+    if not is_tiled:  # sums in tile registers are stored first, sums in others must have numbers
+        s.unroll(ci)
+        s.unroll(wi)
     s.vectorize(b)
     if not is_tiled and _reads_weights_once(group, columns):
         tile.compute_at(s, co)
