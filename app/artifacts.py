@@ -64,7 +64,7 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """Keys of the targets of additional assembly panes."""
     assembly_filters: Annotated[tuple[AssemblyFilter, ...], Meta(max_length=5)] = ()
     device: Annotated[str, Meta(pattern=r"^(cuda|opencl|metal|webgpu|nvptx|rocm)?\Z")] = ""
-    """The device kind whose code is shown, a key of ``compiler.target.device_languages``; empty for the script's."""
+    """The device kind whose code is shown, a key of ``app.device_languages``; empty for the script's."""
     arch: Annotated[str, Meta(pattern=r"^sm_[0-9]{2,3}\Z")] = "sm_90"
     """The GPU architecture to compile CUDA C for."""
     sass: bool = False

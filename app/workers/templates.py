@@ -9,6 +9,7 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
+from app.device_languages import DEVICE_LANGUAGES
 from app.panes import table
 from app.panes.charts import climb
 from app.panes.gpu import access_cost, access_title
@@ -22,7 +23,6 @@ from app.panes.steps import describe
 from app.units import size
 from compiler.target.assembly_targets import assembly_target, assembly_targets
 from compiler.target.cuda_tools import PROCESSORS
-from compiler.target.device_languages import DEVICE_LANGUAGES
 
 FOLDER = Path(__file__).resolve().parents[2] / "templates"
 

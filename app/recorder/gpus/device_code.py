@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from app.artifacts import Options
+from app.device_languages import DEVICE_LANGUAGES
 from app.machine_code import MAX_SOURCE, CudaProgram
 from app.recorder.units.subjects import FunctionSubject
 from compiler.driver.build import thread_tags
@@ -20,7 +21,6 @@ from compiler.target.codegen.llvm import kernel_code
 from compiler.target.codegen.llvm.gpus import DEVICES
 from compiler.target.codegen.source import source_code
 from compiler.target.cuda_tools.tools import knows, missing_tools
-from compiler.target.device_languages import DEVICE_LANGUAGES
 from compiler.target.target import Target
 from compiler.tir.statements.function import PrimFunc
 

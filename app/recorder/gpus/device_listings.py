@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 from app.artifacts import AssemblyFilter, DeviceListing, Line, Listing, Region, make_listing
+from app.device_languages import DEVICE_LANGUAGES
 from app.recorder.assembly_listing import from_assembly
 from app.recorder.gpus.device_code import DeviceCode
 from app.recorder.listings import FinalListing
 from compiler.ir.printing.text import Line as PrintedLine
 from compiler.ir.printing.text import TextBuilder
-from compiler.target.device_languages import DEVICE_LANGUAGES
 
 _PTX_FILTERS: tuple[AssemblyFilter, ...] = ("labels", "directives", "comments")
 """Filters for PTX, whose directives are kept, as they declare kernels, parameters and registers."""

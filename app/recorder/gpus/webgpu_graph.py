@@ -8,13 +8,13 @@ import msgspec
 
 from app.artifacts import MAX_PROGRAM
 from app.recorder.gpus.gpu_program import gpu_result, gpu_step, packed
+from app.recorder.gpus.graph_launch_plan import GraphLaunchPlan, GraphValue, graph_launch_plan
 from app.recorder.measuring.measure import Array
 from app.recorder.measuring.random_inputs import in_range, random_arrays
 from app.recorder.measuring.seeded_weights import SeededWeights
 from app.recorder.units.subjects import GraphSubject
 from app.webgpu import GPUArgument, GPUProgram, Range
 from compiler.driver.relay.build import BuiltGraph, build_graph
-from compiler.driver.relay.launch_plan import GraphLaunchPlan, GraphValue, graph_launch_plan
 from compiler.ir.error import TVMError
 from compiler.ir.module import IRModule
 from compiler.ir.serialization.json_format import load_json, save_json

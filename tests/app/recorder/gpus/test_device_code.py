@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from app.artifacts import Answer, Listing, Mode, Options, Unit
+from app.device_languages import DEVICE_LANGUAGES
 from app.machine_code import CudaProgram
 from app.protocol import Message, Request, Snapshot
 from app.recorder.session import Session
 from compiler.target.cuda_tools import PROCESSORS
 from compiler.target.cuda_tools.tools import missing_tools
-from compiler.target.device_languages import DEVICE_LANGUAGES
 
 MATMUL = """
 import tvm
