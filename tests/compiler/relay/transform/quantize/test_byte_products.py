@@ -109,6 +109,13 @@ def test_instruction_of_each_cpu_for_convolutions(target: str, instruction: str)
     assert re.search(rf"\s{instruction}\s", _built(mod, target).get_lib().get_source("asm"))
 
 
+def test_what_follows_sums_in_tile_registers_is_a_loop_over_them() -> None:
+    mod = _convolution((1, 64, 9, 14), np.ones((64, 64, 3, 3), "int8"), "uint8", 0, padding=(1, 1))
+    kernels = _built(mod, "llvm -mcpu=sapphirerapids").get_lib().kernels.values()
+    (kernel,) = (str(each.prim_func) for each in kernels if "conv2d" in each.name)
+    assert kernel.count("T.Broadcast(3, 64)") == 1
+
+
 def test_channels_that_fill_few_of_a_tile_registers_rows_are_multiplied_in_vectors() -> None:
     mod = _convolution((1, 16, 9, 14), np.ones((64, 16, 3, 3), "int8"), "uint8", 0)
     assembly = _built(mod, "llvm -mcpu=sapphirerapids").get_lib().get_source("asm")
