@@ -26,7 +26,7 @@ PACKAGE = "strata_explorer"
 CODE = ("app", "compiler")
 BESIDE = ("README.md", "static", "templates")
 OWN = Path("app/deployment/strata_explorer")
-OWN_MODULES = ("__init__.py", "__main__.py")
+OWN_MODULES = ("__init__.py", "__main__.py", "sphinx.py")
 """The modules of the package itself."""
 
 _OURS = re.compile(rf"(?:{'|'.join(CODE)})\b")

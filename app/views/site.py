@@ -37,6 +37,14 @@ def favicon() -> Response:
     return response
 
 
+@bp.get("/embed.js")
+def embedding() -> Response:
+    """The script of ``<strata-view src=…>``, which pages of other sites load from an address that stays."""
+    response = send_from_directory(Path(current_app.root_path) / "static", "embed.js", conditional=True)
+    response.headers["Cache-Control"] = "public, max-age=3600"
+    return response
+
+
 @bp.get("/.well-known/security.txt")
 def security() -> Response:
     """Whom to tell of a hole in this server (RFC 9116).

@@ -235,6 +235,15 @@ export function enlarge(pane) {
   $("#panes").classList.toggle("enlarged", alone);
 }
 
+/** Show one pane and no other, as a frame of another site may ask for: `?view=embed&pane=asm`. */
+export function showAlone(pane) {
+  if (!NAMES.includes(pane) || (levelOf(pane) === "graph" && !hasGraph())) return;
+  if (levelOf(pane) !== level()) setLevel(levelOf(pane));
+  if (closed().has(pane)) setOpen(pane, true);
+  showPane(pane);
+  enlarge(pane);
+}
+
 export function focusPane(pane) {
   const alone = $(".pane.alone");
   if (alone && alone.dataset.pane !== pane) enlarge(pane);

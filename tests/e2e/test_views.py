@@ -145,6 +145,15 @@ def test_a_notebook_shows_a_script_in_a_frame(fixed: str, browser: Browser, tmp_
     expect(frame.locator("#body-loops .chunk > div .l").first).to_be_visible()
     expect(frame.locator("#pane-llvm")).to_be_hidden()
     expect(frame.locator("#run-button")).to_be_hidden()
+    # One pane alone, by the element for other sites.
+    shows = f'<strata-view src="{shown.url}" pane="asm" caption="The code"></strata-view>'
+    wrong = '<strata-view src="x"></strata-view>'
+    site.write_text(f'<!doctype html><body><script src="{fixed}/embed.js"></script>{shows}{wrong}')
+    page.goto(site.as_uri())
+    expect(page.locator("figcaption")).to_have_text("The code")
+    expect(page.locator("strata-view:last-of-type figure")).to_contain_text("src must be a link")
+    expect(frame.locator("#body-asm .l").first).to_be_visible()
+    expect(frame.locator("#pane-loops")).to_be_hidden()
     # Only the embedded view can be framed.
     site.write_text(f'<!doctype html><body><iframe src="{shown.url}"></iframe>')
     page.goto(site.as_uri())
