@@ -77,6 +77,8 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """Show all levels of this kernel of the last graph; None for the graph itself."""
     llvm_passes: bool = False
     """Show the LLVM IR after each pass of LLVM's optimizer."""
+    todays_tvm: bool = False
+    """Write each function as a program for TVM 0.27."""
 
 
 EXAMPLE = """\

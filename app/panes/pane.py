@@ -92,6 +92,8 @@ class Pane:
     copy_of: str = ""
     """Name of the pane that this one is a copy of."""
 
+    option: str = ""
+    """Name of the option that its text is made for; a page sets it once the pane is open. Empty if always made."""
     listing: bool = False
     """Whether it shows a listing, in chunks whose lines link to the lines of other panes."""
     unlinked: str = ""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from app.artifacts import Answer, Listing, Options, Unit
+import msgspec
+
+from app.artifacts import Answer, Listing, Options, Unit, Workspace
 from app.errors import NotFound, Unbuildable
 from app.panes.listing_pane import PaneListing
 from app.panes.page import page
@@ -15,6 +17,14 @@ from app.panes.table import PANES
 
 TEXT_PANES = {pane.name: pane for pane in PANES if pane.listing and pane.group and not pane.name[-1].isdigit()}
 """The panes that show texts."""
+
+
+def asking_for(workspace: Workspace, pane: str) -> Workspace:
+    """Return a workspace whose options have the text of a pane made."""
+    option = TEXT_PANES[pane].option if pane in TEXT_PANES else ""
+    if not option:
+        return workspace
+    return msgspec.structs.replace(workspace, options=msgspec.structs.replace(workspace.options, **{option: True}))
 
 
 def find_text(answer: Answer, options: Options, pane: str, function: str = "", step: str = "") -> Listing:

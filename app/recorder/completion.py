@@ -10,6 +10,8 @@ from app.recorder.gpus.device_code import DEFAULT_KIND, DeviceCode, launches_thr
 from app.recorder.gpus.kernel_report import report_kernels
 from app.recorder.measuring.model_race import race_models
 from app.recorder.recorder import Recorder
+from app.recorder.todays_tvm.dialect import RELEASE
+from app.recorder.todays_tvm.program import program_of
 from app.recorder.units.kernels import MEASURING_SECONDS, hottest_kernel, measure_kernels, show_kernel
 from app.recorder.units.pass_check import check_passes
 from app.recorder.units.schedules import ScheduleRecord, TensorSchedule, schedule_arguments
@@ -20,6 +22,7 @@ from compiler.ir.error import TargetError, TVMError
 from compiler.ir.expr.primexpr import Var
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
+from compiler.ir.origin import NO_SPAN
 from compiler.relay.inference.errors import TypeInferenceError
 from compiler.target.assembly_targets import HOST, assembly_target, assembly_targets
 from compiler.target.codegen.llvm import codegen
@@ -216,6 +219,18 @@ class Completion:
             assert function.device is not None
             function.report = report_kernels(function, function.device, self._mode)
         return bool(functions)
+
+    # programs for TVM 0.27
+
+    def write_programs(self) -> None:
+        """Write each function as a program for TVM 0.27, or say in its place what has no counterpart there."""
+        for function in self._recorder.functions:
+            try:
+                function.todays_program = [(line.text, line.span, line.line) for line in program_of(function).lines]
+            except TVMError as error:
+                why = str(error).splitlines()
+                said = [f"# {function.name} has no counterpart in TVM {RELEASE}:", *(f"# {line}" for line in why)]
+                function.todays_program = [(line, NO_SPAN, function.line) for line in said]
 
     # LLVM's passes
 

@@ -112,6 +112,9 @@ class Session:
         traces = self._request.options.llvm_passes and not measures
         try:
             self._completion.check_graphs()
+            if self._request.options.todays_tvm and not measures:
+                with recording(self._table):
+                    self._completion.write_programs()
         finally:  # should the explorer fail at this, the panes are not lost
             self._snapshot(None, patience=0.0 if measures else PRINTING_SECONDS, traces_passes=traces)
         if not measures:

@@ -12,6 +12,7 @@ import msgspec
 
 from app.artifacts import Answer, Measurement, Workspace
 from app.jobs.ladders import Ended, LadderEvent, Queued
+from app.panes.texts import asking_for
 from app.proposals import Place, Proposed, Subject
 from app.protocol import Failed, Measured, MeasuredBy
 from app.shell import shown
@@ -27,6 +28,7 @@ def compile_(given: argparse.Namespace, explorer: Explorer) -> int:
     workspace = _program(given, given.script)
     if given.device:
         workspace = _with(workspace, device=given.device)
+    workspace = asking_for(workspace, given.emit)
     raw = explorer.send("/api/compile", workspace)
     answer = msgspec.json.decode(raw, type=Answer)
     if given.json:
@@ -79,7 +81,7 @@ def ladder(given: argparse.Namespace, explorer: Explorer) -> int:
 
 def diff(given: argparse.Namespace, explorer: Explorer) -> int:
     """Compare two programs: a text of each, and with ``--time`` their kernels' times."""
-    workspaces = [_program(given, name) for name in (given.before, given.after)]
+    workspaces = [asking_for(_program(given, name), given.emit) for name in (given.before, given.after)]
     answers = [ask(explorer, "/api/compile", workspace, Answer) for workspace in workspaces]
     failed = [shown.print_problems(a, n) for a, n in zip(answers, (given.before, given.after), strict=True)]
     if any(failed):

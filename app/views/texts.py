@@ -8,7 +8,8 @@ import msgspec
 from flask import Blueprint, Response
 from msgspec import Meta
 
-from app.artifacts import Options, Workspace
+from app.artifacts import Workspace
+from app.panes.texts import asking_for
 from app.services import current_services
 from app.views.api import answer_json
 from app.web.openapi import json_of, operation
@@ -65,7 +66,7 @@ class ExplainRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields
 def text() -> Response:
     """Compile a script and return one text of it: the loop IR, LLVM IR, assembly, …, after any pass."""
     asked = read_body(TextRequest)
-    return _told([asked.workspace], FindText(asked.text, asked.options), FoundText)
+    return _told([asking_for(asked.workspace, asked.text.pane)], FindText(asked.text, asked.options), FoundText)
 
 
 @bp.post("/compare")
@@ -73,8 +74,9 @@ def text() -> Response:
 def compare() -> Response:
     """Compile two scripts and return the differences of one of their texts."""
     asked = read_body(CompareRequest)
-    options: list[Options] = [asked.workspace.options, asked.after.options]
-    return _told([asked.workspace, asked.after], CompareTexts(asked.text, options), Compared)
+    before, after = (asking_for(each, asked.text.pane) for each in (asked.workspace, asked.after))
+    options = [before.options, after.options]
+    return _told([before, after], CompareTexts(asked.text, options), Compared)
 
 
 @bp.post("/explain")

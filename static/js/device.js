@@ -1,5 +1,6 @@
-// What the panes of kernels show: in which language, for which architecture, whether as SASS, and on which device.
+// What panes show on request: kernels in which language, for which architecture and device, and what takes long.
 import { $, $$ } from "./dom.js";
+import { PANES } from "./panes.js";
 import { on, state } from "./state.js";
 import { setOption } from "./steps.js";
 
@@ -13,8 +14,8 @@ export function startDevice() {
   });
   document.addEventListener("focusin", ({ target }) => { if (target.id === "arch") offerAll(target); });
   document.addEventListener("focusout", ({ target }) => { if (target.id === "arch") target.value ||= target.placeholder; });
-  on("shown", askForSass);
-  askForSass();
+  on("shown", askForOpen);
+  askForOpen();
   on("answered", () => showRoof(state.view.roof));
   showRoof(state.view.roof);
 }
@@ -37,11 +38,13 @@ function complete(field) {
   return Boolean(option);
 }
 
-/** Disassembling takes longer than all else: it is asked for once its pane is open, also where a visitor left it open. */
-function askForSass() {
-  if (state.options.sass || $("#pane-sass").classList.contains("closed")) return;
-  state.compiled = false; // what came with the page has none
-  setOption("sass", true);
+/** What takes long, such as disassembling, is asked for once its pane is open, also where a visitor left it open. */
+function askForOpen() {
+  for (const { name, option } of PANES) {
+    if (!option || state.options[option] || $(`#pane-${name}`).classList.contains("closed")) continue;
+    state.compiled = false; // what came with the page has none
+    setOption(option, true);
+  }
 }
 
 /** Show the rooflines of a device; links keep which. */

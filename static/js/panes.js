@@ -12,6 +12,7 @@ import { readJson } from "./dom.js";
  * @property {boolean} open whether it is open until a visitor says otherwise
  * @property {[number, number]} wanted width and height that it needs to be of use, in pixels
  * @property {boolean} flows whether the control flow of its text can be drawn
+ * @property {string} option name of the option that its text is made for; empty if it always is
  * @property {boolean} listing whether it shows a listing, in chunks, whose lines link
  * @property {string} unlinked why a line of the listing may link to nothing
  * @property {string} group group of the timeline's steps that it shows

@@ -57,6 +57,9 @@ def test_sass_is_asked_for_again_after_a_reload(explorer: str, open_page: Callab
     with page.expect_request(asks):
         page.goto(f"{explorer}/?example=gpu-threads")
     settled(page)
+    page.click("#panes-menu summary")  # so is whatever else is made on request
+    page.locator("#panes-menu label", has_text="Today’s TVM").click()
+    expect(page.locator("#body-tvm .l", has_text="sch.bind(")).not_to_have_count(0)
 
 
 @with_tools

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from app.artifacts import AssemblyFilter, DeviceListing, Group, Listing, Stage, Step, Unit
+from app.artifacts import (
+    AssemblyFilter,
+    DeviceListing,
+    Group,
+    Line,
+    Listing,
+    Region,
+    Stage,
+    Step,
+    Unit,
+    make_listing,
+)
 from app.recorder.assembly_listing import from_assembly
 from app.recorder.gpus.device_code import DeviceCode
 from app.recorder.gpus.device_listings import device_listings
@@ -56,6 +67,7 @@ class FunctionUnits:
         self._drawn: Memo[Listing] = Memo()
         self._traced: Memo[Listing] = Memo()
         self._devices: Memo[list[DeviceListing]] = Memo()
+        self._todays: Memo[Listing] = Memo()
         self._node_counts: Memo[int] = Memo()
 
     def unit(self, function: FunctionSubject) -> Unit:
@@ -68,7 +80,7 @@ class FunctionUnits:
             line=function.line,
             target=str(function.target or ""),
             built=function.built is not None,
-            steps=[*self._schedule_steps(function), *lowering, *codes],
+            steps=[*self._schedule_steps(function), *lowering, *codes, *self._program_steps(function)],
             schedule=_stages(function, final.loop_rows if final else None),
             device=function.report,
         )
@@ -221,6 +233,24 @@ class FunctionUnits:
             )
             for group, title, listing in made or ()
         ]
+
+    def _program_steps(self, function: FunctionSubject) -> list[Step]:
+        """Build the step of a function's program for TVM 0.27."""
+        program = function.todays_program
+        made = self._printing.once(self._todays, program, lambda: self._program_of_today(function)) if program else None
+        if made is None:
+            return []
+        listing = self._printing.keep(made)
+        return [Step(group="tvm", name="TVM 0.27", listing=listing.key, delta=_size(listing))]
+
+    def _program_of_today(self, function: FunctionSubject) -> Listing:
+        lines = []
+        for text, span, number in function.todays_program or ():
+            ids = sorted(span)
+            if not ids and number is not None:
+                ids = [self._rows.mint("source", text, number, 1, [])]
+            lines.append(Line(text, ids, [Region(len(text) - len(text.lstrip()), len(text), ids)] if ids else []))
+        return make_listing("loop", function.name, "python", lines, {})
 
     def _llvm_pass_steps(
         self, function: FunctionSubject, final: FinalListing | None, emitted: str | None

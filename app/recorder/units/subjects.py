@@ -16,6 +16,7 @@ from app.recorder.units.schedules import ScheduleRecord, Source
 from compiler.driver.relay.build import BuiltGraph
 from compiler.ir.instrument import CodeForm
 from compiler.ir.module import IRModule
+from compiler.ir.origin import Span
 from compiler.ir.printing.text import TextBuilder
 from compiler.relay.function import Function
 from compiler.runtime.modules.module import Module
@@ -108,6 +109,8 @@ class FunctionSubject(Subject):
     """Why it has none in the language that is asked for."""
     report: KernelReport | None = None
     """What is known of these kernels."""
+    todays_program: Sequence[tuple[str, Span, int | None]] | None = None
+    """Its program for TVM 0.27, where that was asked for: lines with their origins or line of the script."""
 
     def steps_of(self, record: PassRecord, members: list[PassRecord]) -> list[PassRecord]:
         """Return the members, then the pass itself."""
