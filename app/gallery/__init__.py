@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 _NAME = re.compile(r"\d+_(\w+)")
@@ -111,6 +111,7 @@ def topic_of(script: str) -> str:
     return next((topic for uses, topic in _TOPICS if uses.search(script)), "Loops on a CPU")
 
 
+@cache
 def load_gallery(folder: Path = Path(__file__).parent) -> Gallery:
-    """Read all scripts of a folder, ordered by number."""
+    """Read all scripts of a folder, ordered by number; those of one folder once."""
     return Gallery([read_example(path) for path in sorted(folder.glob("[0-9]*.py"))])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from app.lessons.lesson import Lesson, LessonError, lesson_name, read_lesson
@@ -26,6 +27,12 @@ class _File:
     error: str = ""
 
 
+@cache
+def _built_in() -> tuple[Lesson, ...]:
+    """Read the lessons that come with the explorer, once for all libraries of a process."""
+    return tuple(read_lesson(path) for path in sorted(TEXTS.glob("*.md")))
+
+
 @dataclass
 class Library:
     """All lessons, ordered by file name.
@@ -37,12 +44,9 @@ class Library:
     """
 
     folder: Path | None = None
-    _ours: list[Lesson] = field(init=False)
+    _ours: tuple[Lesson, ...] = field(init=False, default_factory=_built_in)
     _files: dict[Path, _File] = field(init=False, default_factory=dict)
     _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
-
-    def __post_init__(self) -> None:
-        self._ours = [read_lesson(path) for path in sorted(TEXTS.glob("*.md"))]
 
     @property
     def lessons(self) -> list[Lesson]:
