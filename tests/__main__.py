@@ -31,6 +31,7 @@ def main(arguments: list[str]) -> int:
         print(exc, file=sys.stderr)
         return 2
     environment = {**os.environ, ENVIRONMENT: browser}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes would each compile every module
     for name, command in QUICK:
         print(f"-- {name}", flush=True)
         code = subprocess.run([sys.executable, *command], cwd=ROOT, env=environment).returncode
