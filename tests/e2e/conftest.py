@@ -28,9 +28,12 @@ COMPILE_SECONDS = 60
 """How long a script may compile, for the same reason; no browser test is about that limit."""
 TEST_SECONDS = 900
 """How long a test may take, for the same reason."""
-UNUSED = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "HttpsUpgrades", "PaintHolding")
-"""Features of Chromium: a popup of the address bar takes each new window a process as dear as the page's own, and
-Playwright's own list, without the last two, does not count beside another."""
+UNUSED = (
+    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "SpareRendererForSitePerProcess"),
+    *("HttpsUpgrades", "PaintHolding"),
+)
+"""Features of Chromium: a popup of the address bar takes each new window a process as dear as the page's own, and so
+does the spare one for the next page; Playwright's own list, without the last two, does not count beside another."""
 ARGUMENTS = [
     "--no-sandbox",
     "--enable-unsafe-webgpu",
