@@ -24,7 +24,8 @@ def link_of(page: Page) -> str:
 @pytest.mark.parametrize(
     ("example", "width", "height"),
     [
-        *(("matmul-scheduled", *size) for size in SIZES),
+        ("matmul-scheduled", *SIZES[1]),
+        pytest.param("matmul-scheduled", *SIZES[0], marks=pytest.mark.long),
         pytest.param("residual-block", *SIZES[1], marks=pytest.mark.long),
         *((example, *SIZES[0]) for example in ("model-from-onnx", "gpu-matmul-shared")),  # which have most labels
     ],

@@ -233,7 +233,7 @@ def test_proposals_for_what_is_gone_say_so(unit: int, stage: int, loop: int | No
     assert proposed.proposals == []
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 6))])
+@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.long) for seed in (0, 3, 4, 5))])
 def test_walks_of_proposals_stay_legal(seed: int) -> None:
     """Whatever is proposed can be written, one after another, and the script still runs."""
     choose = random.Random(seed)

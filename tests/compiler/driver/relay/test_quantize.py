@@ -110,8 +110,15 @@ def test_other_operators_in_floating_point_are_an_error_where_asked() -> None:
         quantized(mod, params, partition_conversions="fully_integral")
 
 
-@pytest.mark.parametrize("mode", ["kl_divergence", "percentile"])
-@pytest.mark.parametrize("chunk", [-1, 2])
+@pytest.mark.parametrize(
+    ("mode", "chunk"),
+    [
+        ("kl_divergence", 2),
+        ("percentile", -1),
+        pytest.param("kl_divergence", -1, marks=pytest.mark.long),
+        pytest.param("percentile", 2, marks=pytest.mark.long),
+    ],
+)
 def test_scales_come_from_data(mode: str, chunk: int) -> None:
     mod, params = network()
     expected = results(qtz.prerequisite_optimize(mod, params), DATA)

@@ -36,7 +36,7 @@ PASSES: dict[str, Callable[[], Pass]] = {
 
 
 @pytest.mark.parametrize("name", PASSES)
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(func=functions(kinds=KINDS, likely=True), n=st.integers(0, 9))
 def test_pass_keeps_the_meaning(name: str, func: PrimFunc, n: int) -> None:
     assert_same(func, apply(func, PASSES[name]()), scalars={"n": n})

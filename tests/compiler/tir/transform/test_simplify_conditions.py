@@ -60,7 +60,7 @@ def _random(choose: random.Random, depth: int) -> PrimExpr:
     return kind(_random(choose, depth - 1), _random(choose, depth - 1))
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", [1, 2, 3, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(4, 11))])
 def test_conditions_keep_their_values(seed: int) -> None:
     condition = _random(random.Random(seed), 3)
     forms = [

@@ -184,7 +184,7 @@ def test_bank_conflicts_of_a_transposition(pad: int) -> None:
     assert load.ways == (1 if pad else 32)
 
 
-@pytest.mark.parametrize("first", range(0, 80, 20))
+@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.long) for n in (20, 40, 60))])
 def test_random_schedules(first: int) -> None:
     """Where all threads do the same, so that the nth access of each lane is the warp's nth."""
     compared = 0
