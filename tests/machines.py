@@ -18,7 +18,10 @@ MACHINES = {
     "a processor with a long name": {
         "processor": "Intel(R) Xeon(R) Platinum 8592V+ Processor with 480M Cache, 2.00 GHz (Engineering Sample)"
     },
-    "a processor that nothing knows": {"processor": "Zhaoxin KH-90000", "cpu": "generic", "caches": "/nothing"},
+    "a processor that nothing knows": {
+        "processor": "ZHAOXIN KaiSheng KH-90000/128@2.0GHz Processor with 480M Cache, 2.00 GHz (Engineering Sample)",
+        "cpu": "generic", "caches": "/nothing",
+    },
     "a single core without AVX": {
         "processor": "Pentium(R)", "features": _SSE2, "cores": 1, "cpu": "x86-64", "caches": "/nothing",
     },

@@ -360,6 +360,22 @@ def test_a_link_tells_what_was_seen_when_it_was_made(explorer: FlaskClient) -> N
     assert told["compiler"]
 
 
+def test_a_link_in_plain_text_is_the_script_and_every_text_that_it_compiles_to(explorer: FlaskClient) -> None:
+    script = "import tvm\nfrom tvm import te\nA = te.placeholder((8,), name='A')\n"
+    script += "B = te.compute((8,), lambda i: A[i] + 1.0, name='B')\ns = te.create_schedule(B.op)\n"
+    script += "f = tvm.build(s, [A, B], 'llvm -mcpu=haswell', name='add_one')\n"
+    link = explorer.post("/api/links", json={"workspace": {"script": script}}).get_json()["id"]
+    head, *texts = re.split(r"\n# ---- (.+) ----\n\n", explorer.get(f"/z/{link}/plain").text)
+    assert head.endswith(script)
+    by_title = dict(zip(texts[::2], texts[1::2], strict=True))
+    assert [title for title in by_title if title in ("Loop IR", "LLVM IR", "Assembly")] == [
+        *("Loop IR", "LLVM IR", "Assembly"),
+    ]
+    assert "B[i] = A[i] + T.float32(1.0)" in by_title["Loop IR"]
+    assert "@add_one(" in by_title["LLVM IR"]
+    assert "vaddps" in by_title["Assembly"]
+
+
 def event_data(stream: str) -> Iterator[Any]:
     """Yield the data of each server-sent event."""
     for line in stream.splitlines():

@@ -150,7 +150,8 @@ def test_nothing_is_asked_for_names_of_other_packages(fixed: str, open_page: Cal
 
 
 @pytest.mark.parametrize(
-    ("line", "word", "name"), [(9, "softmax", "tvm.relay.nn.softmax"), (8, "layers", "tvm.relay.nn")]
+    ("line", "word", "name"),
+    [(9, "softmax", "tvm.relay.nn.softmax"), pytest.param(8, "layers", "tvm.relay.nn", marks=pytest.mark.long)],
 )
 def test_hovering_documents_a_name(fixed: str, open_page: Callable[..., Page], line: int, word: str, name: str) -> None:
     page = open_page(fixed)
@@ -260,7 +261,7 @@ def test_what_cannot_be_formatted_says_where(fixed: str, open_page: Callable[...
     console.said.clear()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.long), "dark"])
 def test_problems_are_counted_and_listed(fixed: str, open_page: Callable[..., Page], theme: str) -> None:
     page = open_page(fixed, color_scheme=theme)
     expect(page.locator("#problems-button")).to_be_hidden()

@@ -23,7 +23,11 @@ print("as NumPy has it")
 """
 
 
-@pytest.fixture(params=MACHINES)
+LONG = [pytest.mark.long]
+"""A processor that nothing knows has a name as long, and runs always."""
+
+
+@pytest.fixture(params=[pytest.param(n, marks=LONG if n == "a processor with a long name" else []) for n in MACHINES])
 def server(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, str]]:

@@ -128,7 +128,7 @@ def test_a_new_row_of_the_table_is_a_pane_like_the_others(
     console.said.clear()
 
 
-@pytest.mark.parametrize("tab", ["Assembly", "Kernels"])
+@pytest.mark.parametrize("tab", [pytest.param("Assembly", marks=pytest.mark.long), "Kernels"])
 def test_a_narrow_page_opens_again_at_the_tab_that_it_was_left_at(
     serve: Callable[[Runner], str], open_page: Callable[..., Page], tab: str
 ) -> None:

@@ -40,7 +40,7 @@ def step(page: Page) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def test_a_tiled_matmul_plays_in_a_small_size(explorer: str, open_page: Callable[..., Page]) -> None:
+def test_a_tiled_matmul_plays_in_a_small_size_step_by_step(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     play(page)
     expect(page.locator("#facts-player")).to_contain_text("a smaller computation under the same schedule")
@@ -55,6 +55,17 @@ def test_a_tiled_matmul_plays_in_a_small_size(explorer: str, open_page: Callable
     line = page.locator("#player-lines li[aria-current]")
     expect(line).to_have_count(1)
     assert "C_1[" in line.inner_text()
+    page.focus("#body-player")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert step(page)[0] == 3
+    page.keyboard.press("End")
+    now, last = step(page)
+    assert now == last > 100
+    counts = page.locator("#player-live table").nth(0).locator("td:nth-child(3)").all_inner_texts()
+    served, *missed = [int(count.replace(",", "")) for count in counts]
+    assert served > sum(missed) > 0
+    page.wait_for_function(IN_SIGHT, arg="asm")
 
 
 @pytest.mark.long

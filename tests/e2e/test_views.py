@@ -99,7 +99,9 @@ def test_a_saved_page_steps_through_the_passes_and_keeps_its_script(
     assert said == []
 
 
-@pytest.mark.parametrize(("width", "height", "theme"), [(1440, 900, "dark"), (390, 844, "light")])
+@pytest.mark.parametrize(
+    ("width", "height", "theme"), [pytest.param(1440, 900, "dark", marks=pytest.mark.long), (390, 844, "light")]
+)
 def test_a_saved_page_fits(
     fixed: str,
     open_page: Callable[..., Page],
