@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 
 from compiler.te.program import NotExpressible
+from compiler.tir.script.tirx import RENAMED
 
 RELEASE = "0.27"
 
-RENAMED = {
-    "block": "sblock",
-    "block_attr": "sblock_attr",
-    "alloc_buffer": "sblock_alloc_buffer",
-}
+_RENAMED = {old: new for new, old in RENAMED.items()}
 """Words of classic TVMScript after ``T.``, as 0.27 spells them."""
 _SAME_WORDS = (
     "Add And BitwiseAnd Broadcast Buffer Cast Div EQ FloatImm FloorDiv FloorMod GE GT IntImm LE LT Max "
@@ -50,8 +47,8 @@ def _respelled_word(match: re.Match[str]) -> str:
     if word is None:
         text = match[0]
         return '"tirx.' + text[5:] if text.startswith('"tir.') else text
-    if word in RENAMED:
-        return f"T.{RENAMED[word]}"
+    if word in _RENAMED:
+        return f"T.{_RENAMED[word]}"
     if word not in _SAME:
         raise NotExpressible(f"T.{word} has no counterpart in TVM {RELEASE}")
     return match[0]

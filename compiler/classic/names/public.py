@@ -159,6 +159,7 @@ MODULES = {
     "tvm.script.parser.core.evaluator": "compiler.tir.script.core.evaluator",
     "tvm.script.parser.ir": "compiler.tir.script.ir",
     "tvm.script.parser.tir": "compiler.tir.script.tir",
+    "tvm.script.tirx": "compiler.tir.script.tirx",
     "tvm.script.printer": "compiler.classic.tir.script_printer",
     "tvm.support": "compiler.classic.runtime.support",
     "tvm.target.compilation_config": "compiler.target.virtual_device",

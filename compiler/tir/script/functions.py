@@ -6,6 +6,7 @@ import ast
 import contextlib
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,17 +29,24 @@ from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["from_source", "ir_module", "macro", "module_attrs", "module_global_infos", "prim_func"]
 
+_IS_TIRX = re.compile(r"^# from tvm\.script import tirx as T$", re.M)
+"""The first lines of a program that TVM 0.27 printed."""
 Program = TypeVar("Program", bound=PrimFunc | IRModule)
 
 
 def prim_func(
-    func: Callable[..., object] | None = None, *, private: bool = False, check_well_formed: bool = True
+    func: Callable[..., object] | None = None,
+    *,
+    private: bool = False,
+    check_well_formed: bool = True,
+    s_tir: bool = True,
 ) -> Any:
     """Read a Python function as TVMScript; a decorator.
 
     The body of the function is never run. A ``private`` function has no name outside of its module: no
-    ``global_symbol``. In the body of a class the function itself is returned, which :func:`ir_module` reads. Raises
-    ScriptError if the function is not TVMScript, with the line.
+    ``global_symbol``. In the body of a class the function itself is returned, which :func:`ir_module` reads. TVM 0.27
+    says with ``s_tir`` that a function has blocks; here any may. Raises ScriptError if the function is not TVMScript,
+    with the line.
 
     Examples
     --------
@@ -124,7 +132,8 @@ def from_source(
     if isinstance(program, FunctionType):
         given = {**_environment(program, {}), **given}
     namespaces = {
-        name: importlib.import_module(f"{__package__}.{module}") for name, module in (("T", "tir"), ("I", "ir"))
+        name: importlib.import_module(f"{__package__}.{module}")
+        for name, module in (("T", "tirx" if _IS_TIRX.search(str(program)) else "tir"), ("I", "ir"))
     }
     with rendered(), without_collections():
         source = Source.of_text(program) if isinstance(program, str) else Source.of_object(program)
