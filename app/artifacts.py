@@ -28,10 +28,11 @@ AssemblyFilter = Literal["labels", "directives", "comments", "unspilled", "hot"]
 """Filters of assembly listings: show unreferenced labels, directives or LLVM's comments; hide spills of vector
 registers, or all but the hot loop."""
 Mode = Literal[
-    "compile", "run", "ladder", "record", "propose", "file", "measure", "trace", "webgpu", "define", "cuda", "sass"
-]
-"""Task of a child.  All but the last six run a script; those measure, trace, prepare for WebGPU or define a program
-recorded by another child, compile CUDA C, and disassemble the result."""
+    "compile", "run", "ladder", "record", "propose", "file", "measure", "trace", "webgpu", "define", "cuda", "sass",
+    "search", "candidate",
+]  # fmt: skip
+"""Task of a child.  All but the last eight run a script; those measure, trace, prepare for WebGPU or define a program
+recorded by another child, compile CUDA C, disassemble the result, search schedules of a program and show one."""
 _REORDERS_NOTHING = re.compile(r"(?:^|\.)(?:split|fuse)\(")
 
 
@@ -43,7 +44,7 @@ def has_rung(primitive: str, is_last: bool) -> bool:
     return is_last or not _REORDERS_NOTHING.search(primitive)
 
 
-MEASURING: frozenset[Mode] = frozenset({"run", "ladder", "measure"})
+MEASURING: frozenset[Mode] = frozenset({"run", "ladder", "measure", "search"})
 """Modes that time kernels, and need CPUs for exclusive use."""
 MOMENTARY: frozenset[Mode] = frozenset({"compile", "record", "propose", "file"})
 """Modes that run kernels only briefly, if at all."""

@@ -10,6 +10,7 @@ from app.artifacts import MAX_PROGRAM, Answer, Measurement, Mode, Options, Probl
 from app.built_files import BuiltFile, FileSubject
 from app.machine_code import CudaProgram, MachineCode
 from app.proposals import Proposed, Subject
+from app.searches import CandidateTexts, Decision, Found, Searching, SearchSettings, Tried
 from app.traces import TracedProgram
 from app.webgpu import GPUPrepared
 
@@ -75,7 +76,7 @@ class Snapshot(Struct, frozen=True, kw_only=True, tag="snapshot"):
     """Whether the script has ended, and LLVM's passes are traced next."""
 
 
-Event = Progress | MeasuredBy | Measured | Failed
+Event = Progress | MeasuredBy | Measured | Failed | Tried | Searching | Found
 
 
 Message = (
@@ -91,6 +92,10 @@ Message = (
     | Progress
     | Measured
     | Failed
+    | Tried
+    | Searching
+    | Found
+    | CandidateTexts
 )
 """The messages of a child, one JSON object each."""
 
@@ -112,6 +117,10 @@ class Request(Struct, frozen=True, kw_only=True):
     """Whether the server compiles CUDA C with NVIDIA's compilers."""
     subject: Subject | None = None
     """The loop or stage to propose primitives for, in the mode ``propose``."""
+    search: SearchSettings | None = None
+    """How to search, in the mode ``search``."""
+    choices: list[Decision] = []
+    """The candidate to show, in the mode ``candidate``."""
     file: FileSubject | None = None
     """The subject to build a file from, in the mode ``file``."""
     file_bytes: int = 0

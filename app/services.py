@@ -19,6 +19,7 @@ from app.jobs import answer_reader
 from app.jobs.answer_reader import IncomingMessages
 from app.jobs.answers import StoredAnswer
 from app.jobs.cache import AnswerCache
+from app.jobs.candidates import Candidates
 from app.jobs.compile_service import Compiler
 from app.jobs.cores import Cores
 from app.jobs.definer import Definer
@@ -72,6 +73,7 @@ class Services:
     tracer: Tracer
     gpu_preparer: GPUPreparer
     definer: Definer
+    candidates: Candidates
     proposer: Proposer
     file_maker: FileMaker
     links: Links
@@ -139,6 +141,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         gpu_preparer=GPUPreparer(launcher, programs),
         file_maker=FileMaker(launcher, compiling, incoming, Budget("files", FILES_AT_ONCE * config.built_file_bytes)),
         definer=Definer(launcher, programs),
+        candidates=Candidates(launcher, programs),
         proposer=Proposer(launcher, compiling, incoming),
         uploads=uploads,
         workspace_limits=workspace_limits,

@@ -29,6 +29,7 @@ from app.memory import Budget
 from app.proposals import Proposed
 from app.protocol import Event, Failed, Measured, ProgramDefinition, RecordedFunction
 from app.sandbox import Job, Outcome
+from app.searches import CandidateTexts
 from app.traces import TracedProgram
 from app.webgpu import MAX_PREPARED_BYTES, GPUPrepared
 
@@ -43,20 +44,30 @@ _PROGRAM = b'{"type":"cuda"'
 """The prefix of a CUDA C program message."""
 _decode_program = msgspec.json.Decoder(CudaProgram).decode
 _decode_event = msgspec.json.Decoder[Event](Event).decode
-LongEvent = RecordedFunction | Proposed | BuiltFile | TracedProgram | GPUPrepared | ProgramDefinition | MachineCode
+LongEvent = (
+    RecordedFunction
+    | Proposed
+    | BuiltFile
+    | TracedProgram
+    | GPUPrepared
+    | ProgramDefinition
+    | MachineCode
+    | CandidateTexts
+)
 _LONG: list[tuple[bytes, int, Callable[[bytes], LongEvent]]] = [
     (b'{"type":"recorded"', MAX_RECORDED_BYTES, msgspec.json.Decoder(RecordedFunction).decode),
     (b'{"type":"proposed"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Proposed).decode),
     (b'{"type":"file"', MAX_EVENT_BYTES, msgspec.json.Decoder(BuiltFile).decode),
     (b'{"type":"traced"', MAX_RECORDED_BYTES, msgspec.json.Decoder(TracedProgram).decode),
     (b'{"type":"webgpu"', MAX_PREPARED_BYTES, msgspec.json.Decoder(GPUPrepared).decode),
+    (b'{"type":"candidate"', MAX_RECORDED_BYTES, msgspec.json.Decoder(CandidateTexts).decode),
     (b'{"type":"defined"', MAX_EVENT_BYTES, msgspec.json.Decoder(ProgramDefinition).decode),
     (b'{"type":"machine code"', MAX_CODE_BYTES, msgspec.json.Decoder(MachineCode).decode),
 ]
 """Messages of a few long strings: prefix, maximum size and decoder."""
 
 
-E = TypeVar("E", RecordedFunction, Proposed, BuiltFile, TracedProgram, GPUPrepared, ProgramDefinition)
+E = TypeVar("E", RecordedFunction, Proposed, BuiltFile, TracedProgram, GPUPrepared, ProgramDefinition, CandidateTexts)
 
 
 class Assemble(Protocol):

@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -22,12 +22,13 @@ from app.jobs.cache import content_key
 from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
-from app.jobs.measurer import Measurer, What
+from app.jobs.measurer import MadeWay, Measurer, What
 from app.jobs.shared_ladders import SharedLadders, State
 from app.logs import reference, request_id
 from app.memory import Budget
 from app.protocol import Event, Measured
 from app.sandbox import Job
+from app.searches import SearchSettings
 from app.store.workspace_limits import content_bytes
 
 log = logging.getLogger(__name__)
@@ -61,6 +62,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag="ended"):
 
 
 LadderEvent = Queued | Event | Ended
+Events = Callable[[], Generator[Event | MadeWay]]
 _decode_measured = msgspec.json.Decoder(Measured).decode
 
 
@@ -118,6 +120,13 @@ class Ladder:
             listeners = list(self._listeners.values())
         for wake in listeners:
             wake()
+
+    @property
+    def ticket(self) -> Ticket:
+        """Its place in the queue."""
+        with self._lock:
+            assert self._ticket is not None, "a copy of another server's ladder has none"
+            return self._ticket
 
     def state(self, beat: int) -> State:
         """Return the state that other servers see."""
@@ -278,8 +287,15 @@ class Ladders:
         self._ladders: OrderedDict[str, Ladder] = OrderedDict()
         self._lock = threading.Lock()
 
-    def start(self, workspace: Workspace, client: Client, what: What = "ladder") -> Ladder:
-        """Enqueue the measurement of a schedule's prefixes or a script's functions.
+    def start(
+        self, workspace: Workspace, client: Client, what: What = "ladder", settings: SearchSettings | None = None
+    ) -> Ladder:
+        """Enqueue the measurement of a schedule's prefixes or a script's functions, or a search.
+
+        Parameters
+        ----------
+        settings : SearchSettings, optional
+            How to search, if ``what`` is ``search``.
 
         Raises
         ------
@@ -300,14 +316,17 @@ class Ladders:
         self._remember(ladder)
         if self._shared is not None:
             self._shared.publish(ladder)
-        measurer = Measurer(self._launcher, self._incoming, client, partial(_hold, ladder, ticket))
+        measurer = Measurer(self._launcher, self._incoming, client, partial(_hold, ladder))
+
+        def events() -> Generator[Event | MadeWay]:
+            return measurer.events(what, workspace, settings)
 
         request = request_id.get()
 
         def work() -> None:
             request_id.set(request)  # of a thread of its own
             with claim:
-                self._climb(ladder, ticket, measurer, what, workspace)
+                self._climb(ladder, client, measurer, events)
 
         threading.Thread(target=work, name="ladder", daemon=True).start()
         return ladder
@@ -355,9 +374,9 @@ class Ladders:
                 size -= ladder.size
                 del self._ladders[name]
 
-    def _climb(self, ladder: Ladder, ticket: Ticket, measurer: Measurer, what: What, workspace: Workspace) -> None:
+    def _climb(self, ladder: Ladder, client: Client, measurer: Measurer, start: Events) -> None:
         try:
-            ended = self._measure(ladder, ticket, measurer, what, workspace)
+            ended = self._measure(ladder, client, measurer, start)
         except Superseded:
             ended = Ended(status="stopped", message="the measurement was stopped")
         except RequestError as error:
@@ -366,23 +385,31 @@ class Ladders:
             log.exception("a ladder failed")
             ended = Ended(status="error", message=f"an internal error occurred; it has been logged{reference()}")
         finally:
-            ticket.end()
+            ladder.ticket.end()
         ladder.send(ended)
         with self._lock:
             self._forget_ended()
 
-    def _measure(self, ladder: Ladder, ticket: Ticket, measurer: Measurer, what: What, workspace: Workspace) -> Ended:
+    def _wait(self, ladder: Ladder) -> None:
         last = 0
-        for place in ticket.places(POLL_SECONDS):
+        for place in ladder.ticket.places(POLL_SECONDS):
             if ladder.abandoned:
                 raise Superseded("no client is listening")
             if place != last:
                 ladder.send(Queued(place=place))
             last = place
-        with closing(measurer.events(what, workspace)) as events:
+
+    def _measure(self, ladder: Ladder, client: Client, measurer: Measurer, start: Events) -> Ended:
+        self._wait(ladder)
+        with closing(start()) as events:
             for count, event in enumerate(events):
                 if ladder.abandoned:
                     ladder.stop()
+                if isinstance(event, MadeWay):
+                    ladder.ticket.end()
+                    ladder.hold(ticket=self._measuring.enter(client.address))
+                    self._wait(ladder)
+                    continue
                 if count >= EVENT_BURST:
                     time.sleep(1 / EVENTS_PER_SECOND)
                 try:
@@ -395,7 +422,7 @@ class Ladders:
         return Ended(status="ok")
 
 
-def _hold(ladder: Ladder, ticket: Ticket, job: Job) -> None:
+def _hold(ladder: Ladder, job: Job) -> None:
     """Register a job to be stopped with its ladder, or when its slot is reclaimed."""
-    ticket.when_asked(job.interrupt)
+    ladder.ticket.when_asked(job.interrupt)
     ladder.hold(job=job)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -18,6 +19,7 @@ from app.proposals import Subject
 from app.protocol import Request
 from app.sandbox import Job, Limits, Runner, SandboxError
 from app.sandbox.wire import FRAME_BYTES
+from app.searches import LOG, Decision, SearchSettings
 from app.store.workspace_limits import WorkspaceLimits
 from app.webgpu import MAX_PREPARED_BYTES
 from compiler.runtime.machine import available_cores
@@ -29,7 +31,7 @@ PATIENCE = 2.5
 """Factor by which a short budget is extended if the job gets too little CPU time."""
 STARVING = 4.0
 """Factor by which any budget is extended while the job waits for a processor, which is no time of its own."""
-SHORT: tuple[Mode, ...] = ("compile", "propose", "trace", "define", "cuda", "sass")
+SHORT: tuple[Mode, ...] = ("compile", "propose", "trace", "define", "cuda", "sass", "candidate")
 """Modes for which a visitor waits: they have the budget of a compilation, which a busy machine may exceed."""
 FREE_THREADS = 32
 """Number of threads that a script may start, in addition to those of OpenMP and NumPy's BLAS."""
@@ -74,6 +76,7 @@ class Launcher:
             "file": config.run_seconds,
             "measure": config.ladder_seconds,
             "webgpu": config.ladder_seconds,
+            "search": config.ladder_seconds,
         }
         self._compiles_cuda = runner.tier.executes and not missing_tools()
 
@@ -200,6 +203,41 @@ class Launcher:
             If the sandbox cannot start a process.
         """
         request = Request(mode=mode, program=program, options=options)
+        return self._start(request, Workspace(script="", options=options))
+
+    def start_search(self, program: str, options: Options, settings: SearchSettings, log: bytes) -> Job:
+        """Start a job that searches the schedules of a program recorded by another job.
+
+        Parameters
+        ----------
+        program : str
+            Text of :mod:`compiler.te.program`.
+        log : bytes
+            The records to go on from.
+
+        Raises
+        ------
+        Unavailable
+            If the sandbox cannot start a process.
+        """
+        seed = secrets.randbelow(MAX_SEED)
+        request = Request(mode="search", program=program, options=options, search=settings, seed=seed)
+        return self._start(request, Workspace(script="", options=options, files={LOG: log} if log else {}))
+
+    def start_candidate(self, program: str, options: Options, choices: Sequence[Decision]) -> Job:
+        """Start a job that shows a candidate of a search of a program recorded by another job.
+
+        Parameters
+        ----------
+        program : str
+            Text of :mod:`compiler.te.program`.
+
+        Raises
+        ------
+        Unavailable
+            If the sandbox cannot start a process.
+        """
+        request = Request(mode="candidate", program=program, options=options, choices=list(choices))
         return self._start(request, Workspace(script="", options=options))
 
     def start_webgpu(self, program: str, options: Options, prefixes: bool) -> Job:

@@ -6,9 +6,12 @@ receives the serialized function.  Measurements of the first process are passed 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator
 from contextlib import closing
 from typing import Literal
+
+import msgspec
 
 from app.artifacts import Options, Problem, Source, Workspace
 from app.jobs.answer_reader import AnswerReader, IncomingMessages
@@ -18,9 +21,19 @@ from app.jobs.launcher import Launcher
 from app.memory import Claim
 from app.protocol import Event, Failed, Measured, MeasuredBy, Progress, RecordedFunction
 from app.sandbox import Job
+from app.searches import LOG, MAX_LOG, Found, Searching, SearchSettings, Tried
 
-What = Literal["ladder", "record"]
-"""Subject of measurement: every prefix of the last schedule, or each function of the script."""
+What = Literal["ladder", "record", "search"]
+"""Subject of measurement: every prefix of the last schedule, each function of the script, or schedules that a search
+derives for the last one."""
+LEAST_SECONDS = 5.0
+"""What a search that made way has left to go on for."""
+
+
+class MadeWay:
+    """Comes between the events of a search that was interrupted for others, and goes on with its next turn."""
+
+
 ORIGINAL = "original.py"
 """Name of the file with the original script of a kernel, which the edited one is compared with."""
 MAX_PROGRAMS = 12
@@ -57,8 +70,15 @@ class Measurer:
         self._originals: dict[str, str] = {}
         self.problems: list[Problem] = []
 
-    def events(self, what: What, workspace: Workspace) -> Generator[Event]:
+    def events(
+        self, what: What, workspace: Workspace, settings: SearchSettings | None = None
+    ) -> Generator[Event | MadeWay]:
         """Yield the events of the script's process, then those of the measuring processes.
+
+        Parameters
+        ----------
+        settings : SearchSettings, optional
+            How to search.
 
         Raises
         ------
@@ -77,8 +97,10 @@ class Measurer:
                 yield MeasuredBy(source="server")
             if self._programs and what == "record" and ORIGINAL in workspace.files:
                 yield from self._record_original(workspace, programs)
-            for program in self._programs:
+            for program in self._programs if settings is None else ():
                 yield from self._measure(program, workspace.options, prefixes=what == "ladder")
+            if settings is not None and self._programs:
+                yield from self._search(self._programs[-1], workspace, settings)
         if not self._measured or answer.status not in ("ok", "error"):
             self.problems += answer.problems  # functions are measured even if the script fails afterwards
 
@@ -88,8 +110,8 @@ class Measurer:
 
     def _record(self, what: What, workspace: Workspace, programs: Claim) -> Generator[Event, None, StoredAnswer]:
         """Run the script, and keep the functions that could be serialized."""
-        job = self._launcher.start(what, workspace)
-        limit = MAX_PROGRAMS if what == "record" else 1
+        job = self._launcher.start("record" if what == "search" else what, workspace)
+        limit = 1 if what == "ladder" else MAX_PROGRAMS
         with self._start(job, "script") as reader, closing(reader.events()) as events:
             for event in events:
                 match event:
@@ -129,6 +151,29 @@ class Measurer:
             yield Failed(label=recorded.name, problem=problem)
         if not self._measured:
             self.problems += problems
+
+    def _search(
+        self, recorded: RecordedFunction, workspace: Workspace, settings: SearchSettings
+    ) -> Generator[Event | MadeWay]:
+        """Search, and go on from what was found where others made it stop."""
+        log, left = workspace.files.get(LOG, b"")[:MAX_LOG], settings.seconds
+        while True:
+            settings, began = msgspec.structs.replace(settings, seconds=left), time.monotonic()
+            job = self._launcher.start_search(recorded.program, workspace.options, settings, log)
+            with self._start(job, "server") as reader, closing(reader.events()) as events:
+                for event in events:
+                    if isinstance(event, Measured | Failed | Progress | Tried | Searching | Found):
+                        self._measured |= isinstance(event, Measured | Tried)
+                        yield event
+                    if isinstance(event, Tried) and len(log) + len(event.record) < MAX_LOG:
+                        log += event.record.encode() + b"\n"
+                made_way, problems = reader.outcome().interrupted, reader.finish().problems
+            left -= time.monotonic() - began
+            if not made_way or left < LEAST_SECONDS:
+                break
+            yield MadeWay()
+        for problem in problems:
+            yield Failed(label=recorded.name, problem=problem)
 
 
 def label_of(problem: Problem) -> str:

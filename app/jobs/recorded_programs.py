@@ -12,10 +12,11 @@ from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
 from app.protocol import ProgramDefinition, RecordedFunction
 from app.sandbox import Job
+from app.searches import CandidateTexts
 from app.traces import TracedProgram
 from app.webgpu import GPUPrepared
 
-Result = TypeVar("Result", TracedProgram, GPUPrepared, ProgramDefinition)
+Result = TypeVar("Result", TracedProgram, GPUPrepared, ProgramDefinition, CandidateTexts)
 
 
 class RecordedPrograms:

@@ -160,6 +160,18 @@ _ORIGINALS = (
         fold=by_primitive,
     ),
     Pane(
+        name="search",
+        title="Search",
+        dock="lower",
+        size=66,
+        template="panes/_search.html",
+        producer=_nothing,
+        redrawn=False,
+        open=False,
+        on_demand=True,
+        wanted=(480, 320),
+    ),
+    Pane(
         name="console",
         title="Console",
         dock="left",

@@ -14,6 +14,7 @@ from app.recorder.gpus.cuda_jobs import compile_kernels, disassemble
 from app.recorder.gpus.webgpu import prepare_for_webgpu
 from app.recorder.measuring.integrity import Integrity
 from app.recorder.measuring.program_measurement import define_program, measure_program
+from app.recorder.measuring.searching import search_program, show_candidate
 from app.recorder.scripts.modules import import_all
 from app.recorder.session import Session
 from app.recorder.tracing import trace_program
@@ -27,6 +28,8 @@ WITHOUT_SCRIPT: dict[Mode, Callable[[Request, Callable[[Message], None]], None]]
     "define": define_program,
     "cuda": compile_kernels,
     "sass": disassemble,
+    "search": search_program,
+    "candidate": show_candidate,
 }
 """The handlers of modes that run a program recorded by another child instead of a script."""
 GC_THRESHOLDS = (50_000, 20, 100)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 import runpy
 import sys
 import time
@@ -21,9 +20,10 @@ from compiler.driver.build import build
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
-from compiler.search import Outcome, Progress
+from compiler.search import Progress
 from compiler.search import tune as search
 from compiler.search.tuning import random_arrays
+from compiler.search.writing import write_script
 from compiler.te.definition.numpy_reference import NoNumPyProgram, numpy_program
 from compiler.te.definition.tensor import Tensor
 from compiler.te.lowering.create_prim_func import create_prim_func
@@ -33,20 +33,6 @@ from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["tune"]
 
-_SCRIPT = '''"""{title}"""
-
-import tvm
-from tvm import tir
-{imported}
-
-
-{function}
-
-sch = tir.Schedule({name})
-{steps}
-
-found = tvm.build(sch.mod, target="{target}")
-'''
 _TURNS = 5
 
 
@@ -105,7 +91,8 @@ def tune(given: argparse.Namespace) -> int:
     print(f"found    {_time(found.seconds)}, {found.seconds / found.default_seconds:.2f} of the default's time")
     name = given.output or f"{Path(given.script).stem}_tuned.py"
     try:
-        Path(name).write_text(_script(built.definition, found, target), encoding="utf-8")
+        title = f"A schedule that strata tune found: {found.seconds / found.default_seconds:.2f} of the default's time."
+        Path(name).write_text(write_script(built.definition, found.schedule, target, title), encoding="utf-8")
     except OSError as error:
         raise Failure(f"{name} cannot be written: {error.strerror}", WRONG_COMMAND) from None
     print(name)
@@ -126,17 +113,6 @@ def _run(script: str) -> _Built:
     finally:
         sys.path.pop(0)
     return built
-
-
-def _script(definition: PrimFunc, found: Outcome, target: str) -> str:
-    assert found.schedule is not None
-    assert found.schedule.trace is not None
-    steps = found.schedule.trace.simplified(remove_postproc=False).as_python()
-    title = f"A schedule that strata tune found: {found.seconds / found.default_seconds:.2f} of the default's time."
-    imported, _, function = definition.script().strip().removeprefix("# ").partition("\n\n")
-    name = re.findall(r"^def (\w+)", function, re.M)[0]
-    parts = {"imported": imported, "function": function, "name": name, "steps": "\n".join(steps)}
-    return _SCRIPT.format(title=title, target=target, **parts)
 
 
 def _numpy_seconds(built: _Built) -> float | None:

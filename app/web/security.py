@@ -36,7 +36,14 @@ POLICY = {
 ANYWHERE = "* file: vscode-webview:"
 """Allowed ancestors of embedded views: web sites, slides opened as files, and notebooks in editors."""
 
-COSTS = {"api.start_ladder": 10, "api.measure": 20, "webgpu.prepare": 10, "classes.create": 100, "exports.export": 5}
+COSTS = {
+    "api.start_ladder": 10,
+    "api.measure": 20,
+    "searches.start": 20,
+    "webgpu.prepare": 10,
+    "classes.create": 100,
+    "exports.export": 5,
+}
 """Rate limit cost by endpoint, for requests that start processes or occupy memory; 1 by default."""
 
 HEADERS = {

@@ -8,11 +8,13 @@
     features   what is seen of a program        cost_model   what is expected of it
     pairing    which of two kernels is faster   measurer     candidates in processes of their own
     database   the log                          search       rounds       tuning   from a function to its schedule
+    writing    what was found, as a script
 
 No search returns what is slower than what was there: the default is the first reference, and the winner is compared
 with it once more.
 """
 
+from compiler.search.choices import Wishes
 from compiler.search.cost_model import CostModel, LearnedModel, rank_correlation
 from compiler.search.database import Database, Record
 from compiler.search.machine import Machine
@@ -22,6 +24,7 @@ from compiler.search.rules import RULES
 from compiler.search.search import Search, Trial
 from compiler.search.space import ScheduleSpace
 from compiler.search.tuning import Outcome, Progress, tune
+from compiler.search.writing import write_script
 
 __all__ = [
     "RULES",
@@ -40,7 +43,9 @@ __all__ = [
     "ScheduleSpace",
     "Search",
     "Trial",
+    "Wishes",
     "paired",
     "rank_correlation",
     "tune",
+    "write_script",
 ]

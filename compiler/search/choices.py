@@ -14,8 +14,11 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from compiler.ir.error import ArgumentError
 
 Value: TypeAlias = bool | int | str | tuple[int, ...]
 Choices: TypeAlias = tuple[tuple[str, Value], ...]
@@ -23,6 +26,29 @@ Choices: TypeAlias = tuple[tuple[str, Value], ...]
 
 _NEAR = 0.6
 """How often a changed tile differs from the one before in two places only: a factor that moved."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a person wants of all candidates.
+
+    Attributes
+    ----------
+    pinned : mapping of str to Value
+        Decisions that are taken.
+    banned : collection of (str, Value)
+        Choices that no candidate makes.
+    """
+
+    pinned: Mapping[str, Value] = field(default_factory=dict)
+    banned: Collection[tuple[str, Value]] = ()
+
+    def left(self, name: str, options: Sequence[Value]) -> Sequence[Value]:
+        """Return the options that are as wanted; raises ArgumentError if none is."""
+        left = [o for o in options if self.pinned.get(name, o) == o and (name, o) not in self.banned]
+        if not left:
+            raise ArgumentError(f"search: what is pinned and banned leaves no choice for {name}")
+        return left
 
 
 class Picker:
@@ -42,6 +68,7 @@ class Picker:
         self._rng = rng
         self._wanted = dict(wanted or {})
         self._changed = changed
+        self.wishes = Wishes()
         self.made: dict[str, Value] = {}
 
     @property
@@ -55,8 +82,10 @@ class Picker:
         different = tuple(dict.fromkeys(possible))
         if len(different) == 1:
             return different[0]
+        possible = self.wishes.left(name, possible)
+        different = tuple(dict.fromkeys(possible))
         wanted = self._wanted.get(name)
-        if name == self._changed and wanted in different:
+        if name == self._changed and wanted in different and len(different) > 1:
             chosen = self._another(wanted, possible)
         elif wanted in different:
             chosen = wanted

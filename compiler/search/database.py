@@ -1,8 +1,8 @@
 """The log of a search: a line of JSON for each measured candidate, only ever appended to.
 
 A record says which workload and target, what was chosen (null: the default), what became of it, and the features of its
-program, so that another search learns from it without deriving it again.  Records of the same workload are not measured
-again; those of like ones, with the same structure and other extents, are where a search begins.
+program, so that another search learns from it without deriving it again.  Of the same workload only the best is
+measured again; those of like ones, with the same structure and other extents, are where a search begins.
 """
 
 from __future__ import annotations
@@ -38,6 +38,10 @@ class Record:
         As of :class:`~compiler.search.measurer.Measurement`.
     seconds : float
         Of a call; infinite unless ``kind`` is ``ok``.
+    error : float or None
+        The standard error of the time, as a share of it.
+    predicted : float or None
+        The seconds that the cost model expected, before it was measured.
     """
 
     workload: str
@@ -48,6 +52,8 @@ class Record:
     message: str = ""
     features: Sequence[float] = ()
     timestamp: float = field(default_factory=time.time)
+    error: float | None = None
+    predicted: float | None = None
 
     def line(self) -> str:
         """Return the record as a line of JSON."""
@@ -70,17 +76,16 @@ def _record(line: str) -> Record:
 
 
 class Database:
-    """The records of a file, or of this process only.
+    """The records of a file, or of this process only, of which ``text`` has some already.
 
     Raises ArgumentError if the file has lines that are no records; one that was cut off is left out with a warning.
     """
 
-    def __init__(self, path: str | Path | None = None) -> None:
+    def __init__(self, path: str | Path | None = None, text: str = "") -> None:
         self._path = None if path is None else Path(path)
-        self._records: list[Record] = []
         if self._path is not None and self._path.exists():
             text = self._path.read_text(encoding="utf-8", errors="replace")
-            self._records = [_record(line) for line in whole_lines(text.splitlines())]
+        self._records = [_record(line) for line in whole_lines(text.splitlines())]
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self._records)

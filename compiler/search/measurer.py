@@ -129,6 +129,8 @@ class Measurer:
         Whether caches are flushed before each turn.
     tolerance : float
         The difference from the expected result that is allowed, as a share of its size; by data type if 0.
+    is_apart : bool
+        Whether candidates have processes of their own; without, there are no limits, and one that crashes ends all.
     """
 
     arrays: Sequence[NumPyArray]
@@ -138,6 +140,7 @@ class Measurer:
     patience: Patience = field(default_factory=Patience)
     is_flushing: bool = False
     tolerance: float = 0.0
+    is_apart: bool = hasattr(os, "fork")
     _reference: Kernel | None = field(default=None, init=False)
     _expected: list[NumPyArray] = field(default_factory=list, init=False)
 
@@ -219,7 +222,7 @@ class Measurer:
     ) -> Iterator[Any]:
         """Yield what came of each candidate: what the work gave, or a measurement that says why it gave nothing."""
         allowed = limits or self.limits
-        if not hasattr(os, "fork"):
+        if not self.is_apart:
             yield from (self._serve(build, work, None) for build in builds)
             return
         waiting, running = list(enumerate(builds)), dict[int, _Child]()

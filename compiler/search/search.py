@@ -22,6 +22,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, TypeVar
 
+import numpy as np
+
 from compiler.ir.module import IRModule
 from compiler.search.cost_model import CostModel, LearnedModel
 from compiler.search.features import features
@@ -32,6 +34,8 @@ from compiler.search.space import Space
 
 Candidate = TypeVar("Candidate", bound=Hashable)
 _POPULATION, _GENERATIONS, _PARENTS = 16, 2, 8
+_FOR_SECONDS, _ALIKE = 4, 1e-9
+"""The times that turn the model's numbers into seconds, and what these must differ by."""
 _BY_CHANCE = 0.15
 """The share of a round that is taken at random from the candidates, whatever the model expects."""
 _AGAIN = Patience(most=32, seconds=2.5, matters=0.0)
@@ -48,12 +52,15 @@ class Trial(Generic[Candidate]):
         None for the default.
     seconds : float
         Of a call, in terms of the default's time; infinite where there is none.
+    predicted : float or None
+        The seconds that the model expected; None before it knew the time of a few.
     """
 
     candidate: Candidate | None
     measurement: Measurement
     seconds: float
     row: Sequence[float] = ()
+    predicted: float | None = None
 
 
 class Search(Generic[Candidate]):
@@ -111,6 +118,7 @@ class Search(Generic[Candidate]):
         self._group, self._population = group, population
         self.rng = rng or random.Random(seed)
         self._known: dict[Candidate, float] = {}
+        self._seen: list[tuple[Sequence[float], float]] = []
         self._reference_seconds = math.inf
         self._expect = expect
         self._begun: Measurement | None = None
@@ -120,9 +128,11 @@ class Search(Generic[Candidate]):
         self._begun = self._begun or self._measuring.expect(self._default)
         return self._begun
 
-    def learn(self, candidate: Candidate, seconds: float) -> None:
+    def learn(self, candidate: Candidate, seconds: float, row: Sequence[float] = ()) -> None:
         """Take notice of a candidate that was measured in another search: it is a parent, and not measured again."""
         self._known[candidate] = seconds
+        if row and math.isfinite(seconds):
+            self._seen.append((row, seconds))
 
     def round(self, count: int, seeds: Sequence[Candidate] = ()) -> list[Trial[Candidate]]:
         """Measure some more candidates, ``seeds`` first; none if all are known."""
@@ -139,6 +149,7 @@ class Search(Generic[Candidate]):
     def _measured(self, chosen: Sequence[Candidate]) -> list[Trial[Candidate]]:
         programs = [self.space.program(candidate) for candidate in chosen]
         rows = [] if self._expect else [features(program, self.machine) for program in programs]
+        foreseen = self._foreseen(rows)
         builds = [partial(self._build, program) for program in programs]
         made = []
         for at, (candidate, measured) in enumerate(zip(chosen, self._measuring.measure(builds), strict=True)):
@@ -146,7 +157,7 @@ class Search(Generic[Candidate]):
             if pairing is not None and not math.isfinite(self._reference_seconds):
                 self.default_seconds = self._reference_seconds = pairing.reference
             seconds = pairing.ratio * self._reference_seconds if pairing is not None else math.inf
-            made.append(Trial(candidate, measured, seconds, rows[at] if rows else ()))
+            made.append(Trial(candidate, measured, seconds, rows[at] if rows else (), foreseen[at] if foreseen else None))
         self._take_notice(made)
         self._prefer_fastest(made)
         return made
@@ -183,7 +194,18 @@ class Search(Generic[Candidate]):
             self.model.update(self._group, [trial.row for trial in made], [trial.seconds for trial in made])
         for trial in made:
             assert trial.candidate is not None
-            self._known[trial.candidate] = trial.seconds
+            self.learn(trial.candidate, trial.seconds, trial.row)
+
+    def _foreseen(self, rows: Sequence[Sequence[float]]) -> list[float]:
+        """Return the seconds that the model expects: its numbers on the line through those of what was measured."""
+        if not rows or len(self._seen) < _FOR_SECONDS:
+            return []
+        numbers = self.model.predict([row for row, _ in self._seen] + list(rows))
+        before, now = numbers[: len(self._seen)], numbers[len(self._seen) :]
+        if max(before) - min(before) < _ALIKE:
+            return []
+        slope, at_zero = np.polyfit(before, np.log([seconds for _, seconds in self._seen]), 1)
+        return [float(np.exp(slope * number + at_zero)) for number in now]
 
     def _prefer_fastest(self, made: Sequence[Trial[Candidate]]) -> None:
         """Let the fastest of a round be the reference, once it was faster in turns of its own.

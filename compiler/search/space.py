@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.module import IRModule
 from compiler.search.blocks import block_facts, blocks_of
-from compiler.search.choices import Choices, Picker, crossed, mutation
+from compiler.search.choices import Choices, Picker, Wishes, crossed, mutation
 from compiler.search.machine import Machine
 from compiler.search.rules import Derivation, derive
 from compiler.tir.schedule.schedule import Schedule
@@ -46,9 +46,10 @@ class ScheduleSpace:
         How many derivations ended with which refusal of a primitive.
     """
 
-    def __init__(self, func: PrimFunc | IRModule, machine: Machine) -> None:
+    def __init__(self, func: PrimFunc | IRModule, machine: Machine, wishes: Wishes | None = None) -> None:
         self.func = func
         self.machine = machine
+        self._wishes = wishes or Wishes()
         self.refused: Counter[str] = Counter()
         self._derived: OrderedDict[Choices, IRModule] = OrderedDict()
 
@@ -101,6 +102,7 @@ class ScheduleSpace:
         self.refused[str(refusal).strip().splitlines()[-1]] += 1
 
     def _tried(self, picker: Picker) -> Choices | None:
+        picker.wishes = self._wishes
         try:
             sch = self._derive(picker, False)
         except TVMError as refusal:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from os import PathLike
 
 import numpy as np
@@ -17,7 +17,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.runtime.numpy_types import NumPyArray
-from compiler.search.choices import Choices
+from compiler.search.choices import Choices, Wishes
 from compiler.search.cost_model import CostModel, LearnedModel
 from compiler.search.database import Database, Record
 from compiler.search.machine import Machine
@@ -46,6 +46,8 @@ class Progress:
         Seconds of a call; infinite where not known.
     failed : int
         Trials without a time.
+    refused : mapping of str to int
+        Why derivations ended before they were candidates, and how many.
     """
 
     trials: int
@@ -53,6 +55,7 @@ class Progress:
     seconds: float
     best: float
     default: float
+    refused: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,8 @@ def tune(
     population: int = 16,
     told: Callable[[Progress], object] = lambda progress: None,
     clock: Callable[[], float] = time.monotonic,
+    wishes: Wishes | None = None,
+    is_apart: bool = True,
 ) -> Outcome:
     """Search for a schedule of a function with blocks that is faster than what there is.
 
@@ -108,6 +113,10 @@ def tune(
         Called after each round.
     clock
         What ``seconds`` are told by.
+    wishes
+        Decisions that are taken, and choices that are not made.
+    is_apart
+        Whether candidates are measured in processes of their own, where there can be any.
 
     Raises
     ------
@@ -118,7 +127,7 @@ def tune(
     if made_for.kind != "llvm":
         raise ArgumentError(f"search: schedules are searched for processors (llvm), not for {made_for.kind}")
     machine = Machine.of(made_for, threads)
-    space = ScheduleSpace(func, machine)
+    space = ScheduleSpace(func, machine, wishes)
     database = log if isinstance(log, Database) else Database(None if log is None else str(log))
     workload, pattern = _workload(func, made_for, threads), structure(func)
 
@@ -126,6 +135,7 @@ def tune(
         return build(program, target=made_for)
 
     measurer = Measurer(arrays or random_arrays(func, 0), threads, parallel=2, limits=limits or Limits())
+    measurer.is_apart &= is_apart
     learned = model or LearnedModel()
     search = Search(
         space, built, measurer, machine,
@@ -135,16 +145,19 @@ def tune(
     if (begun := search.begin()).kind != "ok":
         raise ArgumentError(f"search: the default cannot be measured: {begun.message}")
     _learn(learned, database)
-    for record in database.of(workload):
-        if record.choices is not None and space.like(record.choices, search.rng) == record.choices:
-            search.learn(record.choices, record.seconds)
-    seeds = [s for c in database.like(workload, pattern, _SEEDS) if (s := space.like(c, search.rng)) is not None]
+    known = sorted(database.of(workload), key=lambda record: record.seconds)
+    again = [record.choices for record in known[:1] if record.choices is not None]  # the best has to win again
+    for record in known:
+        if record.choices and record.choices not in again and space.like(record.choices, search.rng) == record.choices:
+            search.learn(record.choices, record.seconds, record.features)
+    likely = [*again, *database.like(workload, pattern, _SEEDS)]
+    seeds = [seed for one in likely if (seed := space.like(one, search.rng)) is not None]
     failed = 0
     for made in _rounds(search, seeds, trials, per_round, lambda: clock() - began < seconds):
         failed += sum(trial.measurement.kind != "ok" for trial in made)
         database.add([_record(workload, pattern, trial) for trial in made])
         best = search.best.seconds if search.best else math.inf
-        told(Progress(len(search.trials), failed, clock() - began, best, search.default_seconds))
+        told(Progress(len(search.trials), failed, clock() - began, best, search.default_seconds, space.refused))
     outcome = _outcome(search, space)
     database.add([Record(workload, pattern, None, "ok", search.default_seconds)])
     return outcome
@@ -179,7 +192,10 @@ def _workload(func: PrimFunc, target: Target, threads: int) -> str:
 
 def _record(workload: str, pattern: str, trial: Trial[Choices]) -> Record:
     found = trial.measurement
-    return Record(workload, pattern, trial.candidate, found.kind, trial.seconds, found.message[:500], trial.row)
+    return Record(
+        workload, pattern, trial.candidate, found.kind, trial.seconds, found.message[:500], trial.row,
+        error=found.pairing.error if found.pairing else None, predicted=trial.predicted,
+    )  # fmt: skip
 
 
 def _learn(model: CostModel, database: Database) -> None:

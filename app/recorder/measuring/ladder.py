@@ -110,6 +110,17 @@ class Ladder:
         """
         self._measure([(name, None, partial(self._kernel, name))])
 
+    def run_with_default(self, name: str) -> None:
+        """Measure NumPy and the machine's peak, the unscheduled definition, then the complete schedule.
+
+        Parameters
+        ----------
+        name : str
+            The name of its function.
+        """
+        default: list[Turn] = [("default", 0, partial(self._rung, 0, "default"))]
+        self._measure([*(default if self._program.primitives else ()), (name, None, partial(self._kernel, name))])
+
     def _measure(self, rungs: list[Turn]) -> None:
         references: list[Turn] = [("NumPy", None, self._numpy), ("peak", None, self._peak)]
         again: list[Turn] = [

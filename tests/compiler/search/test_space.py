@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler.search.choices import Picker, crossed, mutation
+from compiler.ir.error import ArgumentError
+from compiler.search.choices import Picker, Wishes, crossed, mutation
 from compiler.search.features import NAMES, features
 from compiler.search.machine import Machine
 from compiler.search.rules import RULES
@@ -92,3 +93,21 @@ def test_features_tell_tiles_and_vectors_apart_and_shapes_have_a_structure() -> 
     assert better["lanes"] > plain["lanes"] == 0
     assert structure(func) == structure(product(random.Random(4))[0]) != structure(WORKLOADS["layer"](rng)[0])
     assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+def test_what_is_pinned_and_banned_holds_for_every_candidate() -> None:
+    func, rng = matrices(8, 16, 4), random.Random(5)
+    wishes = Wishes({"C.way": "tiles", "C.unroll": False}, [("C.vector", 1), ("C.0.inner", 1)])
+    space = ScheduleSpace(func, MACHINE, wishes)
+    candidate = space.sample(rng)
+    for _ in range(3):
+        candidate = space.mutated(space.crossed(candidate, space.sample(rng), rng), rng)
+        made = dict(candidate)
+        assert made["C.way"] == "tiles"
+        assert made.get("C.unroll", False) is False
+        assert (made["C.vector"], made.get("C.0.inner")) not in [(1, 1), (0, 1)]
+        assert made["C.vector"] == 0
+        plain = ScheduleSpace(func, MACHINE)  # which knows nothing of what is wanted
+        assert tvm.ir.structural_equal(plain.program(candidate), space.program(candidate))
+    with pytest.raises(ArgumentError, match="leaves no choice"):
+        ScheduleSpace(func, MACHINE, Wishes({"C.way": "nothing"})).sample(rng)

@@ -1,0 +1,319 @@
+"""What a search has found so far: geometry of its charts, decisions and what became of them, reasons in words.
+
+All coordinates are computed here, and tested; the template only prints the SVG.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from app.artifacts import NOISE, Measurement
+from app.panes.numbers import duration
+from app.searches import Decision, Value
+
+HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 176, 58, 128, 20, 34
+LABEL_DISTANCE = 13
+MAX_SECONDS = 1e6
+"""Longer times are not drawn: a log may claim any."""
+MAX_DECISIONS = 40
+FEATURES = (
+    "estimated cycles", "operations", "instructions", "loop iterations", "loads and stores of registers",
+    "elements gathered", "bytes into the first cache", "bytes into the second cache", "bytes from memory",
+    "calls of functions", "guarded iterations", "parallel iterations", "lanes of a vector",
+    "instructions written out", "registers of a tile", "extent of the innermost loop", "depth of the loops",
+    "share that is not in vectors", "vector stores", "buffers",
+)  # fmt: skip
+"""The features of the cost model in words, in their order."""
+PLAIN = ("share that is not in vectors", "buffers")
+"""Those that are not logarithms."""
+
+
+class Trial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A record of a log, as the page reads it; anybody may have written it."""
+
+    kind: str
+    seconds: float | None = None
+    message: str = ""
+    predicted: float | None = None
+    error: float | None = None
+    timestamp: float = 0.0
+    choices: str | None = None
+    """The numbers of its decisions, separated by spaces; None for the default."""
+    features: list[float] | UnsetType = UNSET
+
+    @property
+    def time(self) -> float | None:
+        """Seconds of a call, if it has a plausible time."""
+        return self.seconds if self.kind == "ok" and self.seconds and 0 < self.seconds < MAX_SECONDS else None
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether its time varied more than noise does."""
+        return self.error is not None and self.error > NOISE
+
+
+@dataclass(frozen=True)
+class Point:
+    """A candidate in a chart."""
+
+    x: float
+    y: float
+    trial: int
+    title: str
+    kind: str
+    """``best``, ``disturbed``, ``chosen``, or empty."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A line across a chart or a mark of a scale, and its label."""
+
+    place: float
+    label: str
+    label_place: float = 0.0
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class SearchChart:
+    """A chart of times on logarithmic scales, in the coordinates of the SVG."""
+
+    width: float
+    points: list[Point]
+    line: list[tuple[float, float]]
+    rows: list[Mark]
+    columns: list[Mark]
+    rules: list[Mark]
+    summary: str
+    height: int = HEIGHT
+    left: int = LEFT
+    top: int = TOP
+
+    @property
+    def right(self) -> float:
+        return self.width - RIGHT
+
+    @property
+    def base(self) -> int:
+        return HEIGHT - BOTTOM
+
+
+def references(trials: Sequence[Trial], measurements: Sequence[Measurement]) -> list[tuple[str, str, float]]:
+    """Return kind, name and time of what a search is compared with.
+
+    The peak is the least time that the operations of the definition take.
+    """
+    flops = max((m.flops or 0.0 for m in measurements), default=0.0)
+    lines: list[tuple[str, str, float]] = []
+    for m in measurements:
+        seconds = flops / m.gflops / 1e9 if m.kind == "peak" and m.gflops and flops else m.seconds
+        name = {"numpy": "NumPy", "peak": "peak", "prefix": "unscheduled"}.get(m.kind, "your schedule")
+        if m.kind in ("numpy", "peak", "prefix", "kernel") and 0 < seconds < MAX_SECONDS:
+            lines.append((m.kind, f"{'≈ ' if m.estimated else ''}{name}{' !' if m.disturbed else ''}", seconds))
+    default = [trial.time for trial in trials if trial.choices is None and trial.time]
+    if default and not any(kind == "kernel" for kind, _, _ in lines):
+        lines.append(("kernel", "default", default[-1]))
+    return lines
+
+
+def best_of(trials: Sequence[Trial]) -> int | None:
+    """Return the fastest candidate."""
+    timed = [(trial.time, at) for at, trial in enumerate(trials) if trial.time and trial.choices is not None]
+    return min(timed)[1] if timed else None
+
+
+def progress_chart(
+    trials: Sequence[Trial], measurements: Sequence[Measurement], room: int, by_seconds: bool, chosen: int | None
+) -> SearchChart | None:
+    """Return the times of candidates, and the best so far, against trials or seconds."""
+    candidates = [(at, trial) for at, trial in enumerate(trials) if trial.choices is not None]
+    lines = references(trials, measurements)
+    times = [trial.time for _, trial in candidates if trial.time]
+    if not times and not lines:
+        return None
+    across = _logarithmic([*times, *(seconds for _, _, seconds in lines)], HEIGHT - BOTTOM, TOP)
+    began = min((trial.timestamp for _, trial in candidates), default=0.0)
+    positions = [trial.timestamp - began if by_seconds else number for number, (_, trial) in enumerate(candidates, 1)]
+    last, right = max([*positions, 1.0]), max(room, 340) - RIGHT
+
+    def x(position: float) -> float:
+        return round(LEFT + (right - LEFT) * max(0.0, position) / last, 1)
+
+    points, line, best = [], list[tuple[float, float]](), math.inf
+    for position, (at, trial) in zip(positions, candidates, strict=True):
+        if trial.time is None:
+            continue
+        points.append(_point(x(position), across(trial.time), at, trial, trials, chosen))
+        if trial.time < best:
+            line += [(x(position), across(best))] if line else []
+            line.append((x(position), across(trial.time)))
+            best = trial.time
+    if line:
+        line.append((x(last), line[-1][1]))
+    unit = " s" if by_seconds else ""
+    quarters = dict.fromkeys(round(last * part / 4) for part in range(1, 5))
+    ends = [Mark(x(value), f"{value}{unit}") for value in quarters]
+    words = f"{len(candidates)} candidates, the best {duration(best)}" if points else "no candidate has a time yet"
+    rules = _apart([Mark(across(seconds), f"{name} {duration(seconds)}", kind=kind) for kind, name, seconds in lines])
+    said = "; ".join([words, *(rule.label for rule in rules)])
+    scale = _scale([*times, *(seconds for _, _, seconds in lines)], across)
+    return SearchChart(right + RIGHT, points, line, scale, ends, rules, said)
+
+
+def cloud(trials: Sequence[Trial], room: int, chosen: int | None) -> SearchChart | None:
+    """Return the times that the cost model expected against those measured; exact predictions are on the diagonal."""
+    seen = [
+        (at, trial, trial.predicted)
+        for at, trial in enumerate(trials)
+        if trial.time and trial.predicted and 0 < trial.predicted < MAX_SECONDS
+    ]
+    if len(seen) < 2:
+        return None
+    right = min(max(room, 340), 560) - RIGHT
+    times = [trial.time or 0.0 for _, trial, _ in seen] + [predicted for _, _, predicted in seen]
+    up, along = _logarithmic(times, HEIGHT - BOTTOM, TOP), _logarithmic(times, LEFT, right)
+    points = [_point(along(p), up(trial.time or 0.0), at, trial, trials, chosen) for at, trial, p in seen]
+    diagonal = [(along(value), up(value)) for value in (min(times), max(times))]
+    within = sum(max(p, t.time or 0.0) <= 2 * min(p, t.time or 0.0) for _, t, p in seen)
+    said = f"{within} of {len(seen)} predictions within a factor of two"
+    return SearchChart(right + RIGHT, points, diagonal, _scale(times, up), _scale(times, along)[::2], [], said)
+
+
+def _point(x: float, y: float, at: int, trial: Trial, trials: Sequence[Trial], chosen: int | None) -> Point:
+    kind = "chosen" if at == chosen else "best" if at == best_of(trials) else "disturbed" if trial.is_disturbed else ""
+    words = [f"Candidate {at + 1}: {duration(trial.time or 0.0)}"]
+    words += [f"expected {duration(trial.predicted)}"] if trial.predicted else []
+    words += ["disturbed"] if trial.is_disturbed else []
+    return Point(x, y, at, ", ".join(words), kind)
+
+
+def _logarithmic(values: Sequence[float], start: float, end: float) -> Callable[[float], float]:
+    low, high = math.log(min(values)) - 0.05, math.log(max(values)) + 0.05
+
+    def place(value: float) -> float:
+        return round(start + (end - start) * (math.log(value) - low) / (high - low), 1)
+
+    return place
+
+
+def _scale(values: Sequence[float], place: Callable[[float], float]) -> list[Mark]:
+    """Return marks at 1, 2 and 5 times powers of ten, a few of them."""
+    first, last = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    every = [lead * 10.0**power for power in range(first, last + 1) for lead in (1, 2, 5)]
+    inside = [value for value in every if min(values) * 0.96 <= value <= max(values) * 1.04]
+    kept = inside[:: 1 + len(inside) // 7]
+    return [Mark(place(value), duration(value)) for value in kept]
+
+
+def _apart(rules: list[Mark]) -> list[Mark]:
+    """Move overlapping labels apart."""
+    placed: list[Mark] = []
+    for rule in sorted(rules, key=lambda rule: rule.place):
+        y = rule.place + 3.5
+        y = max(y, placed[-1].label_place + LABEL_DISTANCE) if placed else y
+        placed.append(Mark(rule.place, rule.label, y, rule.kind))
+    return placed
+
+
+@dataclass(frozen=True)
+class Option:
+    """A choice of a decision: how many candidates made it, and the best time with it."""
+
+    name: str
+    value: Value
+    words: str
+    count: int
+    seconds: float | None
+    wish: str
+    """``pinned``, ``banned``, or empty."""
+
+    @property
+    def key(self) -> str:
+        """The decision as JSON."""
+        return msgspec.json.encode((self.name, self.value)).decode()
+
+
+@dataclass(frozen=True)
+class DecisionTree:
+    """A block, and its decisions with their options, the best first."""
+
+    block: str
+    decisions: list[tuple[str, list[Option]]]
+
+
+def decisions(
+    trials: Sequence[Trial],
+    table: Sequence[Decision],
+    pinned: Sequence[Decision] = (),
+    banned: Sequence[Decision] = (),
+) -> list[DecisionTree]:
+    """Return what was decided, by block, in the order of the rules.
+
+    Parameters
+    ----------
+    table : sequence of Decision
+        What the numbers of the trials mean.
+    """
+    seen: dict[str, dict[str, list[tuple[Value, float | None]]]] = {}
+    wishes = {_key(d): word for word, some in (("pinned", pinned), ("banned", banned)) for d in some}
+    for trial in trials:
+        numbers = [int(n) for n in (trial.choices or "").split() if n.isdecimal() and len(n) < 7]
+        for name, value in [table[n] for n in numbers if n < len(table)]:
+            seen.setdefault(name, {}).setdefault(_key((name, value)), []).append((value, trial.time))
+    for name, value in (*pinned, *banned):
+        seen.setdefault(name, {}).setdefault(_key((name, value)), [])
+    blocks: dict[str, list[tuple[str, list[Option]]]] = {}
+    for name, values in list(seen.items())[:MAX_DECISIONS]:
+        options = [_option(name, key, made, wishes.get(key, "")) for key, made in values.items()]
+        options.sort(key=lambda option: option.seconds or math.inf)
+        block, _, rest = name.partition(".")
+        blocks.setdefault(block, []).append((rest or block, options))
+    return [DecisionTree(block, some) for block, some in blocks.items()]
+
+
+def _option(name: str, key: str, made: Sequence[tuple[Value, float | None]], wish: str) -> Option:
+    value = made[0][0] if made else msgspec.json.decode(key, type=Decision)[1]
+    words = " × ".join(map(str, value)) if isinstance(value, list) else str(value)
+    words = {"True": "yes", "False": "no"}.get(words, words)
+    return Option(name, value, words, len(made), min((s for _, s in made if s), default=None), wish)
+
+
+def _key(decision: Decision) -> str:
+    return msgspec.json.encode(decision).decode()
+
+
+def failures(trials: Sequence[Trial]) -> list[tuple[str, str, int]]:
+    """Return kind and reason of the candidates without a time, and how many there are, the most frequent first."""
+    counts = Counter((trial.kind[:40], trial.message[:500]) for trial in trials if trial.kind != "ok")
+    return [(kind, message, count) for (kind, message), count in counts.most_common(50)]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A feature of a candidate beside the best's."""
+
+    words: str
+    mine: str
+    best: str
+    times: str
+
+
+def reasons(mine: Sequence[float] | UnsetType, best: Sequence[float] | UnsetType) -> list[Reason]:
+    """Return the features in which a candidate differs from the best, the largest differences first."""
+    if not isinstance(mine, list) or not isinstance(best, list) or not len(mine) == len(best) == len(FEATURES):
+        return []
+    found = []
+    for words, a, b in zip(FEATURES, mine, best, strict=True):
+        if not (abs(a) < 100 and abs(b) < 100) or abs(a - b) < 0.01:
+            continue
+        plain = words in PLAIN
+        values = (a, b) if plain else (2.0**a, 2.0**b)
+        times = f"{values[0] - values[1]:+.3g}" if plain else f"{2.0 ** (a - b):.3g}×"
+        found.append((abs(a - b), Reason(words, f"{values[0]:.3g}", f"{values[1]:.3g}", times)))
+    return [reason for _, reason in sorted(found, key=lambda item: -item[0])]

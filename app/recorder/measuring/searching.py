@@ -1,0 +1,129 @@
+"""Searches the schedules of a recorded program, or shows a candidate, without running a script."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from app.artifacts import Problem
+from app.protocol import Failed, Message, Request
+from app.recorder.measuring.ladder import Ladder
+from app.recorder.measuring.measured_program import MeasuredProgram
+from app.recorder.measuring.program_measurement import read_recorded
+from app.searches import LOG, CandidateTexts, Decision, Found, Searching, SearchSettings, Tried
+from compiler.driver.build import build
+from compiler.driver.lower import lower
+from compiler.ir.error import TVMError
+from compiler.ir.instrument import uninstrumented
+from compiler.search import Database, Machine, Progress, Record, ScheduleSpace, Wishes, tune, write_script
+from compiler.search.choices import Choices, from_json
+from compiler.target.target import Target
+
+PER_ROUND = 6
+"""Candidates of a round: the page is told after each."""
+MAX_REFUSALS = 12
+
+
+class _Told(Database):
+    """A log whose new records are sent."""
+
+    def __init__(self, text: str, send: Callable[[Message], None]) -> None:
+        super().__init__(text=text)
+        self._send = send
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Keep records, and send them."""
+        super().add(records)
+        for record in records:
+            self._send(Tried(record=record.line()))
+
+
+def search_program(request: Request, send: Callable[[Message], None]) -> None:
+    """Measure a program, its unscheduled definition, NumPy and the peak, and search for a faster schedule.
+
+    Candidates are measured in this process, since none may be started here: its limits are theirs.
+
+    Parameters
+    ----------
+    request : Request
+        With the program's text, which anybody may have written; the log to go on from is a file beside this process.
+    send : callable
+        Takes each message.
+    """
+    settings = request.search or SearchSettings()
+    Target.default_opt_level = request.options.opt_level
+    try:
+        program, named, name = read_recorded(request.program)
+        target, log = Target(named), Path(LOG)
+        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+        if not text:
+            Ladder(program, target, request.options, send, request.seed).run_with_default(name)
+        _search(program, target, _Told(text, send), request, settings, send)
+    except TVMError as error:
+        send(Failed(label="search", problem=Problem(kind=type(error).__name__, message=str(error))))
+
+
+def _search(
+    program: MeasuredProgram,
+    target: Target,
+    log: Database,
+    request: Request,
+    settings: SearchSettings,
+    send: Callable[[Message], None],
+) -> None:
+    def told(progress: Progress) -> None:
+        refused = sorted(progress.refused.items(), key=lambda item: -item[1])[:MAX_REFUSALS]
+        words = {text[:500]: count for text, count in refused}
+        send(Searching(trials=progress.trials, seconds=progress.seconds, refused=words))
+
+    with uninstrumented():
+        found = tune(
+            program.definition(), target, seconds=settings.seconds, seed=request.seed,
+            threads=request.options.threads, log=log, default=lambda: build(program.lowered(), target=target),
+            told=told, per_round=PER_ROUND, wishes=_wishes(settings), is_apart=False,
+        )  # fmt: skip
+    choices = None if found.choices is None else [_decision(name, value) for name, value in found.choices]
+    send(Found(choices=choices, seconds=_finite(found.seconds), default_seconds=_finite(found.default_seconds)))
+
+
+def show_candidate(request: Request, send: Callable[[Message], None]) -> None:
+    """Derive a candidate of a program, and send its script, loops and assembly.
+
+    Parameters
+    ----------
+    request : Request
+        With the text of the program and the choices, which anybody may have written.
+    send : callable
+        Takes the message.
+    """
+    Target.default_opt_level = request.options.opt_level
+    try:
+        program, named, name = read_recorded(request.program)
+        definition, target = program.definition(), Target(named)
+        space = ScheduleSpace(definition, Machine.of(target, request.options.threads))
+        with uninstrumented():
+            schedule = space.schedule(_choices(request.choices))
+            title = f"A schedule of {name} that a search derived"
+            script = write_script(definition, schedule, named, title)
+            loops = lower(schedule.mod, name="main").script()
+            assembly = build(schedule.mod, target=target).get_source("asm")
+        send(CandidateTexts(script=script, loops=loops, assembly=assembly))
+    except TVMError as error:
+        send(Failed(label="candidate", problem=Problem(kind=type(error).__name__, message=str(error))))
+
+
+def _wishes(settings: SearchSettings) -> Wishes:
+    return Wishes(dict(_choices(settings.pinned)), _choices(settings.banned))
+
+
+def _choices(decisions: Sequence[Decision]) -> Choices:
+    return from_json(decisions)
+
+
+def _decision(name: str, value: bool | int | str | tuple[int, ...]) -> Decision:
+    return (name, list(value) if isinstance(value, tuple) else value)
+
+
+def _finite(seconds: float) -> float | None:
+    return seconds if math.isfinite(seconds) else None

@@ -1,0 +1,62 @@
+"""Searches of schedules: what a page asks for, and what it is told of candidates."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+LOG = "search.jsonl"
+"""The file of a workspace with the records of its searches, each a line of :mod:`compiler.search.database`."""
+MAX_LOG = 4 << 20
+"""Bytes of a log that a search goes on from."""
+MAX_LINE = 20_000
+MAX_WISHES = 50
+Value = bool | int | Annotated[str, Meta(max_length=200)] | Annotated[list[int], Meta(max_length=16)]
+Decision = tuple[Annotated[str, Meta(max_length=200)], Value]
+"""The name of a decision, and what was chosen."""
+
+
+class SearchSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How to search."""
+
+    seconds: Annotated[float, Meta(ge=5, le=120)] = 60.0
+    """By the clock, without waiting for a turn."""
+    pinned: Annotated[list[Decision], Meta(max_length=MAX_WISHES)] = []
+    """Decisions that all candidates make so."""
+    banned: Annotated[list[Decision], Meta(max_length=MAX_WISHES)] = []
+    """Choices that no candidate makes."""
+
+
+class Tried(Struct, frozen=True, kw_only=True, tag="tried"):
+    """A candidate was measured, or why it could not be."""
+
+    record: Annotated[str, Meta(max_length=MAX_LINE)]
+    """The line of the log."""
+
+
+class Searching(Struct, frozen=True, kw_only=True, tag="searching"):
+    """Where a search is after a round; ``seconds`` are by the clock, since its process began."""
+
+    trials: int
+    seconds: float
+    refused: Annotated[dict[str, int], Meta(max_length=20)] = {}
+    """Why derivations ended before anything was compiled, and how many."""
+
+
+class Found(Struct, frozen=True, kw_only=True, tag="found"):
+    """What a search found, compared with the default in turns once more."""
+
+    choices: Annotated[list[Decision], Meta(max_length=1_000)] | None = None
+    """None if nothing was faster than the default, which stays."""
+    seconds: float | None = None
+    default_seconds: float | None = None
+
+
+class CandidateTexts(Struct, frozen=True, kw_only=True, tag="candidate"):
+    """A candidate as texts."""
+
+    script: Annotated[str, Meta(max_length=500_000)]
+    """With its primitives; it runs as it stands."""
+    loops: Annotated[str, Meta(max_length=500_000)]
+    assembly: Annotated[str, Meta(max_length=1_000_000)]

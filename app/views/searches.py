@@ -1,0 +1,107 @@
+"""Searches of schedules: their start, what is seen of them, and their candidates."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from flask import Blueprint, Response, render_template, url_for
+from msgspec import Meta
+
+from app.artifacts import Measurement, Workspace
+from app.errors import InvalidBody
+from app.jobs.candidates import CandidateAnswer
+from app.panes.charts import ROOM
+from app.panes.limits import MAX_MEASUREMENTS
+from app.panes.searches import Trial, best_of, cloud, decisions, failures, progress_chart, reasons
+from app.searches import Decision, Found, SearchSettings
+from app.services import current_services
+from app.views.api import LadderStarted, answer_json
+from app.web.openapi import json_of, operation
+from app.web.requests import current_client, json_field, read_body
+
+bp = Blueprint("searches", __name__)
+MAX_TRIALS = 2_000
+
+
+class SearchRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A workspace, and how to search; it goes on from the file ``search.jsonl``, if the workspace has it."""
+
+    search: SearchSettings = SearchSettings()
+
+
+class CandidateRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A workspace, and a candidate of a search of its last function."""
+
+    choices: Annotated[list[Decision], Meta(max_length=1_000)] = []
+
+
+def _workspace(asked: Workspace) -> Workspace:
+    return Workspace(script=asked.script, files=asked.files, uploads=asked.uploads, options=asked.options)
+
+
+@bp.post("/api/searches")
+@operation(body=SearchRequest, answers={202: json_of(LadderStarted)}, stateless=True)
+def start() -> Response:
+    """Search for a faster schedule of the script's last function.
+
+    The script runs in one process, which records the function; another, which never runs the script, searches.  What
+    the script makes of the function is the default that candidates are compared with.
+    """
+    asked = read_body(SearchRequest)
+    ladder = current_services().ladders.start(_workspace(asked), current_client(), "search", asked.search)
+    return answer_json(LadderStarted(id=ladder.id, events=url_for("api.ladder_events", ladder=ladder.id)), 202)
+
+
+@bp.post("/api/candidates")
+@operation(body=CandidateRequest, answers={200: json_of(CandidateAnswer)}, stateless=True)
+def candidate() -> Response:
+    """Return a candidate of a search as a script with explicit primitives, its loops and its assembly."""
+    asked = read_body(CandidateRequest)
+    return answer_json(current_services().candidates.show(_workspace(asked), current_client(), asked.choices))
+
+
+class SearchView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The state of a search as the page has it."""
+
+    trials: list[Trial]
+    table: list[Decision] = []
+    """The decisions that trials have the numbers of."""
+    measurements: list[Measurement] = []
+    refused: dict[str, int] = {}
+    failures: list[str] = []
+    found: Found | None = None
+    label: str = ""
+    running: bool = False
+    kept: Annotated[str, Meta(max_length=400)] = ""
+    """Where the records come from, if this page has not made them."""
+    by_seconds: bool = False
+    chosen: Annotated[int, Meta(ge=0)] | None = None
+    pinned: list[Decision] = []
+    banned: list[Decision] = []
+    room: Annotated[int, Meta(ge=0, le=10_000)] = ROOM
+
+
+@bp.post("/search")
+def draw_search() -> str:
+    """Draw what a search has found so far."""
+    try:
+        asked = msgspec.json.decode(json_field("asked"), type=SearchView)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise InvalidBody(str(error)) from error
+    if len(asked.trials) > MAX_TRIALS or len(asked.measurements) > MAX_MEASUREMENTS:
+        raise InvalidBody(f"at most {MAX_TRIALS:,} candidates can be drawn, got {len(asked.trials):,}")
+    best = best_of(asked.trials)
+    chosen = asked.chosen if asked.chosen is not None and asked.chosen < len(asked.trials) else None
+    compared = chosen is not None and best is not None and chosen != best
+    return render_template(
+        "panes/_search_view.html",
+        search=asked,
+        best=best,
+        chosen=chosen,
+        chart=progress_chart(asked.trials, asked.measurements, asked.room, asked.by_seconds, chosen),
+        cloud=cloud(asked.trials, asked.room, chosen),
+        tree=decisions(asked.trials, asked.table, asked.pinned, asked.banned),
+        failed=failures(asked.trials),
+        reasons=reasons(asked.trials[chosen or 0].features, asked.trials[best or 0].features) if compared else [],
+    )

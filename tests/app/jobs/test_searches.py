@@ -1,0 +1,77 @@
+"""Searches: the script is recorded, the record is searched without it, and what makes way goes on from its log."""
+
+from __future__ import annotations
+
+import base64
+import threading
+
+from flask.testing import FlaskClient
+
+from app.protocol import RecordedFunction
+from app.searches import CandidateTexts, Found, Searching, Tried
+from tests.app.jobs.test_ladders import follow
+from tests.app.runners import Script, ScriptedRunner, snapshot, wait_until
+
+RECORDED = [RecordedFunction(name="first", program="0"), RecordedFunction(name="last", program="1")]
+WISHES = {"pinned": [["C.way", "tiles"]], "banned": [["C.0.outer", [4, 2]]]}
+
+
+def start(client: FlaskClient, **fields: object) -> str:
+    response = client.post("/api/searches", json={"script": "s", **fields})
+    assert response.status_code == 202, response.text
+    return str(response.get_json()["id"])
+
+
+def test_a_search_is_of_the_last_function_and_its_process_has_no_script(
+    client: FlaskClient, runner: ScriptedRunner
+) -> None:
+    forged = Tried(record="forged")
+    runner.scripts["s"] = Script([snapshot(), forged, *RECORDED, forged])
+    found = Found(choices=[("C.0.outer", [2, 2])], seconds=1.0, default_seconds=2.0)
+    runner.scripts[""] = Script([Tried(record="{}"), Searching(trials=1, seconds=0.5), found])
+    log = {"search.jsonl": base64.b64encode(b"a line\n").decode()}
+    search = start(client, files=log, search={"seconds": 30, **WISHES})
+    events = [event for _, _, event in follow(client, search)]
+    assert [event["type"] for event in events] == ["source", "tried", "searching", "found", "ended"]
+    assert events[1]["record"] == "{}", "what the script's process claims is no candidate"
+    script, searching = runner.requests
+    assert (script.mode, searching.mode, searching.script, searching.program) == ("record", "search", "", "1")
+    assert searching.search is not None
+    assert searching.search.pinned == [("C.way", "tiles")]
+    limits = runner.limits[1]
+    assert limits is not None
+    assert limits.own_cpus == 1, "as every measurement"
+
+
+def test_a_search_that_makes_way_queues_again_and_goes_on_from_its_log(
+    client: FlaskClient, runner: ScriptedRunner
+) -> None:
+    runner.scripts["s"] = Script([snapshot(), *RECORDED])
+    runner.scripts[""] = Script([Tried(record="one")], until=threading.Event())
+    search = start(client)
+    wait_until(lambda: len(runner.jobs) == 2 and client.get("/healthz").get_json()["measuring"]["running"] == 1)
+    runner.scripts[""] = Script([Tried(record="two"), Found()])
+    runner.jobs[1].interrupt()
+    events = [event for _, _, event in follow(client, search)]
+    assert [event.get("record") for event in events if event["type"] == "tried"] == ["one", "two"]
+    first, second = (request.search for request in runner.requests[1:])
+    assert first is not None
+    assert second is not None
+    assert second.seconds < first.seconds, "what is left"
+    assert events[-1]["status"] == "ok"
+
+
+def test_searches_are_limited(client: FlaskClient) -> None:
+    for search in ({"seconds": 1000}, {"seconds": 0}, {"pinned": [["a"]]}, {"pinned": [["a", 1]] * 99}, {"more": 1}):
+        assert client.post("/api/searches", json={"script": "s", "search": search}).status_code == 422
+
+
+def test_a_candidate_is_derived_without_the_script(client: FlaskClient, runner: ScriptedRunner) -> None:
+    runner.scripts["s"] = Script([snapshot(), *RECORDED])
+    runner.scripts[""] = Script([CandidateTexts(script="import tvm", loops="for", assembly="ret")])
+    answer = client.post("/api/candidates", json={"script": "s", "choices": [["C.way", "tiles"]]}).get_json()
+    assert (answer["candidate"]["script"], answer["problem"]) == ("import tvm", "")
+    request = runner.requests[1]
+    assert (request.mode, request.script, request.program, request.choices) == (
+        "candidate", "", "1", [("C.way", "tiles")],
+    )  # fmt: skip

@@ -1,0 +1,152 @@
+"""What a search has found: charts, decisions, failures and reasons, of records that anybody may have written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from flask.testing import FlaskClient
+
+from app.artifacts import Measurement
+from app.panes.searches import (
+    FEATURES,
+    Trial,
+    best_of,
+    cloud,
+    decisions,
+    failures,
+    progress_chart,
+    reasons,
+    references,
+)
+from app.searches import Decision
+from compiler.search.features import NAMES
+from tests.app.views.test_explorer import HX
+
+TABLE: list[Decision] = [("C.way", "tiles"), ("C.way", "plain"), ("C.0.outer", [4, 2]), ("D.inline", True)]
+
+
+def timed(seconds: float, choices: str | None = "0 2", predicted: float | None = None, **fields: float) -> Trial:
+    return Trial(kind="ok", seconds=seconds, choices=choices, predicted=predicted, **fields)
+
+
+TRIALS = [
+    timed(4e-3, timestamp=100.0),
+    Trial(kind="wrong", message="argument 2 differs", choices="1", timestamp=101.0),
+    timed(1e-3, "1 2 3", predicted=2e-3, timestamp=102.0),
+    timed(2e-3, predicted=8e-3, timestamp=104.0, error=0.3),
+    timed(3e-3, None),
+]
+
+
+def test_the_line_of_the_best_only_falls_and_begins_at_the_first_time() -> None:
+    chart = progress_chart(TRIALS, [], 800, False, None)
+    assert chart is not None
+    heights = [y for _, y in chart.line]
+    assert heights == sorted(heights), "less time is lower"
+    assert [point.trial for point in chart.points] == [0, 2, 3], "what has no time, and the default, are no points"
+    assert [point.kind for point in chart.points] == ["", "best", "disturbed"]
+    assert chart.line[-1][0] == chart.right
+    by_seconds = progress_chart(TRIALS, [], 800, True, 0)
+    assert by_seconds is not None
+    assert [point.x for point in by_seconds.points] == [58.0, 58 + (800 - 128 - 58) / 2, 672.0]
+    assert by_seconds.points[0].kind == "chosen"
+
+
+def test_a_search_is_drawn_beside_what_there_is() -> None:
+    measured = [
+        Measurement(name="peak", kind="peak", seconds=0.0, gflops=100.0),
+        Measurement(name="NumPy", kind="numpy", seconds=2e-3, disturbed=True),
+        Measurement(name="default", kind="prefix", seconds=9e-3, estimated=True, step=0),
+        Measurement(name="matmul", kind="kernel", seconds=3e-3, flops=1e8),
+    ]
+    assert references(TRIALS, measured) == [
+        ("peak", "peak", 1e-3),
+        ("numpy", "NumPy !", 2e-3),
+        ("prefix", "≈ unscheduled", 9e-3),
+        ("kernel", "your schedule", 3e-3),
+    ]
+    assert references(TRIALS, []) == [("kernel", "default", 3e-3)], "of a log, the record of the default"
+    chart = progress_chart([], measured, 800, False, None)
+    assert chart is not None
+    labels = [rule.label_place for rule in chart.rules]
+    assert all(b - a >= 13 for a, b in pairwise(labels)), "labels do not overlap"
+
+
+def test_predictions_are_drawn_where_there_are_some() -> None:
+    drawn = cloud(TRIALS, 800, 3)
+    assert drawn is not None
+    assert [point.trial for point in drawn.points] == [2, 3]
+    assert drawn.summary == "1 of 2 predictions within a factor of two"
+    assert drawn.points[1].kind == "chosen"
+    assert cloud(TRIALS[:3], 800, None) is None
+
+
+def test_decisions_have_their_best_time_and_what_is_wished() -> None:
+    block, other = decisions(TRIALS, TABLE, pinned=[("C.way", "parts")], banned=[("C.way", "tiles")])
+    assert (block.block, other.block) == ("C", "D")
+    way, options = block.decisions[0]
+    assert way == "way"
+    assert [(o.words, o.count, o.seconds, o.wish) for o in options] == [
+        ("plain", 2, 1e-3, ""),
+        ("tiles", 2, 2e-3, "banned"),
+        ("parts", 0, None, "pinned"),
+    ]
+    assert block.decisions[1][1][0].words == "4 × 2"
+    assert other.decisions[0][1][0].words == "yes"
+    assert json.loads(other.decisions[0][1][0].key) == ["D.inline", True]
+
+
+def test_failures_are_counted_by_their_reason() -> None:
+    refused = [Trial(kind="refused", message="too large", choices="0")] * 2
+    assert failures([*TRIALS, *refused]) == [("refused", "too large", 2), ("wrong", "argument 2 differs", 1)]
+
+
+def test_reasons_are_in_words_with_the_largest_difference_first() -> None:
+    assert len(FEATURES) == len(NAMES)
+    mine, best = [0.0] * len(NAMES), [0.0] * len(NAMES)
+    mine[NAMES.index("lanes")], best[NAMES.index("lanes")] = 0.0, 3.0
+    mine[NAMES.index("memory_bytes")] = 1.0
+    found = reasons(mine, best)
+    assert [(r.words, r.mine, r.best, r.times) for r in found] == [
+        ("lanes of a vector", "1", "8", "0.125×"),
+        ("bytes from memory", "2", "1", "2×"),
+    ]
+    assert reasons([1.0], best) == [], "of another version"
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, 1e300])
+def test_no_record_breaks_the_drawing(value: float) -> None:
+    trials = [
+        timed(value, "0 99 x -1 1e9", value, timestamp=value, error=value),
+        timed(1e-3, "0", value, timestamp=-value),
+    ]
+    assert best_of(trials) == 1
+    for by_seconds in (False, True):
+        assert progress_chart(trials, [], 800, by_seconds, 7) is not None
+    assert cloud(trials, 800, None) is None
+    assert reasons([value] * len(NAMES), [1e300] * len(NAMES)) == []
+    assert decisions(trials, TABLE)
+
+
+def asked(trials: Sequence[object], **fields: object) -> dict[str, str]:
+    return {"asked": json.dumps({"trials": trials, "table": TABLE, **fields})}
+
+
+def test_a_search_is_drawn_and_says_when_the_default_stays(client: FlaskClient) -> None:
+    trials = [{"kind": "ok", "seconds": 1e-3, "choices": "0 2"}, {"kind": "wrong", "message": "<b>", "choices": "1"}]
+    found = {"type": "found", "choices": None, "seconds": 1e-3, "default_seconds": 1e-3}
+    html = client.post("/search", data=asked(trials, found=found, chosen=1), headers=HX).text
+    for shown in ("<svg", "that stays", "&lt;b&gt;", "Candidate 2: wrong", 'data-trial="0"', "data-open-candidate"):
+        assert shown in html, shown
+    found |= {"choices": TABLE[:1], "seconds": 5e-4}
+    html = client.post("/search", data=asked(trials, found=found), headers=HX).text
+    assert "2.00× as fast as what the script makes" in html
+    assert "Stopped: the best was not compared" in client.post("/search", data=asked(trials), headers=HX).text
+
+
+def test_a_log_is_long_at_most(client: FlaskClient) -> None:
+    for wrong in (asked([{"kind": "ok"}] * 2001), {"asked": ""}, asked([{"kind": "ok", "more": 1}])):
+        assert client.post("/search", data=wrong, headers=HX).status_code == 422

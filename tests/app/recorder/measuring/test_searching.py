@@ -1,0 +1,80 @@
+"""A search of a recorded program: candidates are told with their records, and open as scripts that run."""
+
+from __future__ import annotations
+
+import json
+import random
+import runpy
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import compiler as tvm
+from app.artifacts import Options
+from app.protocol import Failed, Message, Request
+from app.recorder.measuring import searching
+from app.recorder.measuring.searching import search_program, show_candidate
+from app.searches import CandidateTexts, Found, Searching, SearchSettings, Tried
+from compiler import te
+from compiler.classic import alias
+from compiler.driver.lower import lower
+from compiler.search import Machine, ScheduleSpace, tune
+from compiler.target.target import Target
+from compiler.te.program import write_program
+
+OPTIONS = Options(target="llvm")
+N, M = 6, 16
+
+
+def recorded() -> tuple[str, ScheduleSpace]:
+    a, b = te.placeholder((N, M), name="A"), te.placeholder((M, N), name="B")
+    k = te.reduce_axis((0, M), name="k")
+    c = te.compute((N, N), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    space = ScheduleSpace(te.create_prim_func([a, b, c]), Machine.of(Target("llvm"), 1))
+    return write_program(te.create_schedule(c.op), [a, b, c], "llvm", "product"), space
+
+
+def test_a_search_tells_each_candidate_and_what_it_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(searching, "tune", partial(tune, trials=2, population=2))
+    monkeypatch.setattr(searching.Ladder, "run_with_default", lambda self, name: None)
+    settings = SearchSettings(seconds=100, pinned=[("C.way", "tiles"), ("C.unroll", False)])
+    told: list[Message] = []
+    search_program(Request(mode="search", program=recorded()[0], options=OPTIONS, search=settings), told.append)
+    records = [json.loads(message.record) for message in told if isinstance(message, Tried)]
+    assert [record["choices"] is None for record in records] == [False, False, True]
+    assert all(["C.way", "tiles"] in record["choices"] for record in records[:2])
+    assert not any(["C.unroll", True] in record["choices"] for record in records[:2])
+    assert [m.trials for m in told if isinstance(m, Searching)] == [2]
+    found = told[-1]
+    assert isinstance(found, Found)
+    assert found.default_seconds
+    assert found.choices is None or found.seconds < found.default_seconds
+
+
+def test_what_cannot_be_pinned_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(searching.Ladder, "run_with_default", lambda self, name: None)
+    told: list[Message] = []
+    settings = SearchSettings(seconds=100, pinned=[("C.way", "nothing")])
+    search_program(Request(mode="search", program=recorded()[0], options=OPTIONS, search=settings), told.append)
+    assert isinstance(told[-1], Failed)
+    assert "what is pinned and banned leaves no choice for C.way" in told[-1].problem.message
+
+
+def test_a_candidate_opens_as_a_script_that_runs_and_makes_the_same_loops(tmp_path: Path) -> None:
+    program, space = recorded()
+    candidate = space.sample(random.Random(2))
+    choices = [(name, list(value) if isinstance(value, tuple) else value) for name, value in candidate]
+    told: list[Message] = []
+    show_candidate(Request(mode="candidate", program=program, options=OPTIONS, choices=choices), told.append)
+    (texts,) = told
+    assert isinstance(texts, CandidateTexts)
+    alias.install()
+    (tmp_path / "script.py").write_text(texts.script)
+    schedule = runpy.run_path(str(tmp_path / "script.py"))["sch"]
+    assert isinstance(schedule, tvm.tir.Schedule)
+    assert tvm.ir.structural_equal(schedule.mod, space.program(candidate))
+    assert lower(schedule.mod, name="main").script() == texts.loops
+    assert ".text" in texts.assembly
