@@ -108,6 +108,8 @@ def kind_of(schema: Schema) -> str:
     if "anyOf" in schema:
         return " or ".join(kind_of(part) for part in schema["anyOf"])
     kind = schema.get("type", "any value")
+    if "prefixItems" in schema:
+        return f"pair of {' and '.join(kind_of(part) for part in schema['prefixItems'])}"
     if kind == "array" and "items" in schema:
         return f"list of {kind_of(schema['items'])}"
     return str(kind)

@@ -157,7 +157,9 @@ class Search(Generic[Candidate]):
             if pairing is not None and not math.isfinite(self._reference_seconds):
                 self.default_seconds = self._reference_seconds = pairing.reference
             seconds = pairing.ratio * self._reference_seconds if pairing is not None else math.inf
-            made.append(Trial(candidate, measured, seconds, rows[at] if rows else (), foreseen[at] if foreseen else None))
+            made.append(
+                Trial(candidate, measured, seconds, rows[at] if rows else (), foreseen[at] if foreseen else None)
+            )
         self._take_notice(made)
         self._prefer_fastest(made)
         return made

@@ -151,7 +151,7 @@ def tune(
         if record.choices and record.choices not in again and space.like(record.choices, search.rng) == record.choices:
             search.learn(record.choices, record.seconds, record.features)
     likely = [*again, *database.like(workload, pattern, _SEEDS)]
-    seeds = [seed for one in likely if (seed := space.like(one, search.rng)) is not None]
+    seeds = [s for one in likely if (s := space.like(one, search.rng)) is not None]
     failed = 0
     for made in _rounds(search, seeds, trials, per_round, lambda: clock() - began < seconds):
         failed += sum(trial.measurement.kind != "ok" for trial in made)

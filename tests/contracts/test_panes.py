@@ -20,6 +20,7 @@ NAMES = frozenset(pane.name for pane in table.PANES)
 TABLE = ROOT / "app/panes/table.py"
 OTHER_WORDS = {
     "app/artifacts.py": "origins have levels, some of which are called like panes",
+    "app/recorder/handler.py": "modes, some of which are called like panes",
     "app/panes/highlighting.py": "languages, some of which are called like panes",
     "app/panes/steps.py": "groups of steps, some of which are called like panes",
 }
