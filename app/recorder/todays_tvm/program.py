@@ -110,6 +110,8 @@ def _of_tensors(schedule: Schedule, args: Sequence[object], target: Target | Non
     if _launches(schedule) and (needed := [call for call in made.calls if call.missing and call.primitive in _SHAPING]):
         # Memory of threads that is not where they run would hold other values.
         raise NotExpressible("\n".join(f"{_place(call)}{call.label}: {call.missing}" for call in needed))
+    if _launches(schedule) and (target is None or target.kind.name in ("llvm", "c")):
+        target = Target("cuda")  # no CPU of TVM's has threads to bind loops to
     return _program(IRModule({"main": made.function}), made.calls, made.names, made.result.mod, target, name)
 
 

@@ -139,6 +139,12 @@ def test_words_are_respelled_but_not_inside_of_texts() -> None:
     assert respelled("    C = T.alloc_buffer((4,))") == "    C = T.sblock_alloc_buffer((4,))"
     assert respelled('    T.func_attr({"tir.noalias": T.bool(True)})') == '    T.func_attr({"tirx.noalias": True})'
     assert respelled("    @T.prim_func") == "    @T.prim_func(s_tir=True)"
+    assert respelled("    C[0:8] = C[0:8] + T.exp(B[c, 4:8])") == (
+        "    C[T.Ramp(0, 1, 8)] = C[T.Ramp(0, 1, 8)] + T.exp(B[c, T.Ramp(4, 1, 4)])"
+    )
+    assert respelled("    T.reads(A[0:8])") == "    T.reads(A[0:8])"
+    with pytest.raises(NotExpressible, match="no elements by a slice"):
+        respelled("    C[i * 8:i * 8 + 8] = T.Broadcast(A[0], 8)")
     with pytest.raises(NotExpressible, match=r"T\.tvm_bmma_sync has no counterpart"):
         respelled("    T.tvm_bmma_sync(A.data)")
 
