@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from compiler import tir
 from compiler.arith import Analyzer, ConstIntBound, ModularSet
 from compiler.arith.deep_equal import deep_equal
+from compiler.arith.extension import Extension
 from compiler.ir.error import ArgumentError, DTypeError
 from compiler.ir.expr.primexpr import (
     NE,
@@ -301,6 +302,16 @@ def test_can_prove() -> None:
     assert not analyzer.can_prove(x // 4 >= 1)
     analyzer.mark_global_non_neg(y)
     assert analyzer.can_prove(y + 1 > 0)
+
+
+@pytest.mark.parametrize(("low", "proven"), [(1, True), (0, False), (-5, False)])
+def test_a_product_is_below_a_multiple_of_the_sum_only_if_both_factors_are_positive(low: int, proven: bool) -> None:
+    analyzer = Analyzer()
+    analyzer.enabled_extensions = Extension.ComparisonOfProductAndSum
+    x, y = Var("x"), Var("y")
+    analyzer.bind(x, Range(low, 4))
+    analyzer.bind(y, Range(1, 5))
+    assert analyzer.can_prove(x * y < (x + y) * 2) is proven
 
 
 def test_bind_to_a_value_and_to_one_iteration() -> None:
