@@ -26,6 +26,7 @@ from compiler.te.scheduling.primitives import Primitive, primitives_of
 from compiler.te.scheduling.schedule import Schedule
 from compiler.te.scheduling.stage import Stage
 from compiler.te.scheduling.stage_state import AttachType
+from compiler.te.scheduling.storage import storage_scope
 from compiler.te.script.names import Names
 from compiler.tir.schedule.random_variables import BlockRV, LoopRV
 from compiler.tir.schedule.schedule import Schedule as BlockSchedule
@@ -98,6 +99,7 @@ class Correspondence:
         for state, primitive in self._late:
             self._one(primitive, partial(self._annotate, state, primitive))
         for stage, state in finals:
+            self._keep_with_threads(stage, state)
             self._decompose(stage, state)
 
     @property
@@ -379,6 +381,16 @@ class Correspondence:
             case _:
                 raise NotExpressible(f"{p.name} has no counterpart")
 
+    def _keep_with_threads(self, stage: Stage, state: _Stage) -> None:
+        """Give a stage that threads compute for themselves the memory that lowering chooses for it."""
+        scope = storage_scope(stage, list(_threads_around(stage)))
+        block = state.block
+        if block is None or stage.attach_type is not AttachType.SCOPE:
+            return
+        if self._block(block).writes[0].buffer.storage_scope != scope:
+            with self._noted(f"{state.name}: memory of its threads", primitive="set_scope"):
+                self.result.set_scope(block, 0, scope)
+
     def _decompose(self, stage: Stage, state: _Stage) -> None:
         """Set the initial value before the outermost loop of a reduction, as lowering does for tensor expressions."""
         sums = [axis for axis in stage.leaf_iter_vars if axis.iter_type == IterVar.CommReduce]
@@ -398,6 +410,18 @@ class Correspondence:
 
 def _refuse(reason: str) -> None:
     raise NotExpressible(reason)
+
+
+def _threads_around(stage: Stage) -> Iterator[IterVar]:
+    """Yield the threads in whose loops a stage is computed."""
+    while stage.attach_type is AttachType.SCOPE and stage.attach_stage is not None:
+        at, stage = stage.attach_ivar, stage.attach_stage
+        for axis in stage.leaf_iter_vars:
+            attr = stage.iter_var_attrs.get(axis)
+            if attr is not None and attr.bind_thread is not None:
+                yield attr.bind_thread
+            if axis is at:
+                break
 
 
 def _blocks_of(function: PrimFunc) -> list[Block]:

@@ -223,6 +223,18 @@ def test_kernels_of_threads_are_programs_for_their_device() -> None:
     assert 'target = "cuda"' in text
 
 
+def test_what_a_thread_computes_for_itself_is_in_its_own_memory() -> None:
+    a, b, c = product()
+    d = te.compute(c.shape, lambda i, j: c[i, j] + 1.0, name="D")
+    s = te.create_schedule(d.op)
+    s[d].bind(d.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[d].bind(d.op.axis[1], te.thread_axis("threadIdx.x"))
+    s[c].compute_at(s[d], d.op.axis[1])
+    made = Correspondence(s, [a, b, d])
+    assert not made.missing
+    assert 'sch.set_scope(block=C, buffer_index=0, storage_scope="local")' in calls(made)
+
+
 def test_a_kernel_that_would_be_another_one_is_not_exported() -> None:
     text, _ = program(THREADS.replace('"threadIdx.x"', '"cthread"'))
     assert text.startswith("# main has no counterpart in TVM 0.27:\n# line 9: B: bind(")
