@@ -198,7 +198,7 @@ async function openScript(at) {
   }
   if (!state.files.has(ORIGINAL)) attach(ORIGINAL, editor.text);
   editor.open(candidate.script);
-  toast("Ladder measures it step by step; Undo brings your script back");
+  toast("Ladder measures it step by step, Measure kernels in alternation with yours; Undo brings yours back");
 }
 
 let drawing = null;

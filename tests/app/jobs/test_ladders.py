@@ -229,6 +229,16 @@ def test_a_kernel_is_measured_with_the_one_that_it_was_made_from(client: FlaskCl
     ]
 
 
+def test_an_only_kernel_is_measured_with_an_only_original_whatever_they_are_called(
+    client: FlaskClient, runner: ScriptedRunner
+) -> None:
+    runner.scripts["edited"] = Script([snapshot(), RecordedFunction(name="main", program="1")])
+    runner.scripts["first"] = Script([snapshot(), RecordedFunction(name="matmul", program="0")])
+    body = {"script": "edited", "files": {"original.py": base64.b64encode(b"first").decode()}}
+    follow(client, str(client.post("/api/measure", json=body).get_json()["id"]))
+    assert (runner.requests[-1].program, runner.requests[-1].original) == ("1", "0")
+
+
 def test_no_script_has_more_measured_than_a_number_of_functions(client: FlaskClient, runner: ScriptedRunner) -> None:
     runner.scripts["s"] = Script([snapshot(), *[RecordedFunction(name="a", program=str(n)) for n in range(99)]])
     follow(client, str(client.post("/api/measure", json={"script": "s"}).get_json()["id"]))
