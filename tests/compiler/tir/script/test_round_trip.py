@@ -28,7 +28,7 @@ from tests.golden.test_programs import PROGRAMS
 from tests.properties.te_programs import programs
 from tests.properties.te_schedules import schedules
 
-relaxed = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+relaxed = settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 def assert_reads_back(program: PrimFunc | IRModule) -> None:
