@@ -123,6 +123,7 @@ class _Cut(StmtMutator):
     def __init__(self, sizes: set[Var]) -> None:
         self._loops = _Loops(sizes)
         self._copies = 1
+        self._decided: list[_Guard] = []
 
     def visit_For(self, n: For) -> Stmt:
         self._loops.bind(n)
@@ -165,6 +166,7 @@ class _Cut(StmtMutator):
         """Visit the body of a loop on either side of a condition."""
         analyzer = self._loops.analyzer
         condition = LT(guard.lead, const(guard.limit, guard.lead.dtype))
+        self._decided.append(guard)
         with analyzer.constraint(condition):
             free = self._body(n)
         tail: Stmt = RenewDefs().visit(n.body)
@@ -172,6 +174,7 @@ class _Cut(StmtMutator):
             tail = _Replace(guard.lead, condition.b).visit(tail)
         with analyzer.constraint(analyzer.simplify(Not(condition))):
             other = self._body(rebuild(n, body=tail))
+        self._decided.pop()
         return IfThenElse(condition, free, other)
 
     def _body(self, n: For) -> Stmt:
@@ -193,7 +196,11 @@ class _Cut(StmtMutator):
             return None
         guards = _Guards(n.loop_var, self._loops)
         guards.visit(n.body)
-        return min(guards.found, key=lambda guard: guard.limit, default=None)
+        return min(filter(self._is_open, guards.found), key=lambda guard: guard.limit, default=None)
+
+    def _is_open(self, guard: _Guard) -> bool:
+        """Return whether no branch around decides a guard."""
+        return not any(guard.limit == d.limit and deep_equal(guard.lead, d.lead) for d in self._decided)
 
     def _bounded(self, n: For) -> Stmt:
         """Return a serial loop that ends where the guard of its body no longer holds."""

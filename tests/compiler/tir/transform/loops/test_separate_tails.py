@@ -7,11 +7,12 @@ import pytest
 
 import compiler as tvm
 from compiler import te
+from compiler.ir.expr.substitute import free_vars
 from compiler.ir.transform import Pass, Sequential
 from compiler.tir.statements.stmt import For, IfThenElse
 from compiler.tir.transform import VectorizeLoop
-from compiler.tir.transform.loops.separate_tails import SeparateTails
-from tests.compiler.tir.transform.programs import apply, assert_pass, nodes, program
+from compiler.tir.transform.loops.separate_tails import SeparateTails, _Cut
+from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, nodes, program
 
 
 def both() -> Pass:
@@ -144,6 +145,23 @@ def test_a_guard_that_loops_around_do_not_decide_is_asked_once_for_all_lanes() -
         params="A: T.Buffer((64,), 'int32'), C: T.Buffer((64,), 'int32'), n: T.int32, D: T.Buffer((n,), 'int32')",
         values=(0, 3, 9, 60, 64),
     )
+
+
+def test_a_guard_whose_bounds_no_condition_narrows_is_decided_by_one_branch() -> None:
+    before = program(
+        """
+        for f in T.parallel(n * ((n - 1) // 32 + 1)):
+            for j in T.vectorized(16):
+                if f // ((n - 1) // 32 + 1) * 16 + j < 56:
+                    C[f // ((n - 1) // 32 + 1) * 16 + j] = A[f // ((n - 1) // 32 + 1) * 16 + j]
+        """,
+        params="A: T.Buffer((64,), 'int32'), C: T.Buffer((64,), 'int32'), n: T.int32, D: T.Buffer((n,), 'int32')",
+    )
+    lanes = apply(before, VectorizeLoop())
+    cut = lanes.with_body(_Cut({v for b in lanes.buffer_map.values() for v in free_vars(b.shape)}).visit(lanes.body))
+    assert len([branch for branch in nodes(cut, IfThenElse) if branch.else_case is not None]) == 1
+    for n in (1, 32, 33, 70):
+        assert_same(before, apply(before, both()), scalars={"n": n})
 
 
 def matmul(m: int, n: int, depth: int, parallel: bool) -> tuple[te.Schedule, list[te.Tensor]]:
