@@ -14,7 +14,7 @@ M. E. Wolf, M. S. Lam: A data locality optimizing algorithm.  PLDI 1991: footpri
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from compiler.arith.linear.detect_linear_equation import detect_linear_equation
@@ -27,9 +27,15 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, For, LetStmt
 
 
-def memory_traffic(func: PrimFunc, capacity: int, line: int) -> float | None:
-    """Estimate the bytes that a call moves into a cache and back; None if an extent or access is not known."""
-    reader = _Reader()
+def memory_traffic(func: PrimFunc, capacity: int, line: int, without: Collection[str] = ()) -> float | None:
+    """Estimate the bytes that a call moves into a cache and back; None if an extent or access is not known.
+
+    Parameters
+    ----------
+    without : collection of str
+        Names of buffers whose accesses are left out: what they add is the difference.
+    """
+    reader = _Reader(without)
     try:
         reader.visit(func.body)
     except _Unknown:
@@ -80,8 +86,9 @@ class _Loop:
 class _Reader(Visitor):
     """Makes the tree of loops with their accesses."""
 
-    def __init__(self) -> None:
+    def __init__(self, without: Collection[str]) -> None:
         self.root = self._loop = _Loop(None, 1)
+        self._without = without
         self._variables: list[Var] = []
         self._lets: dict[Var, PrimExpr] = {}
 
@@ -113,6 +120,8 @@ class _Reader(Visitor):
         self._access(n.buffer, n.indices, True)
 
     def _access(self, buffer: Buffer, indices: Sequence[PrimExpr], write: bool) -> None:
+        if buffer.name in self._without:
+            return
         if len(indices) != 1:
             raise _Unknown
         index, lanes = substitute(indices[0], self._lets), dt.lanes(buffer.dtype)
