@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from app.artifacts import MAX_PROGRAM, Answer, Measurement, Mode, Options, Problem, Source
 from app.built_files import BuiltFile, FileSubject
+from app.causes import Why
 from app.machine_code import CudaProgram, MachineCode
 from app.proposals import Proposed, Subject
 from app.searches import CandidateTexts, Decision, Found, Searching, SearchSettings, Tried
@@ -83,6 +84,7 @@ Message = (
     Snapshot
     | RecordedFunction
     | Proposed
+    | Why
     | BuiltFile
     | TracedProgram
     | GPUPrepared
@@ -117,6 +119,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """Whether the server compiles CUDA C with NVIDIA's compilers."""
     subject: Subject | None = None
     """The loop or stage to propose primitives for, in the mode ``propose``."""
+    explained: int | None = None
+    """Or there, the position of a function among those of the script, to say why it takes its time."""
     search: SearchSettings | None = None
     """How to search, in the mode ``search``."""
     choices: list[Decision] = []

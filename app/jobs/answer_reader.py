@@ -12,6 +12,7 @@ import msgspec
 
 from app.artifacts import Problem, Source
 from app.built_files import PART, BuiltFile
+from app.causes import Why
 from app.counts import ENDS
 from app.errors import Overrun, Superseded, TooLarge, Unavailable
 from app.jobs.answers import StoredAnswer, attributed, refused
@@ -47,6 +48,7 @@ _decode_event = msgspec.json.Decoder[Event](Event).decode
 LongEvent = (
     RecordedFunction
     | Proposed
+    | Why
     | BuiltFile
     | TracedProgram
     | GPUPrepared
@@ -57,6 +59,7 @@ LongEvent = (
 _LONG: list[tuple[bytes, int, Callable[[bytes], LongEvent]]] = [
     (b'{"type":"recorded"', MAX_RECORDED_BYTES, msgspec.json.Decoder(RecordedFunction).decode),
     (b'{"type":"proposed"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Proposed).decode),
+    (b'{"type":"why"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Why).decode),
     (b'{"type":"file"', MAX_EVENT_BYTES, msgspec.json.Decoder(BuiltFile).decode),
     (b'{"type":"traced"', MAX_RECORDED_BYTES, msgspec.json.Decoder(TracedProgram).decode),
     (b'{"type":"webgpu"', MAX_PREPARED_BYTES, msgspec.json.Decoder(GPUPrepared).decode),
@@ -67,7 +70,9 @@ _LONG: list[tuple[bytes, int, Callable[[bytes], LongEvent]]] = [
 """Messages of a few long strings: prefix, maximum size and decoder."""
 
 
-E = TypeVar("E", RecordedFunction, Proposed, BuiltFile, TracedProgram, GPUPrepared, ProgramDefinition, CandidateTexts)
+E = TypeVar(
+    "E", RecordedFunction, Proposed, Why, BuiltFile, TracedProgram, GPUPrepared, ProgramDefinition, CandidateTexts
+)
 
 
 class Assemble(Protocol):

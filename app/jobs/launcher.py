@@ -142,6 +142,11 @@ class Launcher:
         request = Request(mode="propose", script=workspace.script, subject=subject, options=options)
         return self._start(request, workspace)
 
+    def start_explanation(self, workspace: Workspace, unit: int) -> Job:
+        """Start a job that runs the script and says why one of its functions takes its time, as in the last method."""
+        options = msgspec.structs.replace(workspace.options, prefix=None)
+        return self._start(Request(mode="propose", script=workspace.script, explained=unit, options=options), workspace)
+
     def start_file(self, workspace: Workspace, subject: FileSubject) -> Job:
         """Start a job that runs the script and builds a file.
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from app.artifacts import Workspace
+from app.causes import Why
 from app.jobs.answer_reader import IncomingMessages
 from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue
 from app.jobs.launcher import Launcher
 from app.proposals import Proposed, Subject
+from app.sandbox import Job
 
+T = TypeVar("T", Proposed, Why)
 NOTHING = "the script creates no schedule"
 
 
@@ -41,10 +47,24 @@ class Proposer:
         Superseded, Busy, Unavailable, RequestError
             As in :meth:`~app.jobs.recorded_programs.RecordedPrograms.work`.
         """
+        proposed, problem = self._answered(
+            workspace, client, Proposed, lambda: self._launcher.start_proposals(workspace, subject)
+        )
+        return proposed or Proposed(problem=problem)
+
+    def explain(self, workspace: Workspace, client: Client, unit: int) -> Why:
+        """Run a script, and say why one of its functions takes its time; raises what the other method does."""
+        why, problem = self._answered(workspace, client, Why, lambda: self._launcher.start_explanation(workspace, unit))
+        return why or Why(problem=problem)
+
+    def _answered(
+        self, workspace: Workspace, client: Client, kind: type[T], start: Callable[[], Job]
+    ) -> tuple[T | None, str]:
+        """Return the answer of a job, or why it has none."""
         self._launcher.check(workspace)
         with self._compiling.turn(client.address, client.tab) as ticket:
-            job = self._launcher.start_proposals(workspace, subject)
+            job = start()
             ticket.when_asked(job.interrupt)
             with self._incoming.read(job, client.address) as reader:
-                proposed, problems = reader.collect(Proposed)
-        return proposed[-1] if proposed else Proposed(problem=problems[0].message if problems else NOTHING)
+                answers, problems = reader.collect(kind)
+        return (answers[-1] if answers else None), (problems[0].message if problems else NOTHING)

@@ -119,6 +119,10 @@ def _propose(given: Propose, api: Api) -> Any:
     return _json(api, "/api/proposals", {**given.workspace, "subject": {"place": place}})
 
 
+def _why(given: Program, api: Api) -> Any:
+    return _json(api, "/api/why", given.workspace)
+
+
 def _ladder(given: Program, api: Api) -> Any:
     return _measured(api, "/api/ladders", given.workspace)
 
@@ -234,6 +238,14 @@ TOOLS = {
             "for each that works with what it should gain, and the reason for each that is rejected.",
             Propose,
             _propose,
+        ),
+        Tool(
+            "why",
+            "Say why the last function of the script takes its time: causes with their shares by a model of its loops, "
+            "the lines that each is about, and the edit that would remove it with the gain that is predicted. Measure "
+            "the edited script before you believe it.",
+            Program,
+            _why,
         ),
         Tool(
             "ladder",

@@ -13,6 +13,7 @@ from app.artifacts import MOMENTARY, Problem
 from app.proposals import Subject
 from app.protocol import Failed, Message, Request, Snapshot
 from app.recorder.answers import PRINTING_SECONDS, AnswerBuilder
+from app.recorder.causes.explain import explain
 from app.recorder.completion import Completion
 from app.recorder.gpus.kernel_scripts import KernelScripts, attached_kernel_scripts
 from app.recorder.measuring.ladder import Ladder
@@ -98,7 +99,8 @@ class Session:
         alias.install()
         set_num_threads(self._request.options.threads)
         Target.default_opt_level = self._request.options.opt_level
-        watching = [self._recorder, self._policy, self._kernels, *([self._scopes] if self._request.subject else [])]
+        scopes = [self._scopes] if self._request.mode == "propose" else []
+        watching = [self._recorder, self._policy, self._kernels, *scopes]
         instruments = instrumented(*watching, process_wide=True)
         guard = nullcontext() if self._guard is None else self._guard.watching(None)
         comments = commented_assembly() if "comments" in self._request.options.assembly_filters else nullcontext()
@@ -133,6 +135,8 @@ class Session:
                 self._record()
             elif self._request.subject is not None:
                 self._propose(self._request.subject)
+            elif self._request.explained is not None:
+                self._explain(self._request.explained)
             else:
                 self._ladder()
 
@@ -203,6 +207,9 @@ class Session:
 
     def _propose(self, subject: Subject) -> None:
         self._send(propose(subject, self._script.source, self._recorder, self._scopes, self._request.options))
+
+    def _explain(self, unit: int) -> None:
+        self._send(explain(unit, self._script.source, self._recorder, self._scopes, self._request.options))
 
     # what is to be measured
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from app.artifacts import Answer, Measurement, Workspace
+from app.causes import Why
 from app.jobs.ladders import Ended, LadderEvent, Queued
 from app.panes.texts import asking_for
 from app.proposals import Place, Proposed, Subject
@@ -122,6 +123,28 @@ def propose(given: argparse.Namespace, explorer: Explorer) -> int:
                 print(f"{'':<40}  {proposal.gain}")
         elif given.all:
             print(f"{proposal.label:<40}  refused: {proposal.refused}")
+    return 0
+
+
+def why(given: argparse.Namespace, explorer: Explorer) -> int:
+    """Print why a program takes its time: the largest part first, each with what would remove it."""
+    raw = explorer.send("/api/why", _program(given, given.script))
+    said = msgspec.json.decode(raw, type=Why)
+    if given.json:
+        sys.stdout.write(raw.decode() + "\n")
+        return 0
+    if said.problem:
+        raise Failure(said.problem)
+    for cause in said.causes:
+        print(f"{cause.share:>4.0%}  {cause.kind}: {cause.words}")
+        for line in cause.lines:
+            print(f"        {line}")
+        if cause.remedy is not None and cause.remedy.edit is not None:
+            print(f"      → {cause.remedy.edit.text.strip()}  (predicted: {cause.gain:.2f} times as fast)")
+    if not said.causes:
+        print("the model of the loops knows no cause that takes time")
+    for words in said.unknown:
+        print(f"not known: {words}")
     return 0
 
 

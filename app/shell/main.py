@@ -70,6 +70,7 @@ def parser() -> argparse.ArgumentParser:
     proposing.add_argument("--stage", type=int, default=0, help="position of the stage in the schedule (0)")
     proposing.add_argument("--loop", type=int, help="position of the loop in the stage; the stage itself by default")
     proposing.add_argument("--all", action="store_true", help="also what cannot be applied, and why")
+    _command(commands, "why", "print why a program takes its time, and what would shorten it").add_argument("script")
     _command(commands, "link", "store a script on a server and print its address").add_argument("script")
     lessons = commands.add_parser("lesson", help="check lessons: answers must pass, and beginnings must not")
     lessons.add_argument("action", choices=["check"])

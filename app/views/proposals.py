@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from flask import Blueprint, Response
+from msgspec import Meta
 
 from app.artifacts import Workspace
+from app.causes import Why
 from app.proposals import Proposed, Subject
 from app.services import current_services
 from app.views.api import answer_json
@@ -31,3 +35,26 @@ def propose() -> Response:
     """Propose primitives for a loop or stage, tried on its schedule: each with its edit, or why it fails."""
     asked = read_body(ProposalRequest)
     return answer_json(current_services().proposer.propose(asked.workspace, current_client(), asked.subject))
+
+
+class WhyRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A workspace, and the function whose time is explained."""
+
+    unit: Annotated[int, Meta(ge=-1, le=1_000)] = -1
+    """Position among the functions of the script; -1 is the last one."""
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace without the other fields."""
+        return Workspace(script=self.script, files=self.files, uploads=self.uploads, options=self.options)
+
+
+@bp.post("/api/why")
+@operation(body=WhyRequest, answers={200: json_of(Why)}, stateless=True)
+def why() -> Response:
+    """Say why a function takes its time: ranked causes with their shares, lines and remedies, by a model of its loops.
+
+    A remedy is a primitive that was tried on the schedule; `gain` is predicted, not measured.
+    """
+    asked = read_body(WhyRequest)
+    return answer_json(current_services().proposer.explain(asked.workspace, current_client(), asked.unit))

@@ -130,6 +130,8 @@ CALLS = [
     Call("post", "/api/candidates", 422, body={**WORKSPACE, "choices": [3]}),
     Call("post", "/api/proposals", 200, body={**WORKSPACE, "subject": {"place": {"stage": 0, "loop": 1}}}),
     Call("post", "/api/proposals", 422, body=WORKSPACE),
+    Call("post", "/api/why", 200, body=WORKSPACE),
+    Call("post", "/api/why", 422, body={**WORKSPACE, "unit": "last"}),
     Call("post", "/api/format", 200, body={"script": "x=1"}),
     Call("post", "/api/format", 422, body={"script": "x = ("}),
     Call("post", "/api/text", 404, body=WORKSPACE),

@@ -77,7 +77,7 @@ def propose(subject: Subject, source: str, recorder: Recorder, scopes: Scopes, o
         return Proposed(problem="the script changes this schedule after lowering what is shown")
     try:
         with uninstrumented():
-            proposals = _trials(record, function, source, recorder, scopes, options).run(subject)
+            proposals = trials(record, function, source, recorder, scopes, options).run(subject)
     except TVMError as error:
         return Proposed(problem=clean(brief(error)))
     if not proposals:
@@ -85,9 +85,10 @@ def propose(subject: Subject, source: str, recorder: Recorder, scopes: Scopes, o
     return Proposed(proposals=proposals)
 
 
-def _trials(
+def trials(
     record: ScheduleRecord, function: FunctionSubject, source: str, recorder: Recorder, scopes: Scopes, options: Options
 ) -> Trials[Candidate] | BlockTrials:
+    """Return what tries primitives on a schedule, which the script has not changed since the function was lowered."""
     if isinstance(record, BlockSchedule):
         target = function.target or Target(options.target)
         scope = scopes.of(function.source if function.source is not None else record.schedule.mod)

@@ -124,6 +124,18 @@ def test_what_is_legal_next_is_proposed_with_its_gain(
     assert "s[B].vectorize(" in capsys.readouterr().out
 
 
+def test_what_takes_time_is_said_with_what_would_remove_it(
+    plain: str, server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["why", plain, "--server", server, "--threads", "2"]) == 0
+    assert "threads" not in capsys.readouterr().out  # to begin them takes longer than 64 elements
+    large = _write(tmp_path / "large.py", SCRIPT.format(schedule="").replace("64", "1 << 22"))
+    assert main(["why", large, "--server", server, "--threads", "2"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(" 50%  threads: no loop of B is parallel: 1 of 2 threads wait\n")
+    assert "s[B].parallel(i)  (predicted: 1.9" in out
+
+
 def test_a_link_leads_back_to_its_script(
     plain: str, fast: str, server: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,56 @@
+"""Causes: what is planted is said first, in words with the numbers of the kernel, and the remedy is a legal edit."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.app.recorder.proposals.test_proposer import edited
+from tests.benchmarks.causes import PLANTED, scripts, why
+
+SAMPLE = ("row sums, one chain each", "a function of C", "an intermediate in memory",
+          "computed again for each column", "one thread of two", "a tile of more registers than there are")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_planted_defect_is_said_first(name: str) -> None:
+    [planted] = [case for case in PLANTED if case.name == name]
+    said = why(scripts(planted, "haswell"), "haswell", planted.threads)
+    assert said.problem == ""
+    assert said.causes[0].kind == planted.kinds[0]
+
+
+def test_words_numbers_lines_and_the_remedy_belong_to_the_kernel() -> None:
+    [planted] = [case for case in PLANTED if case.name == "columns inside of rows"]
+    script = scripts(planted, "skylake-avx512")
+    first = why(script, "skylake-avx512").causes[0]
+    assert first.words.startswith(
+        "B moves 128 MB into L1, at least 8 MB would do; i, the innermost loop, moves by 4 KB"
+    )
+    assert first.lines == ["B_1[cse_var_1] = A_1[cse_var_1] * T.float32(2.0)"]
+    assert first.remedy is not None
+    after = why(edited(script, first.remedy.edit), "skylake-avx512")
+    assert all(cause.kind != "order" for cause in after.causes)
+    assert first.gain == pytest.approx(why(script, "skylake-avx512").cycles / after.cycles)
+
+
+def test_a_kernel_without_its_defect_is_not_said_to_have_it() -> None:
+    [planted] = [case for case in PLANTED if case.name == "a function of C"]
+    mended = why(scripts(planted, "haswell").replace(*planted.mended), "haswell")
+    assert all(cause.kind != "calls" for cause in mended.causes)
+
+
+def test_what_conditions_cost_is_not_claimed_to_be_known() -> None:
+    [planted] = [case for case in PLANTED if case.name == "vectors of three"]
+    script = scripts(planted, "haswell").replace("s[B].vectorize(ji)", "").replace("split(j, 3)", "split(j, 7)")
+    assert why(script, "haswell").unknown == ["conditions in the innermost loop of B: LLVM removes some"]
+
+
+def test_where_no_model_knows_the_loops_it_says_so() -> None:
+    script = (
+        "import tvm\nfrom tvm import te\nn = te.var('n')\nA = te.placeholder((n,), name='A')\n"
+        "B = te.compute((n,), lambda i: A[i] * 2.0, name='B')\ns = te.create_schedule(B.op)\n"
+        "f = tvm.build(s, [A, B], 'llvm', name='f')\n"
+    )
+    said = why(script, "haswell")
+    assert said.causes == []
+    assert said.problem == "the loop i has an extent that is not a constant"
