@@ -21,10 +21,12 @@ from compiler.tir.schedule.schedule import Schedule as BlockSchedule
 
 MOST_LINES = 2_000
 """Of a text; notebooks keep what is drawn in their files."""
-_TEXTS = {"llvm": ("ll", "asm"), "c": ("c",)}
-"""What is shown of a module by its kind: formats of ``get_source``."""
-_LANGUAGES = {"ll": "llvm", "asm": "gas", "c": "c"}
-_TITLES = {"ll": "LLVM IR", "asm": "Assembly", "c": "C"}
+_TEXTS = {
+    ("llvm", "ll"): ("LLVM IR", "llvm"),
+    ("llvm", "s"): ("Assembly", "gas"),
+    ("c", "c"): ("C", "c"),
+}
+"""What is shown of a module: its kind and a format of ``get_source``, and the title and language of that text."""
 _CSS = Path(app.__file__).parent.parent / "static" / "css"
 
 
@@ -70,10 +72,11 @@ def module_text(module: IRModule) -> str:
 
 def runtime_module(module: Module) -> str:
     """Return the texts of a module of machine code, closed until one opens them."""
-    parts = []
-    for form in _TEXTS.get(module.type_key, ()):
-        lines = _lines(module.get_source(form), _LANGUAGES[form])
-        parts.append(Markup("<details><summary>{}</summary>{}</details>").format(_TITLES[form], lines))
+    parts = [
+        Markup("<details><summary>{}</summary>{}</details>").format(title, _lines(module.get_source(form), language))
+        for (kind, form), (title, language) in _TEXTS.items()
+        if kind == module.type_key
+    ]
     return _framed(Markup("<b>{}</b>{}").format(repr(module), Markup("").join(parts)))
 
 
