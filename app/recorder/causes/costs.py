@@ -128,7 +128,7 @@ class Model:
             return False
         if self.chained(statement) and self._is_float(statement):
             return False
-        if self.branches(statement, without) or self.divisions(statement, without) or self.externs(statement, without):
+        if self.branches(statement) or self.divisions(statement, without) or self.externs(statement, without):
             return False
         steps = [access.steps.get(loop.loop_var, 0) for access in statement.accesses]
         return steps[0] in (0, 1) and all(step in (0, 1) for step in steps)
@@ -138,10 +138,11 @@ class Model:
         loop = statement.innermost
         return loop is not None and statement.accumulates and statement.target.steps.get(loop.loop_var, 0) == 0
 
-    def branches(self, statement: Statement, without: Flags = ()) -> list[object]:
+    @staticmethod
+    def branches(statement: Statement) -> list[object]:
         """Return the conditions that are evaluated in the innermost loop."""
         loop = statement.innermost
-        if loop is None or "guards" in without:
+        if loop is None:
             return []
         return [c for c in statement.conditions if loop.loop_var in free_vars((c,))]
 
@@ -216,7 +217,7 @@ class Model:
         if statement.lanes > 1:
             exact = statement.lanes / width
             registers = exact if "lanes" in without else float(math.ceil(exact))
-            if self.branches(statement, without):
+            if self.branches(statement):
                 registers = float(statement.lanes)  # each lane takes a branch of its own
         elif vector or "vectors" in without:
             loop = statement.innermost
@@ -228,8 +229,7 @@ class Model:
             functions -= saved[0] * (1 - 1 / saved[1])
         cycles = trips * registers * (statement.operations / ISSUE + functions * INTRINSIC) + trips * loads / ISSUE
         cycles += len(self.externs(statement, without)) * statement.trips * statement.lanes * EXTERN
-        if "guards" not in without:
-            cycles += sum(statement.repeated(c) for c in statement.conditions) * BRANCH
+        cycles += sum(statement.repeated(c) for c in statement.conditions) * BRANCH
         if "divisions" not in without:
             cycles += sum(statement.repeated(d) * _division(d) for d in statement.divisions)
         return cycles
