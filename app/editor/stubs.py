@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 
 import compiler
-from app.editor.public_api import ROOT, public_names
+from app.editor.public_api import OURS, ROOT, public_names
 
 _DEPTH = 4
 """Modules name each other; nothing public is deeper."""
@@ -92,8 +92,8 @@ def _lines(path: str, module: ModuleType, public: dict[str, str]) -> Iterator[st
 
 
 def _definition(value: object) -> tuple[str, str] | None:
-    """Return the module and the name that a class or function is defined by; None for other values."""
+    """Return the module and the name that a class or function of this project has; None for other values."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
-    if not module or not name or "." in name or "<" in name:
+    if not module or not name or "." in name or "<" in name or not module.startswith(OURS):
         return None
     return (module, name) if getattr(sys.modules.get(module), name, None) is value else None

@@ -177,7 +177,7 @@ def test_documentation_is_reached_and_left_by_keyboard(fixed: str, open_page: Ca
     page.keyboard.press("Escape")
     expect(article).to_have_count(0)
     expect(page.locator(".cm-content")).to_be_focused()
-    page.keyboard.press("Home")
+    page.keyboard.press("Control+Home")
     page.keyboard.press("F1")
     expect(page.locator("#announce")).to_contain_text("No documentation")
     expect(article).to_have_count(0)

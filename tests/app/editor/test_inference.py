@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
+from app import create_app
 from app.editor.inference import expression_before, public_type
 from app.editor.stubs import stubs_in
+from app.jobs.local_runner import HANDLER
+from app.sandbox import UnsafeLocal
 
 SCRIPT = """\
 import numpy as np
@@ -34,8 +37,22 @@ def tiled(stage: te.Stage):
 
 
 @pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory, renderer: object) -> FlaskClient:
+    """A client of one explorer, whose rendering processes write the stubs once."""
+    data = tmp_path_factory.mktemp("data")
+    return create_app({"DATA_DIR": data, "RATE_LIMIT": 0}, UnsafeLocal(HANDLER)).test_client()
+
+
+@pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tmp_path_factory.mktemp("stubs"))
+
+
+def type_of(client: FlaskClient, text: str, rest: str = "") -> str:
+    answer = client.post("/types", json={"text": text, "rest": rest})
+    assert answer.status_code == 200, answer.text
+    name: str = answer.get_json()["name"]
+    return name
 
 
 @pytest.mark.parametrize(
@@ -67,13 +84,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
         ("'text'", ""),
     ],
 )
-def test_an_expression_has_a_public_class(expression: str, name: str, folder: str) -> None:
-    assert public_type(SCRIPT + expression, folder) == name
+def test_an_expression_has_a_public_class(expression: str, name: str, client: FlaskClient) -> None:
+    """Asked of a rendering process, which has imported what the page needs and no more."""
+    assert type_of(client, SCRIPT + expression) == name
 
 
-def test_a_name_has_a_value_where_it_is_given_one(folder: str) -> None:
+def test_a_name_has_a_value_where_it_is_given_one(client: FlaskClient) -> None:
     before, after = SCRIPT.split(", inner = ")
-    assert public_type(before, folder, ", inner = " + after) == "tvm.tir.IterVar"
+    assert type_of(client, before, ", inner = " + after) == "tvm.tir.IterVar"
 
 
 @pytest.mark.parametrize(
@@ -108,7 +126,5 @@ def test_stubs_are_written_once_and_name_what_is_public(folder: str) -> None:
     compile((stubs / "tvm" / "te" / "__init__.pyi").read_text(encoding="utf-8"), "te", "exec")
 
 
-def test_the_page_asks_for_types(client: FlaskClient) -> None:
-    answer = client.post("/types", json={"text": SCRIPT + "s[C]"})
-    assert (answer.status_code, answer.get_json()["name"]) == (200, "tvm.te.Stage")
+def test_only_texts_have_types(client: FlaskClient) -> None:
     assert client.post("/types", json={"text": 3}).status_code == 422
