@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sysconfig
 import tokenize
+from contextlib import suppress
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -93,7 +94,7 @@ def _opening(text: str, closing: int) -> int:
 def _statement_start(text: str) -> int:
     """Return where the statement begins that a text ends in."""
     row, column, begins = 1, 0, True
-    try:
+    with suppress(tokenize.TokenError, SyntaxError):  # it ends within brackets, or is no Python
         for token in tokenize.generate_tokens(StringIO(text).readline):
             if token.type == tokenize.ENDMARKER:
                 break
@@ -102,8 +103,6 @@ def _statement_start(text: str) -> int:
             elif begins and token.type not in _BETWEEN_STATEMENTS:
                 row, column = token.start
                 begins = False
-    except (tokenize.TokenError, SyntaxError):  # it ends within brackets, or is no Python
-        pass
     return sum(len(line) + 1 for line in text.split("\n")[: row - 1]) + column
 
 

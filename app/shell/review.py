@@ -22,7 +22,7 @@ from app.store.links import SavedLink, SharedState
 
 MARK = "<!-- strata review -->"
 """The first line of a comment, by which the next one finds and replaces it."""
-_DIFF_LINES = 200
+MOST_LINES = 200
 """Of a diff; a comment has 65,536 characters at most."""
 
 
@@ -138,9 +138,13 @@ def _comparison(old: _Version | None, new: _Version, name: str) -> Iterator[str]
         if not lines:
             yield f"{title}: the same"
             continue
-        left_out = f"\n… {len(lines) - _DIFF_LINES} more lines" if len(lines) > _DIFF_LINES else ""
-        diff = _quoted("\n".join(lines[:_DIFF_LINES]) + left_out, "diff")
-        yield f"<details><summary>{title}: {_changed(lines)}</summary>\n\n{diff}\n\n</details>"
+        yield f"<details><summary>{title}: {_changed(lines)}</summary>\n\n{quoted_diff(lines)}\n\n</details>"
+
+
+def quoted_diff(lines: Sequence[str]) -> str:
+    """Return a diff as a block of code, as much of it as a comment has room for."""
+    left_out = [f"… {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
+    return _quoted("\n".join([*lines[:MOST_LINES], *left_out]), "diff")
 
 
 def _changed(lines: Sequence[str]) -> str:

@@ -145,13 +145,7 @@ def tune(
     if (begun := search.begin()).kind != "ok":
         raise ArgumentError(f"search: the default cannot be measured: {begun.message}")
     _learn(learned, database)
-    known = sorted(database.of(workload), key=lambda record: record.seconds)
-    again = [record.choices for record in known[:1] if record.choices is not None]  # the best has to win again
-    for record in known:
-        if record.choices and record.choices not in again and space.like(record.choices, search.rng) == record.choices:
-            search.learn(record.choices, record.seconds, record.features)
-    likely = [*again, *database.like(workload, pattern, _SEEDS)]
-    seeds = [s for one in likely if (s := space.like(one, search.rng)) is not None]
+    seeds = _seeds(search, space, database, workload, pattern)
     failed = 0
     for made in _rounds(search, seeds, trials, per_round, lambda: clock() - began < seconds):
         failed += sum(trial.measurement.kind != "ok" for trial in made)
@@ -161,6 +155,19 @@ def tune(
     outcome = _outcome(search, space)
     database.add([Record(workload, pattern, None, "ok", search.default_seconds)])
     return outcome
+
+
+def _seeds(
+    search: Search[Choices], space: ScheduleSpace, database: Database, workload: str, pattern: str
+) -> list[Choices]:
+    """Teach a search what is known of a workload, and return what to begin with: the best, which has to win again."""
+    known = sorted(database.of(workload), key=lambda record: record.seconds)
+    again = [record.choices for record in known[:1] if record.choices is not None]
+    for record in known:
+        if record.choices and record.choices not in again and space.like(record.choices, search.rng) == record.choices:
+            search.learn(record.choices, record.seconds, record.features)
+    likely = [*again, *database.like(workload, pattern, _SEEDS)]
+    return [seed for one in likely if (seed := space.like(one, search.rng)) is not None]
 
 
 def _rounds(

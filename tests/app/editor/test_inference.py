@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import parso.cache
 import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
+from app.editor import inference
 from app.editor.inference import expression_before, public_type
 from app.editor.stubs import stubs_in
 from app.jobs.local_runner import HANDLER
@@ -117,6 +119,12 @@ def test_an_expression_ends_where_the_text_does(text: str, expression: str) -> N
 )
 def test_what_is_no_python_is_nothing(text: str, folder: str) -> None:
     assert public_type(text, folder) == ""
+
+
+def test_few_modules_are_kept_parsed(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inference, "_MODULES", 2)
+    public_type(SCRIPT + "A", folder)
+    assert sum(map(len, parso.cache.parser_cache.values())) <= 2
 
 
 def test_stubs_are_written_once_and_name_what_is_public(folder: str) -> None:

@@ -19,7 +19,7 @@ from app.artifacts import Measurement
 from app.jobs.local_runner import HANDLER
 from app.sandbox import UnsafeLocal
 from app.shell.main import main
-from app.shell.review import MARK, Ratio
+from app.shell.review import MARK, MOST_LINES, Ratio, quoted_diff
 from app.workers.in_process import InProcess
 from tests.app.serving.served import served
 
@@ -110,6 +110,11 @@ def test_what_a_program_writes_does_not_end_its_block(
     (fence,) = set(re.findall("^`{3,}", comment, re.MULTILINE)) - {"```"}
     block = comment.split(f"\n{fence}\n")
     assert "# taken over" in block[1]
+
+
+def test_a_long_diff_is_cut_and_says_so() -> None:
+    assert quoted_diff(["+x"] * MOST_LINES).count("\n+x") == MOST_LINES
+    assert quoted_diff(["+x"] * (MOST_LINES + 7)).endswith("\n… 7 more lines\n```")
 
 
 def times(*seconds: float, spread: float = 0.0) -> list[Measurement]:
