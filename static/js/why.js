@@ -13,7 +13,7 @@ let asked = 0;
 export function startWhy() {
   $("#why-button").addEventListener("click", open);
   $("#why").addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
-  on("edited", () => $("#why").classList.add("stale"));
+  on("edited", () => { if (!$("#why").hidden) $("#why").classList.add("stale"); });
 }
 
 async function open() {
