@@ -237,6 +237,7 @@ def check(document: Document, response: TestResponse, route: str, method: str) -
         Draft202012Validator(whole).validate(response.get_json())
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("call", CALLS, ids=str)
 def test_answers_are_as_described(
     client: FlaskClient, scripted: ScriptedRunner, document: Document, call: Call

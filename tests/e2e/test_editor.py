@@ -160,6 +160,7 @@ def test_hovering_documents_a_name(fixed: str, open_page: Callable[..., Page], l
     expect(page.locator(".cm-tooltip-hover .documentation")).to_have_attribute("data-name", name)
 
 
+@pytest.mark.long
 def test_documentation_is_reached_and_left_by_keyboard(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     write(page, SCRIPT)
@@ -251,6 +252,7 @@ def test_the_script_is_formatted_by_button_and_by_key_and_undo_takes_it_back(
     expect(content).to_contain_text("x = [1, 2]")
 
 
+@pytest.mark.long
 def test_what_cannot_be_formatted_says_where(fixed: str, open_page: Callable[..., Page], console: Console) -> None:
     page = open_page(fixed)
     write(page, "x = (\n")
