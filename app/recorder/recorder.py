@@ -198,6 +198,11 @@ class Recorder(Instrument):
             self.functions.replace(replaced, shown)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether the script scheduled, lowered, parsed and built nothing."""
+        return not (self.schedules or len(self.functions) or len(self.graphs) or self.last_program is not None)
+
+    @property
     def last_schedule(self) -> ScheduleRecord | None:
         """The schedule that is shown and measured: the last one; copies that nothing was made of were only tried."""
         used = {id(function.schedule) for function in self.functions}
