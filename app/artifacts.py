@@ -447,6 +447,20 @@ class Problem(Struct, frozen=True, kw_only=True):
     """Whether it was, for lack of a processor: another try may come to the end."""
 
 
+MAX_HINTS = 500
+"""Lines of a script that have a hint."""
+MAX_HINT = 100
+"""Characters of a hint."""
+
+
+class Hint(Struct, frozen=True, array_like=True):
+    """What a statement of the script gives names to: shapes, dtypes, extents."""
+
+    line: int
+    """1-based line where the statement ends."""
+    text: Annotated[str, Meta(max_length=MAX_HINT)]
+
+
 MeasurementKind = Literal["kernel", "prefix", "numpy", "peak", "bandwidth"]
 Source = Literal["script", "server", "link", "package"]
 """Origin of a measurement: the process that ran the script, which is untrusted; a process that only measures; a link,
@@ -519,6 +533,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     origins: list[Origin] = []
     console: list[Console] = []
     problems: list[Problem] = []
+    hints: Annotated[list[Hint], Meta(max_length=MAX_HINTS)] = []
     measurements: list[Measurement] = []
     milliseconds: float = 0.0
     environment: dict[str, str] = {}

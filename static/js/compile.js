@@ -245,6 +245,7 @@ function arrived() {
   if (state.replaced) for (const scrolled of $$(".pane:not(#pane-source) .scroll")) scrolled.scrollTop = 0;
   state.replaced = false;
   editor.mark(answer.problems);
+  editor.hint(answer);
   // A script that had no processor may come to its end the next time.
   const starved = answer.mode === "compile" && answer.problems.some((problem) => problem.starved);
   if (!starved) tries = TRIES;

@@ -35,10 +35,7 @@ def schedule_stages(schedule: Schedule, loop_rows: LoopRows | None = None) -> li
     loop_rows : callable, optional
         Finds the loop that an axis became; without it, axes know the lines of the script alone.
     """
-    try:
-        extents = {axis: r.extent for axis, r in infer_bound(schedule.normalize()).domains.items()}
-    except TVMError:
-        extents = {axis: domain.extent for axis, domain in _declared(schedule).items()}
+    extents = extents_of(schedule)
     names = Counter(axis.var.name for stage in schedule.stages for axis in loops_of(stage))
 
     def origins(axis: IterVar, stage: te.Stage) -> list[int]:
@@ -59,6 +56,14 @@ def schedule_stages(schedule: Schedule, loop_rows: LoopRows | None = None) -> li
         )
         for stage in shown_stages(schedule)
     ]
+
+
+def extents_of(schedule: Schedule) -> dict[IterVar, PrimExpr]:
+    """Return the extents of axes; where the schedule is illegal, those that are declared."""
+    try:
+        return {axis: r.extent for axis, r in infer_bound(schedule.normalize()).domains.items()}
+    except TVMError:
+        return {axis: domain.extent for axis, domain in _declared(schedule).items()}
 
 
 def shown_stages(schedule: Schedule) -> list[te.Stage]:

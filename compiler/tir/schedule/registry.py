@@ -152,16 +152,17 @@ class Primitive:
                 instrument.tir_step_refused(sch, self._seen(sch, label), error)
             raise
         if instruments:
-            made = result_text(sch, self._listed(outputs))
-            step = self._seen(sch, f"{label} -> {made}" if made else label)
+            results = self._listed(outputs)
+            made = result_text(sch, results)
+            step = self._seen(sch, f"{label} -> {made}" if made else label, results)
             for instrument in instruments:
                 instrument.tir_step_applied(sch, step)
         for name, role in self._roles.items():
             role.completed(sch, given[name], recorded)
         return outputs
 
-    def _seen(self, sch: Schedule, label: str) -> ScheduleStep:
-        return ScheduleStep(self.name, label, sch.mod, self.kind.is_pure)
+    def _seen(self, sch: Schedule, label: str, results: Sequence[object] = ()) -> ScheduleStep:
+        return ScheduleStep(self.name, label, sch.mod, self.kind.is_pure, results)
 
     def _recorded(self, sch: Schedule, given: Mapping[str, object]) -> dict[str, object]:
         """Return the arguments as a trace keeps them."""
