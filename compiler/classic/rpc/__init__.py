@@ -1,0 +1,46 @@
+"""``tvm.rpc``: sessions on other machines, and what lends them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.classic.rpc.local import LocalSession
+from compiler.classic.rpc.server import Server
+from compiler.ir.error import expected
+from compiler.runtime.rpc import client
+from compiler.runtime.rpc.client import RPCSession
+
+__all__ = ["LocalSession", "RPCSession", "Server", "connect"]
+
+
+def connect(
+    url: str,
+    port: int,
+    key: str = "",
+    session_timeout: float = 0,
+    session_constructor_args: Sequence[object] | None = None,
+    enable_logging: bool = False,
+    *,
+    secret: str | None = None,
+) -> RPCSession:
+    """Return a session on a server or behind a proxy.
+
+    Parameters
+    ----------
+    key : str
+        That of the server.
+    session_timeout : float
+        Seconds after which the server ends the session; 0 for no limit.
+    session_constructor_args : sequence, optional
+        None: a server does not connect to another one here.
+    secret : str, optional
+        That of the server; by default the environment variable ``STRATA_RPC_SECRET``, if there is one.
+
+    Raises
+    ------
+    RPCError
+        If nobody answers, or the server refuses.
+    """
+    if session_constructor_args:
+        expected("rpc.connect", "session_constructor_args", "None", session_constructor_args)
+    return client.connect(url, port, key, session_timeout, secret)
