@@ -28,6 +28,9 @@ yo, yi = s[C].split(C.op.axis[0], 8)
 f = tvm.build(s, [A, C], "llvm", name="twice")
 dev = tvm.cpu()
 sch = tir.Schedule(te.create_prim_func([A, C]))
+block = sch.get_block("C")
+loops = sch.get_loops(block)
+first, second = sch.copy().split(loops[0], [None, 4])
 x = relay.var("x", shape=(1, 2))
 func = relay.Function([x], relay.nn.relu(x))
 mod = tvm.IRModule.from_expr(func)
@@ -72,6 +75,10 @@ def type_of(client: FlaskClient, text: str, rest: str = "") -> str:
         ("f", "tvm.runtime.Module"),
         ("dev", "tvm.Device"),
         ("sch", "tvm.tir.Schedule"),
+        ("block", "tvm.tir.schedule.BlockRV"),
+        ("loops[0]", "tvm.tir.schedule.LoopRV"),
+        ("second", "tvm.tir.schedule.LoopRV"),
+        ("sch.fuse(first, second)", "tvm.tir.schedule.LoopRV"),
         ("relay.nn.relu(x)", "tvm.relay.Call"),
         ("func", "tvm.relay.Function"),
         ("mod", "tvm.IRModule"),
