@@ -169,7 +169,7 @@ _TUNING = {
 
 _MACHINES = {
     **_each("tvm.exec", "autotvm_log_editor disco_worker gpu_memory_bandwidth measure_peak popen_worker", _NO_COMMAND),
-    **_each("tvm.rpc", "PopenSession minrpc testing with_minrpc", _NO_MINRPC),
+    **_each("tvm.rpc", "PopenSession base minrpc testing with_minrpc", _NO_MINRPC),
     "tvm.runtime.disco": _NO_CLUSTER,
     "tvm.micro": _NO_BOARD,
     **_each("tvm.driver.tvmc", "micro project workspace_pools fmtopt", _NO_BOARD),

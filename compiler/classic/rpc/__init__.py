@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from compiler.classic.rpc.local import LocalSession
 from compiler.classic.rpc.server import Server
 from compiler.ir.error import expected
+from compiler.ir.extension import public_module
 from compiler.runtime.rpc import client
 from compiler.runtime.rpc.client import RPCSession
+from compiler.runtime.rpc.handshake import shared_secret
+from compiler.runtime.rpc.tracker import TrackerSession
 
-__all__ = ["LocalSession", "RPCSession", "Server", "connect"]
+__all__ = ["LocalSession", "RPCSession", "Server", "TrackerSession", "connect", "connect_tracker"]
 
 
 def connect(
@@ -44,3 +48,18 @@ def connect(
     if session_constructor_args:
         expected("rpc.connect", "session_constructor_args", "None", session_constructor_args)
     return client.connect(url, port, key, session_timeout, secret)
+
+
+def connect_tracker(url: str, port: int, *, secret: str | None = None) -> TrackerSession:
+    """Return what asks a tracker for sessions on servers; ``secret`` as for :func:`connect`.
+
+    Raises
+    ------
+    RPCError
+        If nobody answers, or the tracker refuses.
+    """
+    return TrackerSession(url, port, shared_secret(secret))
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.rpc", __all__)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from compiler.classic.contrib.popen_pool import PopenWorker
 from compiler.runtime.rpc import server
-from compiler.runtime.rpc.handshake import listen, shared_secret, warning_of
+from compiler.runtime.rpc.handshake import listen, ports_from, shared_secret, warning_of
 
 __all__ = ["Server"]
 
@@ -27,6 +28,10 @@ class Server:
         The first free one of these ports is taken; any with port 0.
     key : str
         Which clients have to name.
+    tracker_addr : tuple, optional
+        Host and port of a tracker; only its clients are served.
+    custom_addr : str, optional
+        The host that they connect to; by default where the tracker sees the server connect from.
     load_library : str, optional
         Shared libraries to load, with colons between.
     server_init_callback : callable, optional
@@ -61,10 +66,11 @@ class Server:
         known = shared_secret(secret)
         if warning_of(host, known):
             print(warning_of(host, known), file=sys.stderr)
-        ports = range(port, max(port_end, port + 1) if port else 1)
         libraries = tuple(filter(None, (load_library or "").split(":")))
         self.proc = PopenWorker(server_init_callback)
-        self.proc.send(_prepare, (host, ports, key, known, float(timeout or 0), libraries, silent))
+        tracker = None if tracker_addr is None else (tracker_addr[0], int(tracker_addr[1]))
+        settings = (key, known, float(timeout or 0), libraries, silent, tracker, custom_addr or "")
+        self.proc.send(_prepare, (host, ports_from(port, port_end), settings))
         self.port: int = self.proc.recv()
         self.proc.send(_serve)
 
@@ -81,10 +87,8 @@ class Server:
 _ENDING = 5.0
 
 
-def _prepare(
-    host: str, ports: Sequence[int], key: str, secret: bytes, limit: float, libraries: tuple[str, ...], silent: bool
-) -> int:
-    made = server.Server(listen(host, ports), key, secret, limit, libraries, silent)
+def _prepare(host: str, ports: Sequence[int], settings: tuple[Any, ...]) -> int:
+    made = server.Server(listen(host, ports), *settings)
     _SERVERS[:] = [made]
     return int(made.listener.getsockname()[1])
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
+import select
 import socket
 import struct
 from collections.abc import Callable
@@ -36,8 +37,21 @@ _MARK, _HEADER, _SIGNATURE = b"SRP1", struct.Struct(">4sBII"), 32
 _LARGEST, _LARGEST_GREETING = 1 << 20, 1 << 12
 _STEP = 1 << 20
 _PARTING = 0.5
+_HANGUP = getattr(select, "POLLRDHUP", select.POLLHUP) if hasattr(select, "poll") else 0
 _KEEPALIVE = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4}
 """A peer whose machine vanished is noticed after 40 seconds."""
+
+
+def is_hung_up(sock: socket.socket) -> bool:
+    """Return whether the other side closed a connection, as far as the system tells."""
+    if not _HANGUP:
+        return False
+    try:
+        poll = select.poll()
+        poll.register(sock, _HANGUP)
+        return bool(poll.poll(0))
+    except (OSError, ValueError):
+        return True
 
 
 class ClosedError(RPCError):

@@ -117,6 +117,11 @@ def is_loopback(host: str) -> bool:
     return all(ipaddress.ip_address(str(address).partition("%")[0]).is_loopback for address in found)
 
 
+def ports_from(port: int, end: int) -> range:
+    """Return the ports of which the first free one is taken: up to an end, or any for port 0."""
+    return range(port, max(end, port + 1)) if port else range(1)
+
+
 def listen(host: str, ports: Sequence[int]) -> socket.socket:
     """Return a socket that listens on the first port of several that is free; port 0 is any.
 

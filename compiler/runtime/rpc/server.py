@@ -10,7 +10,6 @@ import contextlib
 import ctypes
 import faulthandler
 import os
-import select
 import selectors
 import shutil
 import signal
@@ -24,17 +23,19 @@ from pathlib import Path
 from typing import Any
 
 from compiler.ir.error import RPCError, UnavailableError
-from compiler.runtime.rpc.frames import Channel, DamagedError, Ended
+from compiler.runtime.rpc.frames import Channel, DamagedError, Ended, is_hung_up
 from compiler.runtime.rpc.handshake import Refused, welcome
 from compiler.runtime.rpc.session import Session
+from compiler.runtime.rpc.tracker import Offering
 
+_REFUSED = 3
+"""The status of a process that served nobody."""
 _GREETING = 10.0
 """Seconds within which a client has to introduce itself."""
 _TICK = 0.5
 """Seconds between two looks at whether a client is still there."""
 _ABANDONED = 3.0
 """Seconds that a session may go on without its client."""
-_HANGUP = getattr(select, "POLLRDHUP", select.POLLHUP) if hasattr(select, "poll") else 0
 
 
 @dataclass
@@ -61,6 +62,10 @@ class Server:
         Seconds that a session may take at most; 0 for no limit but the client's.
     libraries : sequence of str
         Shared libraries that are loaded before, for ``system_lib`` and functions that they have.
+    tracker : tuple, optional
+        Host and port of the tracker that lends the server; others than its clients are refused.
+    address : str
+        The host that the tracker's clients connect to; by default where the tracker sees the server connect from.
     """
 
     listener: socket.socket
@@ -69,6 +74,8 @@ class Server:
     limit: float = 0.0
     libraries: tuple[str, ...] = ()
     is_silent: bool = False
+    tracker: tuple[str, int] | None = None
+    address: str = ""
     _running: _Running | None = field(default=None, init=False)
     _is_ended: bool = field(default=False, init=False)
 
@@ -78,6 +85,10 @@ class Server:
         for library in self.libraries:
             ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
         self._selector = selectors.DefaultSelector()
+        self._offering: Offering | None = None
+        if self.tracker is not None:
+            port = self.listener.getsockname()[1]
+            self._offering = Offering(self.tracker, self.key, port, self.address, self.secret)
 
     def end(self) -> None:
         """End the server as soon as its loop goes on."""
@@ -88,7 +99,9 @@ class Server:
         woken, wake = socket.socketpair()
         for end in (woken, wake):
             end.setblocking(False)
-        before = signal.signal(signal.SIGCHLD, lambda *_: None), signal.set_wakeup_fd(wake.fileno())
+        handlers = {signal.SIGCHLD: lambda *_: None, signal.SIGTERM: lambda *_: self.end()}
+        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+        woken_before = signal.set_wakeup_fd(wake.fileno())
         self._selector.register(woken, selectors.EVENT_READ, lambda: woken.recv(4096))
         self._selector.register(self.listener, selectors.EVENT_READ, self._accept)
         if until is not None:
@@ -98,13 +111,24 @@ class Server:
                 for chosen, _ in self._selector.select(_TICK):
                     chosen.data()
                 self._look_after_session()
+                self._keep_offered()
         finally:
             self._kill()
-            signal.set_wakeup_fd(before[1])
-            signal.signal(signal.SIGCHLD, before[0])
+            if self._offering is not None:
+                self._offering.close()
+            signal.set_wakeup_fd(woken_before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
             for end in (woken, wake, self.listener):
                 end.close()
             self._selector.close()
+
+    def _keep_offered(self) -> None:
+        if self._offering is not None and self._running is None:
+            before = self._offering.trouble
+            self._offering.keep()
+            if self._offering.trouble != before:
+                self._say(self._offering.trouble or "the tracker answers")
 
     def _accept(self) -> None:
         try:
@@ -119,17 +143,18 @@ class Server:
         folder = tempfile.mkdtemp(prefix="rpc-")
         pid = os.fork()
         if not pid:
+            status = 0
             try:
-                self._be_session(conn, peer, Path(folder))
+                status = self._be_session(conn, peer, Path(folder))
             except BaseException:  # the fork must not go on as the server
                 traceback.print_exc()
             finally:
-                os._exit(0)
+                os._exit(status)
         self._running = _Running(pid, conn, folder)
         self._selector.unregister(self.listener)
 
-    def _be_session(self, conn: socket.socket, peer: str, folder: Path) -> None:
-        """Be the process of a session."""
+    def _be_session(self, conn: socket.socket, peer: str, folder: Path) -> int:
+        """Be the process of a session, and return the status to exit with."""
         faulthandler.disable()  # what crashes is told to the client
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGALRM, signal.SIGTERM):
@@ -138,27 +163,32 @@ class Server:
         os.setsid()
         self._selector.close()
         self.listener.close()
+        if self._offering is not None:
+            self._offering.close()
         os.chdir(folder)
         _limit_resources()
         channel = Channel(conn, peer)
         signal.setitimer(signal.ITIMER_REAL, _GREETING)
         try:
-            hello = welcome(channel, "session", self.key, self.key, self.secret)
+            expected = self._offering.ticket if self._offering is not None else self.key
+            hello = welcome(channel, "session", expected, self.key, self.secret)
         except DamagedError as damaged:
             channel.part(Refused(str(damaged)))
-            return
+            return _REFUSED
         except RPCError:
-            return
-        if hello is not None:
-            limits = [seconds for seconds in (hello.timeout, self.limit) if seconds]
-            signal.setitimer(signal.ITIMER_REAL, min(limits, default=0.0))
-            Session(channel, folder).serve()
+            return _REFUSED
+        if hello is None:
+            return _REFUSED
+        limits = [seconds for seconds in (hello.timeout, self.limit) if seconds]
+        signal.setitimer(signal.ITIMER_REAL, min(limits, default=0.0))
+        Session(channel, folder).serve()
+        return 0
 
     def _look_after_session(self) -> None:
         running = self._running
         if running is None:
             return
-        if _is_hung_up(running.conn):
+        if is_hung_up(running.conn):
             running.gone_since = running.gone_since or time.monotonic()
             if time.monotonic() - running.gone_since > _ABANDONED:
                 _end_group(running.pid)
@@ -177,6 +207,8 @@ class Server:
             with contextlib.suppress(RPCError, OSError):
                 running.conn.settimeout(1.0)
                 Channel(running.conn, "client").send(Ended(reason))
+        if self._offering is not None and code != _REFUSED:
+            self._offering.renew()
         self._say(reason or "the session is over")
         running.conn.close()
         shutil.rmtree(running.folder, ignore_errors=True)
@@ -202,14 +234,6 @@ def _limit_resources() -> None:
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-
-
-def _is_hung_up(conn: socket.socket) -> bool:
-    if not _HANGUP:
-        return False
-    poll = select.poll()
-    poll.register(conn, _HANGUP)
-    return bool(poll.poll(0))
 
 
 def _end_group(pid: int) -> None:
