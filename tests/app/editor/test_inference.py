@@ -22,6 +22,7 @@ from tvm import relay, te, tir
 
 A = te.placeholder((64,), name="A")
 C = te.compute((64,), lambda i: A[i] * 2.0, name="C")
+low, high = te.compute((64,), lambda i: (A[i], C[i]))
 s = te.create_schedule(C.op)
 k = te.reduce_axis((0, 4))
 yo, yi = s[C].split(C.op.axis[0], 8)
@@ -65,6 +66,7 @@ def type_of(client: FlaskClient, text: str, rest: str = "") -> str:
     [
         ("A", "tvm.te.Tensor"),
         ("C", "tvm.te.Tensor"),
+        ("high", "tvm.te.Tensor"),
         ("C.op", "tvm.te.Operation"),
         ("C.op.axis[0]", "tvm.tir.IterVar"),
         ("s", "tvm.te.Schedule"),
