@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,7 @@ from app.jobs.cache import content_key
 from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
-from app.jobs.measurer import MadeWay, Measurer, What
+from app.jobs.measurer import MadeWay, Measurer, Variant, What
 from app.jobs.shared_ladders import SharedLadders, State
 from app.logs import reference, request_id
 from app.memory import Budget
@@ -288,7 +288,12 @@ class Ladders:
         self._lock = threading.Lock()
 
     def start(
-        self, workspace: Workspace, client: Client, what: What = "ladder", settings: SearchSettings | None = None
+        self,
+        workspace: Workspace,
+        client: Client,
+        what: What = "ladder",
+        settings: SearchSettings | None = None,
+        variants: Sequence[Variant] = (),
     ) -> Ladder:
         """Enqueue the measurement of a schedule's prefixes or a script's functions, or a search.
 
@@ -296,6 +301,8 @@ class Ladders:
         ----------
         settings : SearchSettings, optional
             How to search, if ``what`` is ``search``.
+        variants : sequence of Variant, optional
+            The scripts to measure, if it is ``scrub``.
 
         Raises
         ------
@@ -311,7 +318,8 @@ class Ladders:
         except Busy:
             claim.release()
             raise
-        ladder = Ladder(content_key(what, workspace))
+        # A scrub is no measurement of the workspace itself.
+        ladder = Ladder(b"" if what == "scrub" else content_key(what, workspace))
         ladder.hold(ticket=ticket)
         self._remember(ladder)
         if self._shared is not None:
@@ -319,7 +327,7 @@ class Ladders:
         measurer = Measurer(self._launcher, self._incoming, client, partial(_hold, ladder))
 
         def events() -> Generator[Event | MadeWay]:
-            return measurer.events(what, workspace, settings)
+            return measurer.events(what, workspace, settings, variants)
 
         request = request_id.get()
 

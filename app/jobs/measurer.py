@@ -7,9 +7,9 @@ receives the serialized function.  Measurements of the first process are passed 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -19,15 +19,22 @@ from app.jobs.answers import StoredAnswer
 from app.jobs.clients import Client
 from app.jobs.launcher import Launcher
 from app.memory import Claim
-from app.protocol import Event, Failed, Measured, MeasuredBy, Progress, RecordedFunction
+from app.protocol import Contender, Event, Failed, Measured, MeasuredBy, Progress, RecordedFunction
 from app.sandbox import Job
 from app.searches import LOG, MAX_LOG, Found, Searching, SearchSettings, Tried
 
-What = Literal["ladder", "record", "search"]
-"""Subject of measurement: every prefix of the last schedule, each function of the script, or schedules that a search
-derives for the last one."""
+What = Literal["ladder", "record", "search", "scrub"]
+"""Subject of measurement: every prefix of the last schedule, each function of the script, schedules that a search
+derives for the last one, or the last function of several scripts."""
 LEAST_SECONDS = 5.0
 """What a search that made way has left to go on for."""
+
+
+class Variant(NamedTuple):
+    """A script that differs from others in a value."""
+
+    value: str
+    script: str
 
 
 class MadeWay:
@@ -71,7 +78,11 @@ class Measurer:
         self.problems: list[Problem] = []
 
     def events(
-        self, what: What, workspace: Workspace, settings: SearchSettings | None = None
+        self,
+        what: What,
+        workspace: Workspace,
+        settings: SearchSettings | None = None,
+        variants: Sequence[Variant] = (),
     ) -> Generator[Event | MadeWay]:
         """Yield the events of the script's process, then those of the measuring processes.
 
@@ -79,6 +90,8 @@ class Measurer:
         ----------
         settings : SearchSettings, optional
             How to search.
+        variants : sequence of Variant, optional
+            The scripts to measure in turns, in the place of the workspace's own.
 
         Raises
         ------
@@ -89,6 +102,9 @@ class Measurer:
         Busy
             If the memory budget is exhausted.
         """
+        if variants:
+            yield from self._contest(workspace, variants)
+            return
         with self._incoming.budget.claim(0, self._client.address) as programs:
             answer = yield from self._record(what, workspace, programs)
             for problem in answer.problems:
@@ -110,7 +126,7 @@ class Measurer:
 
     def _record(self, what: What, workspace: Workspace, programs: Claim) -> Generator[Event, None, StoredAnswer]:
         """Run the script, and keep the functions that could be serialized."""
-        job = self._launcher.start("record" if what == "search" else what, workspace)
+        job = self._launcher.start("ladder" if what == "ladder" else "record", workspace)
         limit = 1 if what == "ladder" else MAX_PROGRAMS
         with self._start(job, "script") as reader, closing(reader.events()) as events:
             for event in events:
@@ -124,6 +140,46 @@ class Measurer:
                         self._measured |= isinstance(event, Measured)
                         yield event
             return reader.finish()
+
+    def _contest(self, workspace: Workspace, variants: Sequence[Variant]) -> Generator[Event]:
+        """Record the last function of each script, and measure them in turns in one process."""
+        contenders: list[Contender] = []
+        with self._incoming.budget.claim(0, self._client.address) as programs:
+            for number, (value, script) in enumerate(variants):
+                yield Progress(done=number, total=len(variants) + 1, label=value)
+                recorded = self._recorded(msgspec.structs.replace(workspace, script=script))
+                if isinstance(recorded, Problem):
+                    yield Failed(label=value, problem=recorded)
+                else:
+                    programs.grow(len(recorded))
+                    contenders.append(Contender(label=value, program=recorded))
+            if not contenders:
+                return
+            yield MeasuredBy(source="server")
+            job = self._launcher.start_contest(contenders, workspace.options)
+            with self._start(job, "server") as reader, closing(reader.events()) as events:
+                for event in events:
+                    if isinstance(event, Measured | Failed | Progress):
+                        self._measured |= isinstance(event, Measured)
+                        yield event
+                problems = reader.finish().problems
+        if not self._measured:
+            self.problems += problems
+
+    def _recorded(self, workspace: Workspace) -> str | Problem:
+        """Return the text of the last function of a script, or why there is none."""
+        job = self._launcher.start("record", workspace)
+        last: RecordedFunction | None = None
+        with self._start(job, "script") as reader, closing(reader.events()) as events:
+            for event in events:
+                last = event if isinstance(event, RecordedFunction) else last
+            problems = reader.finish().problems
+        # What a script that failed leaves behind is not what the value stands for.
+        refused = next((problem for problem in problems if problem.severity == "error"), None)
+        if refused is None and last is not None and last.program:
+            return last.program
+        reason = last.reason if last is not None else "the script makes no function"
+        return refused or Problem(kind="NotMeasured", message=reason)
 
     def _record_original(self, workspace: Workspace, programs: Claim) -> Generator[Event]:
         """Run the original script of the workspace's kernel, and keep its functions by name."""
