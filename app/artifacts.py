@@ -390,6 +390,14 @@ class Stage(Struct, frozen=True, kw_only=True):
     origins: list[OriginId] = []
 
 
+class SplitLoop(Struct, frozen=True, kw_only=True):
+    """A loop that a primitive split: what its factors are chosen for."""
+
+    line: int
+    """1-based line of the script."""
+    extent: int
+
+
 class Unit(Struct, frozen=True, kw_only=True):
     """A function or graph that was lowered or built, with its timeline."""
 
@@ -400,6 +408,8 @@ class Unit(Struct, frozen=True, kw_only=True):
     built: bool = False
     steps: list[Step] = []
     schedule: list[Stage] = []
+    splits: list[SplitLoop] = []
+    """Loops of a constant extent that its schedule splits."""
     kernels: list[Kernel] = []
     unmeasured: str = ""
     """Why the kernels of a graph are not measured; empty if they are."""

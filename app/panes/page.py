@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from app.artifacts import Answer, Hint, Measurement, Options, OriginId, Problem
+from app.artifacts import Answer, Options, OriginId, Problem
 from app.panes import table
 from app.panes.fingerprints import fingerprints
 from app.panes.pane import Pane
@@ -14,7 +14,6 @@ from app.panes.timeline import TimelineGroup, timeline
 
 OriginRow = tuple[OriginId, str, int, list[OriginId]]
 """Id, level, line or 0, and parents of an origin, for linking."""
-Data = bool | str | list[OriginRow] | list[Problem] | list[Hint] | list[Measurement] | dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -102,9 +101,7 @@ class Page(Selection):
         return "device" if kernels else "cpu"
 
     @property
-    def data(
-        self,
-    ) -> dict[str, bool | str | list[OriginRow] | list[Problem] | list[Hint] | list[Measurement] | dict[str, str]]:
+    def data(self) -> Mapping[str, object]:
         """The data of an answer for the page's scripts."""
         return {
             "status": self.answer.status,
@@ -117,6 +114,7 @@ class Page(Selection):
             "hints": self.answer.hints,
             "measurements": self.answer.measurements,
             "outputs": fingerprints(self.answer),
+            "splits": [(split.line, split.extent) for split in self.function.splits] if self.function else [],
         }
 
 
