@@ -29,10 +29,11 @@ AssemblyFilter = Literal["labels", "directives", "comments", "unspilled", "hot"]
 registers, or all but the hot loop."""
 Mode = Literal[
     "compile", "run", "ladder", "record", "propose", "file", "measure", "trace", "webgpu", "define", "cuda", "sass",
-    "search", "candidate",
+    "search", "candidate", "batch",
 ]  # fmt: skip
-"""Task of a child.  All but the last eight run a script; those measure, trace, prepare for WebGPU or define a program
-recorded by another child, compile CUDA C, disassemble the result, search schedules of a program and show one."""
+"""Task of a child.  All but the last nine run a script; those measure, trace, prepare for WebGPU or define a program
+recorded by another child, compile CUDA C, disassemble the result, search schedules of a program and show one, and
+measure several programs of one definition in turns."""
 _REORDERS_NOTHING = re.compile(r"(?:^|\.)(?:split|fuse)\(")
 
 
@@ -44,7 +45,7 @@ def has_rung(primitive: str, is_last: bool) -> bool:
     return is_last or not _REORDERS_NOTHING.search(primitive)
 
 
-MEASURING: frozenset[Mode] = frozenset({"run", "ladder", "measure", "search"})
+MEASURING: frozenset[Mode] = frozenset({"run", "ladder", "measure", "search", "batch"})
 """Modes that time kernels, and need CPUs for exclusive use."""
 MOMENTARY: frozenset[Mode] = frozenset({"compile", "record", "propose", "file"})
 """Modes that run kernels only briefly, if at all."""
@@ -390,14 +391,6 @@ class Stage(Struct, frozen=True, kw_only=True):
     origins: list[OriginId] = []
 
 
-class SplitLoop(Struct, frozen=True, kw_only=True):
-    """A loop that a primitive split: what its factors are chosen for."""
-
-    line: int
-    """1-based line of the script."""
-    extent: int
-
-
 class Unit(Struct, frozen=True, kw_only=True):
     """A function or graph that was lowered or built, with its timeline."""
 
@@ -408,8 +401,6 @@ class Unit(Struct, frozen=True, kw_only=True):
     built: bool = False
     steps: list[Step] = []
     schedule: list[Stage] = []
-    splits: list[SplitLoop] = []
-    """Loops of a constant extent that its schedule splits."""
     kernels: list[Kernel] = []
     unmeasured: str = ""
     """Why the kernels of a graph are not measured; empty if they are."""
@@ -455,20 +446,6 @@ class Problem(Struct, frozen=True, kw_only=True):
     """Whether the script was terminated early; the message says where its results so far are shown."""
     starved: bool = False
     """Whether it was, for lack of a processor: another try may come to the end."""
-
-
-MAX_HINTS = 500
-"""Lines of a script that have a hint."""
-MAX_HINT = 100
-"""Characters of a hint."""
-
-
-class Hint(Struct, frozen=True, array_like=True):
-    """What a statement of the script gives names to: shapes, dtypes, extents."""
-
-    line: int
-    """1-based line where the statement ends."""
-    text: Annotated[str, Meta(max_length=MAX_HINT)]
 
 
 MeasurementKind = Literal["kernel", "prefix", "numpy", "peak", "bandwidth"]
@@ -543,7 +520,6 @@ class Answer(Struct, frozen=True, kw_only=True):
     origins: list[Origin] = []
     console: list[Console] = []
     problems: list[Problem] = []
-    hints: Annotated[list[Hint], Meta(max_length=MAX_HINTS)] = []
     measurements: list[Measurement] = []
     milliseconds: float = 0.0
     environment: dict[str, str] = {}

@@ -57,13 +57,6 @@ class RecordedFunction(Struct, frozen=True, kw_only=True, tag="recorded"):
     """Why the function could not be serialised."""
 
 
-class Contender(Struct, frozen=True, kw_only=True):
-    """A program that is measured in turns with others."""
-
-    label: Annotated[str, Meta(max_length=400)]
-    program: Annotated[str, Meta(max_length=MAX_PROGRAM)]
-
-
 class ProgramDefinition(Struct, frozen=True, kw_only=True, tag="defined"):
     """What a recorded program computes."""
 
@@ -118,8 +111,10 @@ class Request(Struct, frozen=True, kw_only=True):
     """The program to measure or compile, in modes that run no script."""
     original: str = ""
     """The original program, which is measured in alternation with it."""
-    contenders: list[Contender] = []
-    """The programs to measure in turns, instead of one."""
+    contenders: list[str] = []
+    """The programs to measure in turns, in the mode ``batch``; each must compute what ``program`` defines."""
+    numpy: str = ""
+    """A function of the parameters but the outputs, in Python, whose time is NumPy's: of a problem, never a script."""
     prefixes: bool = False
     """Whether to measure every prefix of the program's schedule, instead of only the complete one."""
     seed: int = 0

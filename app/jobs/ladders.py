@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,7 @@ from app.jobs.cache import content_key
 from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
-from app.jobs.measurer import MadeWay, Measurer, Variant, What
+from app.jobs.measurer import MadeWay, Measurer, What
 from app.jobs.shared_ladders import SharedLadders, State
 from app.logs import reference, request_id
 from app.memory import Budget
@@ -62,7 +62,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag="ended"):
 
 
 LadderEvent = Queued | Event | Ended
-Events = Callable[[], Generator[Event | MadeWay]]
+Events = Callable[[Measurer], Generator[Event | MadeWay]]
 _decode_measured = msgspec.json.Decoder(Measured).decode
 
 
@@ -293,7 +293,7 @@ class Ladders:
         client: Client,
         what: What = "ladder",
         settings: SearchSettings | None = None,
-        variants: Sequence[Variant] = (),
+        numpy: str = "",
     ) -> Ladder:
         """Enqueue the measurement of a schedule's prefixes or a script's functions, or a search.
 
@@ -301,8 +301,25 @@ class Ladders:
         ----------
         settings : SearchSettings, optional
             How to search, if ``what`` is ``search``.
-        variants : sequence of Variant, optional
-            The scripts to measure, if it is ``scrub``.
+        numpy : str
+            A trusted function of the inputs, to time as NumPy's.
+
+        Raises
+        ------
+        Busy, RequestError
+            As for :meth:`begin`.
+        """
+        return self.begin(what, workspace, client, lambda measurer: measurer.events(what, workspace, settings, numpy))
+
+    def begin(self, what: What, workspace: Workspace, client: Client, events: Events) -> Ladder:
+        """Enqueue measurements.
+
+        Parameters
+        ----------
+        workspace : Workspace
+            What is measured, by which the measurements are known.
+        events : callable
+            Measures, given a measurer, and returns the events.
 
         Raises
         ------
@@ -318,17 +335,12 @@ class Ladders:
         except Busy:
             claim.release()
             raise
-        # A scrub is no measurement of the workspace itself.
-        ladder = Ladder(b"" if what == "scrub" else content_key(what, workspace))
+        ladder = Ladder(content_key(what, workspace))
         ladder.hold(ticket=ticket)
         self._remember(ladder)
         if self._shared is not None:
             self._shared.publish(ladder)
         measurer = Measurer(self._launcher, self._incoming, client, partial(_hold, ladder))
-
-        def events() -> Generator[Event | MadeWay]:
-            return measurer.events(what, workspace, settings, variants)
-
         request = request_id.get()
 
         def work() -> None:
@@ -409,7 +421,7 @@ class Ladders:
 
     def _measure(self, ladder: Ladder, client: Client, measurer: Measurer, start: Events) -> Ended:
         self._wait(ladder)
-        with closing(start()) as events:
+        with closing(start(measurer)) as events:
             for count, event in enumerate(events):
                 if ladder.abandoned:
                     ladder.stop()

@@ -16,7 +16,7 @@ from app.errors import Unavailable
 from app.jobs.cores import Cores
 from app.machine_code import CUBIN, CudaProgram
 from app.proposals import Subject
-from app.protocol import Contender, Request
+from app.protocol import Request
 from app.sandbox import Job, Limits, Runner, SandboxError
 from app.sandbox.wire import FRAME_BYTES
 from app.searches import LOG, Decision, SearchSettings
@@ -77,6 +77,7 @@ class Launcher:
             "measure": config.ladder_seconds,
             "webgpu": config.ladder_seconds,
             "search": config.ladder_seconds,
+            "batch": config.ladder_seconds,
         }
         self._compiles_cuda = runner.tier.executes and not missing_tools()
 
@@ -171,7 +172,9 @@ class Launcher:
         )
         return self._start(request, workspace)
 
-    def start_measurement(self, program: str, options: Options, prefixes: bool, original: str = "") -> Job:
+    def start_measurement(
+        self, program: str, options: Options, prefixes: bool, original: str = "", numpy: str = ""
+    ) -> Job:
         """Start a job that measures a program recorded by another job, on inputs chosen by the server.
 
         Parameters
@@ -182,6 +185,8 @@ class Launcher:
             Whether to measure every prefix of its schedule.
         original : str
             Text of the original program, which is measured in alternation.
+        numpy : str
+            A trusted function of the inputs, to time as NumPy's.
 
         Raises
         ------
@@ -190,12 +195,20 @@ class Launcher:
         """
         seed = secrets.randbelow(MAX_SEED)
         request = Request(
-            mode="measure", program=program, original=original, options=options, prefixes=prefixes, seed=seed
-        )
+            mode="measure", program=program, original=original, numpy=numpy, options=options, prefixes=prefixes,
+            seed=seed,
+        )  # fmt: skip
         return self._start(request, Workspace(script="", options=options))
 
-    def start_contest(self, contenders: Sequence[Contender], options: Options) -> Job:
-        """Start a job that measures programs recorded by other jobs in turns, on inputs chosen by the server.
+    def start_batch(self, program: str, contenders: Sequence[str], numpy: str) -> Job:
+        """Start a job that measures programs of one definition in turns, on one thread and inputs that nobody knows.
+
+        Parameters
+        ----------
+        program : str
+            The definition, as a text of :mod:`compiler.te.program`, like the contenders.
+        numpy : str
+            A trusted function of the inputs, to time beside them; empty for the definition's own NumPy program.
 
         Raises
         ------
@@ -203,8 +216,8 @@ class Launcher:
             If the sandbox cannot start a process.
         """
         seed = secrets.randbelow(MAX_SEED)
-        request = Request(mode="measure", contenders=list(contenders), options=options, seed=seed)
-        return self._start(request, Workspace(script="", options=options))
+        request = Request(mode="batch", program=program, contenders=list(contenders), numpy=numpy, seed=seed)
+        return self._start(request, Workspace(script=""))
 
     def start_recorded(self, mode: Literal["trace", "define"], program: str, options: Options) -> Job:
         """Start a job that traces a program recorded by another job, or tells what it computes.

@@ -9,32 +9,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
 from app.artifacts import Options, Problem, Source, Workspace
+from app.errors import InvalidBody
 from app.jobs.answer_reader import AnswerReader, IncomingMessages
 from app.jobs.answers import StoredAnswer
 from app.jobs.clients import Client
 from app.jobs.launcher import Launcher
 from app.memory import Claim
-from app.protocol import Contender, Event, Failed, Measured, MeasuredBy, Progress, RecordedFunction
+from app.protocol import Event, Failed, Measured, MeasuredBy, Progress, RecordedFunction
 from app.sandbox import Job
 from app.searches import LOG, MAX_LOG, Found, Searching, SearchSettings, Tried
 
-What = Literal["ladder", "record", "search", "scrub"]
+What = Literal["ladder", "record", "search", "batch"]
 """Subject of measurement: every prefix of the last schedule, each function of the script, schedules that a search
-derives for the last one, or the last function of several scripts."""
+derives for the last one, or the last function beside others that compute the same."""
 LEAST_SECONDS = 5.0
 """What a search that made way has left to go on for."""
-
-
-class Variant(NamedTuple):
-    """A script that differs from others in a value."""
-
-    value: str
-    script: str
 
 
 class MadeWay:
@@ -63,6 +57,8 @@ class Measurer:
     ----------
     problems : list of Problem
         Why nothing was measured; valid after the events, and empty on success.
+    entrant : str
+        What :meth:`batch` recorded of the entrant.
     """
 
     def __init__(
@@ -76,13 +72,10 @@ class Measurer:
         self._programs: list[RecordedFunction] = []
         self._originals: dict[str, str] = {}
         self.problems: list[Problem] = []
+        self.entrant = ""
 
     def events(
-        self,
-        what: What,
-        workspace: Workspace,
-        settings: SearchSettings | None = None,
-        variants: Sequence[Variant] = (),
+        self, what: What, workspace: Workspace, settings: SearchSettings | None = None, numpy: str = ""
     ) -> Generator[Event | MadeWay]:
         """Yield the events of the script's process, then those of the measuring processes.
 
@@ -90,8 +83,8 @@ class Measurer:
         ----------
         settings : SearchSettings, optional
             How to search.
-        variants : sequence of Variant, optional
-            The scripts to measure in turns, in the place of the workspace's own.
+        numpy : str
+            A trusted function of the inputs, to time as NumPy's.
 
         Raises
         ------
@@ -102,9 +95,6 @@ class Measurer:
         Busy
             If the memory budget is exhausted.
         """
-        if variants:
-            yield from self._contest(workspace, variants)
-            return
         with self._incoming.budget.claim(0, self._client.address) as programs:
             answer = yield from self._record(what, workspace, programs)
             for problem in answer.problems:
@@ -114,11 +104,52 @@ class Measurer:
             if self._programs and what == "record" and ORIGINAL in workspace.files:
                 yield from self._record_original(workspace, programs)
             for program in self._programs if settings is None else ():
-                yield from self._measure(program, workspace.options, prefixes=what == "ladder")
+                yield from self._measure(program, workspace.options, what == "ladder", numpy)
             if settings is not None and self._programs:
                 yield from self._search(self._programs[-1], workspace, settings)
         if not self._measured or answer.status not in ("ok", "error"):
             self.problems += answer.problems  # functions are measured even if the script fails afterwards
+
+    def batch(
+        self, definition: Workspace, entrant: Workspace | None, others: Sequence[str], numpy: str
+    ) -> Generator[Event]:
+        """Yield the events of a process that measures programs of one definition in turns.
+
+        Parameters
+        ----------
+        definition : Workspace
+            Whose last function defines what is computed.
+        entrant : Workspace, optional
+            Whose last function is measured first; :attr:`entrant` has what was recorded of it.
+        others : sequence of str
+            Recorded programs.
+        numpy : str
+            A trusted function of the inputs; empty for what follows from the definition.
+
+        Raises
+        ------
+        InvalidBody
+            If a workspace has no function that can be recorded.
+        Superseded, Unavailable, Busy
+            As for :meth:`events`.
+        """
+        with self._incoming.budget.claim(sum(map(len, others)), self._client.address) as programs:
+            defined = yield from self._recorded(definition, programs)
+            if entrant is not None:
+                self.entrant = yield from self._recorded(entrant, programs)
+            contenders = [*([self.entrant] if entrant is not None else []), *others]
+            job = self._launcher.start_batch(defined, contenders, numpy)
+            with self._start(job, "server") as reader, closing(reader.events()) as events:
+                yield from (event for event in events if isinstance(event, Measured | Failed | Progress))
+                self.problems += reader.finish().problems
+
+    def _recorded(self, workspace: Workspace, programs: Claim) -> Generator[Event, None, str]:
+        self._programs.clear()
+        answer = yield from self._record("record", workspace, programs)
+        if not self._programs:
+            reasons = [problem.message for problem in answer.problems]
+            raise InvalidBody(f"it cannot be measured again: {[*reasons, 'it builds no function of a schedule'][0]}")
+        return self._programs[-1].program
 
     def _start(self, job: Job, source: Source) -> AnswerReader:
         self._hold(job)
@@ -126,7 +157,7 @@ class Measurer:
 
     def _record(self, what: What, workspace: Workspace, programs: Claim) -> Generator[Event, None, StoredAnswer]:
         """Run the script, and keep the functions that could be serialized."""
-        job = self._launcher.start("ladder" if what == "ladder" else "record", workspace)
+        job = self._launcher.start("record" if what == "search" else what, workspace)
         limit = 1 if what == "ladder" else MAX_PROGRAMS
         with self._start(job, "script") as reader, closing(reader.events()) as events:
             for event in events:
@@ -141,46 +172,6 @@ class Measurer:
                         yield event
             return reader.finish()
 
-    def _contest(self, workspace: Workspace, variants: Sequence[Variant]) -> Generator[Event]:
-        """Record the last function of each script, and measure them in turns in one process."""
-        contenders: list[Contender] = []
-        with self._incoming.budget.claim(0, self._client.address) as programs:
-            for number, (value, script) in enumerate(variants):
-                yield Progress(done=number, total=len(variants) + 1, label=value)
-                recorded = self._recorded(msgspec.structs.replace(workspace, script=script))
-                if isinstance(recorded, Problem):
-                    yield Failed(label=value, problem=recorded)
-                else:
-                    programs.grow(len(recorded))
-                    contenders.append(Contender(label=value, program=recorded))
-            if not contenders:
-                return
-            yield MeasuredBy(source="server")
-            job = self._launcher.start_contest(contenders, workspace.options)
-            with self._start(job, "server") as reader, closing(reader.events()) as events:
-                for event in events:
-                    if isinstance(event, Measured | Failed | Progress):
-                        self._measured |= isinstance(event, Measured)
-                        yield event
-                problems = reader.finish().problems
-        if not self._measured:
-            self.problems += problems
-
-    def _recorded(self, workspace: Workspace) -> str | Problem:
-        """Return the text of the last function of a script, or why there is none."""
-        job = self._launcher.start("record", workspace)
-        last: RecordedFunction | None = None
-        with self._start(job, "script") as reader, closing(reader.events()) as events:
-            for event in events:
-                last = event if isinstance(event, RecordedFunction) else last
-            problems = reader.finish().problems
-        # What a script that failed leaves behind is not what the value stands for.
-        refused = next((problem for problem in problems if problem.severity == "error"), None)
-        if refused is None and last is not None and last.program:
-            return last.program
-        reason = last.reason if last is not None else "the script makes no function"
-        return refused or Problem(kind="NotMeasured", message=reason)
-
     def _record_original(self, workspace: Workspace, programs: Claim) -> Generator[Event]:
         """Run the original script of the workspace's kernel, and keep its functions by name."""
         script = workspace.files[ORIGINAL].decode("utf-8", "replace")
@@ -194,11 +185,13 @@ class Measurer:
         for problem in problems:
             yield Failed(label=ORIGINAL, problem=problem)
 
-    def _measure(self, recorded: RecordedFunction, options: Options, prefixes: bool) -> Generator[Event]:
+    def _measure(
+        self, recorded: RecordedFunction, options: Options, prefixes: bool, numpy: str
+    ) -> Generator[Event]:
         original = self._originals.get(recorded.name, "")
         if len(self._originals) == len(self._programs) == 1:  # whatever they are called
             (original,) = self._originals.values()
-        job = self._launcher.start_measurement(recorded.program, options, prefixes, original)
+        job = self._launcher.start_measurement(recorded.program, options, prefixes, original, numpy)
         with self._start(job, "server") as reader, closing(reader.events()) as events:
             for event in events:
                 if isinstance(event, Measured | Failed | Progress):

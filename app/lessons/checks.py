@@ -16,7 +16,7 @@ from app.artifacts import NOISE, Problem
 from app.lessons.evidence import Evidence
 from app.panes import table
 
-__all__ = ["KINDS", "Check", "Verdict", "judge", "measured"]
+__all__ = ["KINDS", "Check", "Verdict", "difference_of", "judge", "measured"]
 
 Words = Annotated[str, Meta(max_length=300)]
 Pattern = Annotated[str, Meta(min_length=1, max_length=300)]
@@ -349,12 +349,8 @@ class SameDefinition(CheckBase, frozen=True, kw_only=True, tag="definition"):
             return False, "the lesson's own answer cannot be read; the server's log has the reason"
         if not kernel.definition:
             return False, "its definition was not recorded, so it cannot be compared"
-        if kernel.definition == evidence.definition:
-            return True, "its definition is the lesson's"
-        own, lesson = (definition.rpartition(": ")[0] for definition in (kernel.definition, evidence.definition))
-        if own != lesson:
-            return False, f"its arguments are {own}, the lesson's {lesson}"
-        return False, "the arguments agree, but what is computed of them is written in another way"
+        difference = difference_of(kernel.definition, evidence.definition, "the lesson's")
+        return not difference, difference or "its definition is the lesson's"
 
 
 class SpeedCheck(CheckBase, frozen=True, kw_only=True, tag="faster"):
@@ -439,6 +435,16 @@ def judge(checks: list[Check], evidence: Evidence) -> list[Verdict]:
         detail = _late(evidence.answer.problems) if evidence.answer.status == "timeout" else _failed(errors)
         return [Verdict(words=check.sentence, passed=False, detail=detail) for check in checks]
     return [check.verdict(evidence) for check in checks]
+
+
+def difference_of(definition: str, asked: str, whose: str) -> str:
+    """Return how a measured definition differs from the one that is asked for; empty if it does not."""
+    if definition == asked:
+        return ""
+    own, other = (text.rpartition(": ")[0] for text in (definition, asked))
+    if own != other:
+        return f"its arguments are {own}, {whose} {other}"
+    return "the arguments agree, but what is computed of them is written in another way"
 
 
 def _failed(errors: list[Problem]) -> str:

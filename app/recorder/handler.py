@@ -12,6 +12,7 @@ from app.artifacts import Mode, Problem
 from app.protocol import Message, Request, Snapshot
 from app.recorder.gpus.cuda_jobs import compile_kernels, disassemble
 from app.recorder.gpus.webgpu import prepare_for_webgpu
+from app.recorder.measuring.batch import measure_batch
 from app.recorder.measuring.integrity import Integrity
 from app.recorder.measuring.program_measurement import define_program, measure_program
 from app.recorder.measuring.searching import search_program, show_candidate
@@ -30,6 +31,7 @@ WITHOUT_SCRIPT: dict[Mode, Callable[[Request, Callable[[Message], None]], None]]
     "sass": disassemble,
     "search": search_program,
     "candidate": show_candidate,
+    "batch": measure_batch,
 }
 """The handlers of modes that run a program recorded by another child instead of a script."""
 GC_THRESHOLDS = (50_000, 20, 100)

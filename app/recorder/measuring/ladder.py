@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -65,6 +66,8 @@ class Ladder:
         Receives the events.
     seed : int
         The seed of the random inputs.
+    numpy : str
+        A function of the inputs, in Python, to time in the place of the definition's NumPy program.
     """
 
     def __init__(
@@ -74,8 +77,10 @@ class Ladder:
         options: Options,
         emit: Callable[[Progress | Measured | Failed], None],
         seed: int = 0,
+        numpy: str = "",
     ) -> None:
         self._program = program
+        self._numpy_text = numpy
         self._target = target
         self._options = options
         self._emit = emit
@@ -128,11 +133,17 @@ class Ladder:
         ]
         turns = [*references, *rungs, *again, ("bandwidth", None, self._bandwidth)]
         total = len(turns)
-        set_num_threads(self._options.threads)
-        with uninstrumented(), BLAS.limit(limits=self._options.threads, user_api="blas"):
+        with self._alone():
             for place, (label, step, measure) in enumerate(turns):
                 self._guarded(place, total, label, step, measure)
         self._emit(Progress(done=total, total=total, label="done"))
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Measure with as many threads as the options say, and no instrument."""
+        set_num_threads(self._options.threads)
+        with uninstrumented(), BLAS.limit(limits=self._options.threads, user_api="blas"):
+            yield
 
     def _guarded(
         self, done: int, total: int, label: str, step: int | None, measure: Callable[[], Measurement | None]
@@ -141,7 +152,7 @@ class Ladder:
         try:
             measurement = measure()
         except Exception as exc:  # if one step fails for any reason, continue with the others
-            problem = Problem(kind=type(exc).__name__, message=reason_of(exc))
+            problem = Problem(kind=type(exc).__name__, message=_reason(exc))
             self._emit(Failed(label=label, problem=problem, step=step))
             return
         if measurement is not None:
@@ -251,14 +262,26 @@ class Ladder:
         return None if self._expected is None else compare(outputs, self._expected)
 
     def _numpy(self) -> Measurement | None:
+        call, source = self._numpy_call()
+        if call is None:
+            return None
+        measurement = self._measurement("numpy", "NumPy", time_calls(call), None, None)
+        return msgspec.structs.replace(measurement, note=source)
+
+    def _numpy_call(self) -> tuple[Callable[[], object] | None, str]:
+        """Compute the expected outputs with NumPy where it can, and return what is to be timed, and its source."""
+        call: Callable[[], object] | None = None
+        source = ""
         try:
             self._expected, program = self._program.reference(self._inputs)
-            timing = time_calls(program)
+            call, source = program, program.source
         except NoNumPyProgram:
             self._expected = None  # then the steps are compared with the result of the unscheduled definition
-            return None
-        measurement = self._measurement("numpy", "NumPy", timing, None, None)
-        return msgspec.structs.replace(measurement, note=program.source)
+        if self._numpy_text:
+            function = eval(self._numpy_text, {"np": np})
+            inputs = [a for i, a in enumerate(self._inputs) if i not in self._program.outputs]
+            call, source = partial(function, *inputs), self._numpy_text
+        return call, source
 
     def _peak(self) -> Measurement | None:
         if not self._program.flops:
@@ -344,7 +367,7 @@ def _modelled_traffic(module: IRModule) -> float | None:
     return memory_traffic(only_function(module), last.size, last.line)
 
 
-def reason_of(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """Return why a step was not measured."""
     if isinstance(error, TVMError):
         return str(error)

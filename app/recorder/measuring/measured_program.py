@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from app.recorder.measuring.shrinking import shrink_blocks, shrink_schedule
+from app.recorder.measuring.shrinking import MALFORMED, shrink_blocks, shrink_schedule
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError, show
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
 from compiler.ir.module import IRModule
+from compiler.ir.structural import structural_equal
 from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.te.definition.flops import operation_flops, schedule_flops
 from compiler.te.definition.numpy_program import NumPyProgram
@@ -22,7 +23,9 @@ from compiler.te.definition.numpy_reference import NoNumPyProgram, numpy_program
 from compiler.te.definition.tensor import Tensor
 from compiler.te.lowering.block_definitions import NotDefinitions, definitions_of_blocks
 from compiler.te.lowering.create_prim_func import create_prim_func
-from compiler.te.scheduling.schedule import Schedule
+from compiler.te.scheduling.schedule import Schedule as TensorSchedule
+from compiler.tir.schedule.schedule import Schedule
+from compiler.tir.schedule.trace import Trace
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferStore
 from compiler.tir.statements.function import PrimFunc
@@ -73,6 +76,13 @@ class MeasuredProgram(ABC):
     def definition(self) -> PrimFunc:
         """Return what ``main`` computes, without a schedule, as a function of blocks."""
 
+    def is_derived(self) -> bool:
+        """Whether the whole schedule follows from the definition by its primitives.
+
+        What was written as a text after each primitive may be anything.
+        """
+        return True
+
     @abstractmethod
     def small(self, ratio: int) -> IRModule:
         """Lower ``main`` of a smaller computation under the same schedule.
@@ -104,7 +114,7 @@ class TensorProgram(MeasuredProgram):
 
     Parameters
     ----------
-    schedule : Schedule
+    schedule : TensorSchedule
         The complete schedule.
     args : sequence of Tensor
         The function's arguments in order, placeholders and outputs.
@@ -115,7 +125,7 @@ class TensorProgram(MeasuredProgram):
         If an argument is a scalar, or too large.
     """
 
-    def __init__(self, schedule: Schedule, args: Sequence[Tensor | Var]) -> None:
+    def __init__(self, schedule: TensorSchedule, args: Sequence[Tensor | Var]) -> None:
         self._schedule = schedule
         self._args = _tensors(args)
         outputs = set(schedule.outputs)
@@ -181,6 +191,15 @@ class BlockProgram(MeasuredProgram):
 
     def definition(self) -> PrimFunc:
         return self._functions[0]
+
+    def is_derived(self) -> bool:
+        schedule = Schedule(self._functions[0])
+        try:
+            if self._trace:
+                Trace.apply_json_to_schedule(self._trace, schedule)
+        except (TVMError, *MALFORMED):
+            return False
+        return structural_equal(only_function(schedule.mod), self._functions[-1])
 
     def small(self, ratio: int) -> IRModule:
         return lower(shrink_blocks(self._functions[0], self._trace, ratio), name="main")

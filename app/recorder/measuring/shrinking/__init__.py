@@ -4,8 +4,8 @@ What is made small keeps its structure: splits that divide their loops still do,
 :func:`shrink_schedule` compares the loop nests before it returns one.
 """
 
-from app.recorder.measuring.shrinking.blocks import shrink_blocks
+from app.recorder.measuring.shrinking.blocks import MALFORMED, shrink_blocks
 from app.recorder.measuring.shrinking.definitions import NotShrinkable
 from app.recorder.measuring.shrinking.schedules import SmallSchedule, shrink_schedule
 
-__all__ = ["NotShrinkable", "SmallSchedule", "shrink_blocks", "shrink_schedule"]
+__all__ = ["MALFORMED", "NotShrinkable", "SmallSchedule", "shrink_blocks", "shrink_schedule"]
