@@ -261,6 +261,13 @@ class Links:
         made = {"created": time.time(), "outputs": msgspec.json.encode(outputs).decode(), **self.made_with}
         connection.execute(insert(LINKS).values({"id": link, "content": compressed, **made}))
 
+    def exists(self, link: str) -> bool:
+        """Return whether there is a link."""
+        try:
+            return self.stored_bytes(link) > 0
+        except NotFound:
+            return False
+
     def stored_bytes(self, link: str) -> int:
         """Return the compressed size of a link's content, without reading it.
 

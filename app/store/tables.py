@@ -1,4 +1,4 @@
-"""Database tables: links and classes."""
+"""Database tables: links, classes and the boards of challenges."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from sqlalchemy import (
     Float,
     ForeignKey,
     ForeignKeyConstraint,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -94,6 +95,30 @@ PASSED_STEPS = Table(
     Column("disturbed", Integer, nullable=False, server_default="0"),
     ForeignKeyConstraint(["class", "key"], ["class_students.class", "class_students.key"], ondelete="CASCADE"),
 )
+
+ENTRIES = Table(
+    "challenge_entries",
+    TABLES,
+    Column("id", String(MAX_LENGTH), primary_key=True),
+    Column("challenge", String(64), nullable=False),
+    Column("cpu", String(128), nullable=False),
+    Column("name", String(40), nullable=False),
+    Column("owner", LargeBinary(32), nullable=False),
+    Column("script", LargeBinary, nullable=False),
+    Column("program", LargeBinary, nullable=False),
+    Column("ladder", LargeBinary, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("times_numpy", Float),
+    Column("disturbed", Integer, nullable=False),
+    Column("entered", Float, nullable=False),
+    Column("measured", Float, nullable=False),
+    Index("challenge_boards", "challenge", "cpu"),
+)
+"""The entries of boards; ``owner`` is the digest of a key that the browser keeps.
+
+``script``, ``program`` (what is measured again) and ``ladder`` are compressed; ``times_numpy`` is NumPy's time in the
+same batch divided by ``seconds``.
+"""
 
 
 SCHEMA = 1
