@@ -1,0 +1,37 @@
+"""The names that visitors choose for boards, which anybody may have written."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from app.errors import InvalidBody
+
+__all__ = ["MAX_NAME", "board_name"]
+
+MAX_NAME = 24
+_MARKS = re.compile("m{3}")
+"""More marks above and below one letter than any language writes."""
+
+
+def board_name(text: str) -> str:
+    """Return a name as boards show it: composed, with single spaces.
+
+    Raises
+    ------
+    InvalidBody
+        If it is empty, too long, has neither a letter nor a digit, or characters that cannot be seen or hide others.
+    """
+    name = " ".join(unicodedata.normalize("NFC", text).split(" ")).strip()
+    name = re.sub(" +", " ", name)
+    categories = [unicodedata.category(character) for character in name]
+    expected = f"1 to {MAX_NAME} letters, digits and signs"
+    if not 1 <= len(name) <= MAX_NAME:
+        raise InvalidBody("a name has " + expected, field="$.name", expected=expected)
+    if any(kind[0] in "CZ" and character != " " for character, kind in zip(name, categories, strict=True)):
+        raise InvalidBody("a name has only characters that can be seen", field="$.name", expected=expected)
+    if not any(kind[0] in "LN" for kind in categories) or _MARKS.search("".join(k[0].lower() for k in categories)):
+        raise InvalidBody(
+            "a name needs a letter or a digit, and few accents on each", field="$.name", expected=expected
+        )
+    return name

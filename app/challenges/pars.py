@@ -1,0 +1,35 @@
+"""Pars that a search reached elsewhere, each with the processor that it was measured on."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+__all__ = ["PARS", "Par", "read_pars"]
+
+PARS = Path(__file__).parent / "pars.json"
+"""What ``strata challenge par`` writes."""
+
+
+class Par(Struct, frozen=True, kw_only=True):
+    """What a search and NumPy reached on one thread of a processor."""
+
+    cpu: str
+    seconds: float
+    numpy: float | None
+    searched: float
+    """The seconds that the search had."""
+    date: str
+
+
+@cache
+def _all() -> dict[str, list[Par]]:
+    return msgspec.json.decode(PARS.read_bytes(), type=dict[str, list[Par]]) if PARS.exists() else {}
+
+
+def read_pars(name: str) -> list[Par]:
+    """Return the pars of a problem, none for those of visitors."""
+    return _all().get(name, [])
