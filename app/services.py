@@ -9,10 +9,12 @@ from functools import partial
 from tempfile import TemporaryDirectory
 
 from flask import Flask, current_app
-from limits import RateLimitItemPerDay, RateLimitItemPerMinute
+from limits import RateLimitItemPerDay, RateLimitItemPerHour, RateLimitItemPerMinute
 
 from app import __version__
 from app.artifacts import FORMAT, Source
+from app.challenges import Problems
+from app.challenges.contest import Contests
 from app.config import Config
 from app.gallery import Gallery, load_gallery
 from app.jobs import answer_reader
@@ -38,6 +40,7 @@ from app.lessons.classes import Classes
 from app.machine_code import CompiledKernels
 from app.memory import Budget, Memory
 from app.sandbox import Outcome, RemoteRunner, Runner
+from app.store.boards import Boards
 from app.store.byte_semaphore import ByteSemaphore
 from app.store.links import Links
 from app.store.liveness import Liveness
@@ -52,6 +55,8 @@ from compiler.runtime.machine import this_machine
 EXTENSION = "strata"
 MAX_MISSING = 120
 """Requests for nonexistent links per minute and client, whose address a classroom may share."""
+MAX_ENTRIES = 12
+"""Batches per hour and client that measure a board, each of which takes the machine some seconds."""
 FILES_AT_ONCE = 4
 """Number of files of the maximum size that may be in transit concurrently; half as many per client."""
 OPENING_SECONDS = 5.0
@@ -92,6 +97,11 @@ class Services:
     gallery: Gallery
     lessons: Library
     classes: Classes
+    problems: Problems
+    boards: Boards
+    contests: Contests
+    entering: Rate
+    """Rate limit for batches that measure a board."""
     compiling: FairQueue
     measuring: FairQueue
     stubs: TemporaryDirectory[str]
@@ -100,6 +110,7 @@ class Services:
     def close(self) -> None:
         """Leave one complete database, and a backup of it if links have changed."""
         self.classes.close()
+        self.boards.close()
         self.links.close()
         self.stubs.cleanup()
 
@@ -123,20 +134,22 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
     launcher = Launcher(runner, config, _cores(runner, compiling, measuring), workspace_limits)
     incoming = IncomingMessages(memory.incoming, _assembler(renderer))
     programs = RecordedPrograms(launcher, compiling, incoming)
+    ladders = Ladders(
+        launcher,
+        measuring,
+        incoming,
+        memory.bodies,
+        memory.events.total,
+        SharedLadders(results) if results is not None else None,
+    )
+    boards = Boards(config.links_database)
     return Services(
         config=config,
         memory=memory,
         runner=runner,
         renderer=renderer,
         compiler=Compiler(launcher, _cache(memory, runner, results), compiling, measuring, incoming),
-        ladders=Ladders(
-            launcher,
-            measuring,
-            incoming,
-            memory.bodies,
-            memory.events.total,
-            SharedLadders(results) if results is not None else None,
-        ),
+        ladders=ladders,
         tracer=Tracer(launcher, programs),
         gpu_preparer=GPUPreparer(launcher, programs),
         file_maker=FileMaker(launcher, compiling, incoming, Budget("files", FILES_AT_ONCE * config.built_file_bytes)),
@@ -154,6 +167,10 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         gallery=load_gallery(),
         lessons=Library(config.lessons_dir),
         classes=classes,
+        problems=Problems(),
+        boards=boards,
+        contests=Contests(ladders, boards, this_machine().processor),
+        entering=Rate(RateLimitItemPerHour(MAX_ENTRIES), "entries"),
         compiling=compiling,
         measuring=measuring,
         stubs=TemporaryDirectory(prefix="strata-stubs-"),

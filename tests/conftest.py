@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections import Counter
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -15,8 +14,8 @@ from compiler.ir.origin import current_ambient
 
 FRAMES = sys.getrecursionlimit()
 # A busy machine is no reason to fail.
-settings.register_profile("strata", deadline=None, max_examples=40)
-settings.register_profile("long", deadline=None, max_examples=200)
+settings.register_profile("strata", deadline=None)
+settings.load_profile("strata")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,26 +23,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run also what is marked `long`")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile("long" if config.getoption("--long") else "strata")
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is long, and of a sampled test all but every so many-th case, unless all are asked for."""
+    """Leave out what is long, unless it is asked for: something quicker of its kind runs always."""
     if config.getoption("--long"):
         return
-    cases: Counter[str] = Counter()
-
-    def runs(item: pytest.Item) -> bool:
-        name = item.nodeid.partition("[")[0]
-        cases[name] += 1
-        sample = item.get_closest_marker("sample")
-        return not item.get_closest_marker("long") and (sample is None or cases[name] % sample.args[0] == 1)
-
-    chosen = [item for item in items if runs(item)]
-    kept = set(chosen)
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = chosen
+    long = [item for item in items if item.get_closest_marker("long")]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if not item.get_closest_marker("long")]
 
 
 @pytest.hookimpl(wrapper=True)

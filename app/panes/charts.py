@@ -203,7 +203,8 @@ def chart(
     """
     kernels, single = by_threads(measurements)
     lines = [m for m in measurements if m.kind in ("numpy", "peak")]
-    slots = len(kernels) + pending
+    further = _further(kernels, others.reference)
+    slots = len(kernels) + max(pending, len(further))
     if not slots and not lines:
         return None
     rated = all(m.gflops is not None for m in kernels if m.seconds)
@@ -211,6 +212,8 @@ def chart(
     values = [_rate(m, rated) for m in kernels]
     rules = [(m, _rate(m, rated)) for m in lines if _rate(m, rated) > 0]
     compared = _compared(kernels, values, single, others, rated)
+    longer = [(len(kernels) + at, m) for at, m in enumerate(further)]
+    compared += [("reference", at, _rate(m, rated), f"{m.name}: the kept ladder") for at, m in longer if m.seconds]
     axis = _axis([*values, *(value for _, value in rules), *(value for _, _, value, _ in compared)], scale)
     base = TOP + PLOT_HEIGHT
     pitch = max(MIN_PITCH, min(MAX_PITCH, (room - LEFT - RIGHT) / max(4, slots)))
@@ -271,6 +274,12 @@ def _compared(
             value = min(others.predictions[m.step] * first, MAX_RATE)
             compared.append(("predicted", at, value, f"{m.name}: predicted"))
     return [entry for entry in compared if entry[2] > 0]
+
+
+def _further(kernels: Sequence[Measurement], reference: Sequence[Measurement]) -> list[Measurement]:
+    """Return the steps of a kept ladder that come after those of a ladder."""
+    last = max((m.step for m in kernels if m.step is not None), default=-1)
+    return [m for m in by_threads(reference)[0] if m.step is not None and m.step > last] if kernels else []
 
 
 def _ghost(

@@ -164,12 +164,12 @@ def words_of(script: str) -> str:
     return words if len(words) <= MAX_WORDS else f"{words[:MAX_WORDS].rpartition(' ')[0]} …"
 
 
-def _modules(in_lesson: bool) -> list[str]:
+def _modules(further: Sequence[str]) -> list[str]:
     """Return the page's modules, for preloading."""
     folder = Path(current_app.root_path) / "static"
     return [
         *(f"js/{path.name}" for path in sorted(folder.glob("js/*.js")) if path.name != "theme.js"),
-        *(["js/lesson/class.js"] if in_lesson else []),
+        *further,
         "vendor/codemirror.js",
         "vendor/split.js",
     ]
@@ -224,6 +224,7 @@ def page_pieces(
     title: str = "",
     link: OpenedLink | None = None,
     lesson: Lesson | None = None,
+    challenge: Mapping[str, object] | None = None,
     stored: str = "",
 ) -> Iterator[str]:
     """Render the whole page for a workspace, as a stream of pieces.
@@ -240,6 +241,8 @@ def page_pieces(
         The permalink that was opened.
     lesson : Lesson, optional
         The lesson to show beside the workspace.
+    challenge : mapping, optional
+        Or the challenge, as its panel shows it.
     stored : str
         A ladder that came with the example, as JSON.
     """
@@ -254,7 +257,7 @@ def page_pieces(
         made=link,
         here=current_services().links.made_with,
         reading=reading if link and reading in READING else "",
-        modules=_modules(lesson is not None),
+        modules=_modules(["js/lesson/class.js"] if lesson else ["js/challenge/panel.js"] if challenge else []),
         title=title,
         words=words_of(workspace.script) if link else "",
         link=link.id if link else "",
@@ -267,8 +270,9 @@ def page_pieces(
         file_limit=current_services().file_maker.largest,
         topics=current_services().gallery.topics,
         lesson=lesson,
+        challenge=challenge,
         stored=stored,
-        introduced=not (link or lesson or reading),
+        introduced=not (link or lesson or challenge or reading),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from flask import Blueprint, Response, request
 
+from app.challenges import OWN
 from app.errors import Forbidden
 from app.panes.selection import View
 from app.services import current_services
@@ -73,5 +74,8 @@ def delete(link: str) -> Response:
         raise Forbidden(
             "only its creator can delete a link", field=TOKEN_HEADER, expected="the token from its creation"
         )
-    current_services().links.delete(link, token)
+    services = current_services()
+    services.links.delete(link, token)
+    if not services.links.exists(link):
+        services.boards.forget(f"{OWN}{link}")
     return Response(status=204)

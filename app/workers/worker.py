@@ -96,7 +96,6 @@ class Worker:
         self._end = end
         self._channel = Channel(end, of_results, MAX_CALL)
         self.answers: deque[str] = deque(maxlen=REMEMBERED)
-        self.used = False
 
     @property
     def alive(self) -> bool:
@@ -106,7 +105,7 @@ class Worker:
         return not poll.poll(0)
 
     def call(self, call: Call) -> Result:
-        self.used, patience = True, Patience(TASK_SECONDS, self.pid)
+        patience = Patience(TASK_SECONDS, self.pid)
         try:
             self._channel.send(call, patience)
             return self._channel.receive(patience)

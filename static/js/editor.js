@@ -11,11 +11,9 @@ import { keepDraft, readDraft } from "./draft.js";
 import { editing, leaveEditor, listenAround, startEditing } from "./editing.js";
 import { explanations } from "./explain.js";
 import { format, formatting } from "./format.js";
-import { inlayHints, showHints } from "./hints.js";
 import { problemMessages, showMessages } from "./messages.js";
 import { renaming } from "./rename.js";
 import { signatureHelp } from "./signature.js";
-import { sliding } from "./slider.js";
 import { state, tell } from "./state.js";
 
 const style = HighlightStyle.define([
@@ -101,7 +99,7 @@ function makeView() {
   const extensions = [
     EditorView.cspNonce.of($("#entry").nonce), editing,
     lineNumbers(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(),
-    closeBrackets(), highlightSelectionMatches(), problemMessages, autocompletion({ override: [complete], icons: false }), explanations, signatureHelp, renaming, formatting, inlayHints, sliding,
+    closeBrackets(), highlightSelectionMatches(), problemMessages, autocompletion({ override: [complete], icons: false }), explanations, signatureHelp, renaming, formatting,
     EditorState.readOnly.of(reading), EditorView.editable.of(!reading), EditorState.tabSize.of(4), indentUnit.of("    "), python(), syntaxHighlighting(style), lines,
     EditorView.contentAttributes.of({ "aria-label": "Script", tabindex: "0" }),
     keymap.of([
@@ -111,7 +109,7 @@ function makeView() {
       { key: "Escape", run: leaveEditor },
     ]),
     EditorView.updateListener.of((update) => {
-      if (update.docChanged && !update.startState.doc.eq(update.state.doc)) {
+      if (update.docChanged) {
         keepDraft(update.state.doc.toString());
         if (isAnother(update.startState.doc, update.state.doc, update.changes)) tell("replaced");
         tell("edited");
@@ -196,7 +194,6 @@ export const editor = {
   focus() { view.focus(); },
   remeasure() { view.requestMeasure(); },
   tint: (tints) => update({ tints }),
-  hint: (answer) => showHints(view, answer),
   relate: (related) => update({ related }),
   running: (line) => update({ running: line ?? null }),
   reveal(number) {

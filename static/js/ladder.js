@@ -57,6 +57,14 @@ function openKept() {
   draw();
 }
 
+/** Draw somebody's ladder under this one, or alone where there is none yet; null draws none any more.
+ * @param {{measurements: object[], date: string, name: string} | null} ghost */
+export function compareWith(ghost) {
+  reference = ghost;
+  if (ghost) shown ??= { ...ghost, failures: [], reasons: [], done: 0, total: 0, label: "", running: false, stored: true, kept: `The ladder of ${ghost.name}, measured ${told(ghost)}.` };
+  if (shown) draw();
+}
+
 /** Draw the next ladder over this one, or no longer. */
 function keep() {
   reference = reference || !shown ? null : { measurements: shown.measurements, date: shown.date };
@@ -171,9 +179,9 @@ async function redraw() {
     $("#scale").value = shown.scale = recall("scale") ?? "auto";
     $("#ladder-keep").hidden = shown.running || shown.stored || !shown.measurements.some(({ kind }) => kind === "prefix");
     $("#ladder-keep").textContent = reference ? "Stop comparing" : "Keep to compare";
-    const compared = { reference: reference?.measurements ?? [], reference_label: reference ? told(reference) : "", predictions: predictions() };
+    const compared = { reference: reference?.measurements ?? [], reference_label: reference ? `${reference.name ? `of ${reference.name}, ` : ""}${told(reference)}` : "", predictions: predictions() };
     shown.room = Math.max(340, $("#bench").clientWidth - 28);
-    await htmx.ajax("POST", "/chart", { target: "#bench", swap: "morph", source: "#pane-bench", values: { asked: JSON.stringify({ ...shown, ...compared, began: undefined, date: undefined, stored: undefined }) } });
+    await htmx.ajax("POST", "/chart", { target: "#bench", swap: "morph", source: "#pane-bench", values: { asked: JSON.stringify({ ...shown, ...compared, began: undefined, date: undefined, stored: undefined, name: undefined }) } });
   } while (again);
 }
 

@@ -1,5 +1,6 @@
 // A lesson beside the workspace: its steps, their checks, and what this browser remembers of it.
-import { $, $$, announce, narrow, readJson, toast } from "./dom.js";
+import { startBeside } from "./beside.js";
+import { $, $$, announce, readJson, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { measure } from "./ladder.js";
 import { keepProgress, readProgress } from "./lesson-progress.js";
@@ -31,15 +32,13 @@ export function startLesson() {
   $("#lesson").addEventListener("keydown", ({ key, target }) => {
     if (key === "Enter" && target.matches("[data-prediction]")) $("#lesson-check").click(); // which does nothing while it checks
   });
-  for (const button of $$("[data-lesson-view]")) button.addEventListener("click", () => view(button.dataset.lessonView));
   on("edited", () => {
     if (following) return;
     progress.scripts[progress.step] = editor.text;
     save();
     forgetVerdicts();
   });
-  narrow.addEventListener("change", () => view(document.body.classList.contains("at-work") ? "workspace" : "lesson"));
-  view("lesson");
+  startBeside($("#lesson"));
   open(progress.step);
   if (lesson.own) watching = setInterval(watch, REVISION_MS);
 }
@@ -209,18 +208,6 @@ function forgetVerdicts() {
     item.className = "";
     $("small", item).textContent = "";
   }
-}
-
-// Where there is little room, the text or the workspace
-
-/** Show the workspace, where it is not beside the text. */
-export const showWorkspace = () => view("workspace");
-
-function view(name) {
-  const alone = narrow.matches && name === "lesson"; // then it is the page's main part
-  document.body.classList.toggle("at-work", name === "workspace");
-  $("#lesson").setAttribute("role", alone ? "main" : "complementary");
-  for (const button of $$("[data-lesson-view]")) button.setAttribute("aria-pressed", String(button.dataset.lessonView === name));
 }
 
 let watching = 0;

@@ -37,6 +37,7 @@ import { startTextSize } from "./text-size.js";
 import { startTips } from "./tips.js";
 import { startWarp } from "./warp.js";
 import { startWebGPU } from "./webgpu.js";
+import { startWhy } from "./why.js";
 
 // A fragment that shows the same content as before stays as it is, scrolled where it was; one without its content does not.
 Idiomorph.defaults.callbacks.beforeNodeMorphed = ({ dataset: before }, { dataset: after }) =>
@@ -104,7 +105,7 @@ startPlayer();
 startProposalMenu();
 startScheduling();
 startWebGPU();
-$("#why-button").addEventListener("click", async () => (await import("./why/panel.js")).open());
+startWhy();
 startConsole();
 startConformance();
 startFiles();
@@ -117,6 +118,7 @@ startKeys();
 startCompiling();
 retitle();
 startLesson();
+if ($("#challenge")) (await import("./challenge/panel.js")).startChallenge();
 if (inLesson) (await import("./lesson/class.js")).startClass();
 offerDrafts();
 if (document.body.classList.contains("embed")) showAlone(new URLSearchParams(location.search).get("pane"));

@@ -2,7 +2,6 @@
 import { $, announce, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { linkKept } from "./kept.js";
-import { inLesson } from "./lesson.js";
 import { forget, recall, remember } from "./memory.js";
 import { ask, post, unreached } from "./server.js";
 import { linkedView, on, state, workspaceJson } from "./state.js";
@@ -24,9 +23,9 @@ export function share() {
   else $("#share-menu").open = true;
 }
 
-/** Say where this state is; a lesson stays where it is, with its class. */
+/** Say where this state is; a lesson or a challenge stays where it is. */
 function address(path) {
-  if (!inLesson) history.replaceState(null, "", path);
+  if (!document.body.classList.contains("teaching")) history.replaceState(null, "", path);
 }
 
 async function make() {
@@ -48,6 +47,7 @@ async function make() {
   $("#shared-read").value = `${link}?view=read`;
   $("#shared-embed").value = `<iframe src="${link}?view=embed" width="100%" height="640" title="Strata"></iframe>`;
   $("#shared-code").value = `${link}/code`;
+  $("#shared-challenge").value = `${location.origin}/challenges/own-${id}`;
   $("#shared-link").select();
   announce(`The link is ${link}`);
 }

@@ -16,6 +16,7 @@ from jinja2 import ChoiceLoader, DictLoader
 
 from app import create_app
 from app.artifacts import Answer, Step, Unit
+from app.challenges import Problems
 from app.gallery import load_gallery
 from app.lessons.lesson import read_lesson
 from app.panes import table
@@ -182,3 +183,12 @@ def test_a_lesson_is_read_from_its_file(tmp_path: Path) -> None:
     [step] = lesson.steps
     assert (lesson.name, step.title, len(step.hints)) == ("scale", "Split it", 1)
     assert [check.sentence for check in step.checks] == ["The loops of B nest in the order i.outer, i.inner"]
+
+
+def test_a_challenge_is_read_from_its_file(tmp_path: Path) -> None:
+    [script] = recipe("A challenge")
+    (tmp_path / "90_scale.py").write_text(script)
+    problem = Problems(tmp_path).find("scale")
+    assert problem is not None
+    assert (problem.title, problem.settings.small) == ("Scale a vector", {"n": 999})
+    assert "# ///" not in problem.script

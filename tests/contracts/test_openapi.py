@@ -93,6 +93,9 @@ WORKSPACE = {
     "files": {"a.txt": base64.b64encode(b"\0\xff").decode()},
     "options": {"target": "llvm", "assembly": "host", "opt_level": 2, "threads": 1},
 }
+CHECK = "/api/challenges/{challenge}/check"
+ENTRIES = "/api/challenges/{challenge}/entries"
+ENTRY = "/api/challenges/{challenge}/entries/{entry}"
 STEP = "/api/lessons/{lesson}/steps/{number}/check"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 MULTIPART = {"Content-Type": "multipart/form-data; boundary=b"}
@@ -124,8 +127,6 @@ CALLS = [
     Call("post", "/api/ladders", 202, body=WORKSPACE),
     Call("post", "/api/measure", 202, body=WORKSPACE),
     Call("post", "/api/measure", 422, body={"script": 3}),
-    Call("post", "/api/scrubs", 202, body={**WORKSPACE, "script": "f(16)", "line": 1, "column": 2, "values": ["8"]}),
-    Call("post", "/api/scrubs", 422, body={**WORKSPACE, "line": 1, "column": 2, "values": ["8"]}),
     Call("post", "/api/searches", 202, body=WORKSPACE),
     Call("post", "/api/searches", 422, body={**WORKSPACE, "search": {"seconds": 1e9}}),
     Call("post", "/api/candidates", 200, body={**WORKSPACE, "choices": [["C.way", "tiles"]]}),
@@ -180,6 +181,13 @@ CALLS = [
     Call("post", STEP, 200, path="/api/lessons/first-compute/steps/1/check", body={"workspace": WORKSPACE}),
     Call("post", STEP, 404, path="/api/lessons/first-compute/steps/99/check", body={"workspace": WORKSPACE}),
     Call("post", STEP, 422, path="/api/lessons/first-compute/steps/1/check", body={"workspace": {}}),
+    Call("post", "/api/challenges/{challenge}/ladder", 202, path="/api/challenges/matmul/ladder", body=WORKSPACE),
+    Call("post", CHECK, 404, path="/api/challenges/none/check", body={"workspace": WORKSPACE}),
+    Call("post", CHECK, 200, path="/api/challenges/gpu-transposition/check", body={"workspace": WORKSPACE}),
+    Call("post", ENTRIES, 422, path="/api/challenges/matmul/entries", body={"workspace": WORKSPACE, "name": "a"}),
+    Call("post", "/api/challenges/{challenge}/board", 202, path="/api/challenges/matmul/board"),
+    Call("get", ENTRY, 404, path="/api/challenges/matmul/entries/none"),
+    Call("delete", ENTRY, 404, path="/api/challenges/matmul/entries/none"),
     Call("post", "/api/classes", 201, body={"lesson": "first-compute"}),
     Call("post", "/api/classes", 404, body={"lesson": "none"}),
     Call("post", "/api/classes/{name}/students", 404, path="/api/classes/none/students"),
@@ -239,7 +247,6 @@ def check(document: Document, response: TestResponse, route: str, method: str) -
         Draft202012Validator(whole).validate(response.get_json())
 
 
-@pytest.mark.sample(3)
 @pytest.mark.parametrize("call", CALLS, ids=str)
 def test_answers_are_as_described(
     client: FlaskClient, scripted: ScriptedRunner, document: Document, call: Call

@@ -109,7 +109,6 @@ def share(page: Page) -> str:
     return address
 
 
-@pytest.mark.long
 def test_a_link_keeps_what_is_compared_with_a_kept_text(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1680, 980)
     write(page, MATMUL)
@@ -136,7 +135,6 @@ relay.transform.InferType()(f)
 """
 
 
-@pytest.mark.long
 def test_drawings_are_compared_with_that_of_a_link(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1680, 980)
     write(page, RELU)

@@ -1,7 +1,8 @@
 // A class: the teacher presents, students follow and leave with Escape, and all see the board.
+import { showWorkspace } from "../beside.js";
 import { $, announce, element, toast } from "../dom.js";
 import { editor } from "../editor.js";
-import { currentStep, lessonName, showAs, showOwn, showWorkspace } from "../lesson.js";
+import { currentStep, lessonName, showAs, showOwn } from "../lesson.js";
 import { recall, remember } from "../memory.js";
 import { ask as reach, unreached } from "../server.js";
 import { on, randomName, state, tell } from "../state.js";

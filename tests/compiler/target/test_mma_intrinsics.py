@@ -117,7 +117,6 @@ def mma_module(
     return sch.mod
 
 
-@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("a", "c", "trans_a", "trans_b", "scope", "simple"),
     [
