@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections import Counter
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -14,8 +15,8 @@ from compiler.ir.origin import current_ambient
 
 FRAMES = sys.getrecursionlimit()
 # A busy machine is no reason to fail.
-settings.register_profile("strata", deadline=None)
-settings.load_profile("strata")
+settings.register_profile("strata", deadline=None, max_examples=40)
+settings.register_profile("long", deadline=None, max_examples=200)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -23,13 +24,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run also what is marked `long`")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("long" if config.getoption("--long") else "strata")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is long, unless it is asked for: something quicker of its kind runs always."""
+    """Leave out what is long, and of a sampled test all but every so many-th case, unless all are asked for."""
     if config.getoption("--long"):
         return
-    long = [item for item in items if item.get_closest_marker("long")]
-    config.hook.pytest_deselected(items=long)
-    items[:] = [item for item in items if not item.get_closest_marker("long")]
+    cases: Counter[str] = Counter()
+
+    def runs(item: pytest.Item) -> bool:
+        name = item.nodeid.partition("[")[0]
+        cases[name] += 1
+        sample = item.get_closest_marker("sample")
+        return not item.get_closest_marker("long") and (sample is None or cases[name] % sample.args[0] == 1)
+
+    chosen = [item for item in items if runs(item)]
+    kept = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = chosen
 
 
 @pytest.hookimpl(wrapper=True)

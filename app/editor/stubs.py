@@ -6,8 +6,10 @@ defined: ``from compiler.tir.schedule.schedule import Schedule as Schedule``.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -15,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import compiler
 from app.editor.public_api import OURS, ROOT, public_names
@@ -82,13 +84,47 @@ def _lines(path: str, module: ModuleType, public: dict[str, str]) -> Iterator[st
             continue
         defined = _definition(value)
         if defined is not None:
-            public.setdefault(".".join(defined), f"{path}.{name}")
-            yield f"from {defined[0]} import {defined[1]} as {name}"
+            known_as = public.setdefault(".".join(defined), f"{path}.{name}")
+            added = _added_methods(value)
+            yield f"from {defined[0]} import {defined[1]} as {f'_{name}' if added else name}"
+            if added:
+                public[f"{path}.{name}"] = known_as
+                yield from _with_methods(name, value, added)
             continue
         made_by = _definition(type(value))
         if made_by is not None:
             yield f"from {made_by[0]} import {made_by[1]} as _{name}_type"
             yield f"{name}: _{name}_type"
+
+
+def _added_methods(value: object) -> dict[str, FunctionType]:
+    """Return the methods that a class is given by other modules, such as the primitives of a schedule.
+
+    Methods that return the class itself are among them: what they return has the others as well.
+    """
+    if not isinstance(value, type):
+        return {}
+    methods = {name: one for name, one in vars(value).items() if isinstance(one, FunctionType) and name[0] != "_"}
+    added = {name: one for name, one in methods.items() if inspect.unwrap(one).__module__ != value.__module__}
+    returning = {name: one for name, one in methods.items() if _result(one) == value.__name__}
+    return {**added, **returning} if added else {}
+
+
+def _result(method: FunctionType) -> str:
+    return str(inspect.signature(method).return_annotation)
+
+
+def _with_methods(name: str, owner: object, methods: dict[str, FunctionType]) -> Iterator[str]:
+    """Yield the lines of a class with the methods that it is given, and the imports of what these return."""
+    for method in methods.values():
+        for module in (owner.__module__, inspect.unwrap(method).__module__):
+            found = [word for word in re.findall(r"\b[A-Z]\w+", _result(method)) if hasattr(sys.modules[module], word)]
+            if found and name not in found:
+                yield f"from {module} import {', '.join(found)}"
+                break
+    yield f"class {name}(_{name}):"
+    for method_name, method in methods.items():
+        yield f"    def {method_name}(self, *args, **kwargs) -> {_result(method)}: ..."
 
 
 def _definition(value: object) -> tuple[str, str] | None:

@@ -8,7 +8,7 @@ from app.artifacts import Answer, Kernel, Unit
 
 MAX_UNITS, MAX_STEPS, MAX_STAGES, MAX_LOOPS, MAX_CONSOLE, MAX_PROBLEMS = 200, 1_000, 100, 100, 1_000, 50
 MAX_KERNELS, MAX_OPERATORS, MAX_MEMORY, MAX_OWN_KERNELS = 400, 300, 10, 40
-MAX_MEASUREMENTS = 400
+MAX_MEASUREMENTS, MAX_SPLITS = 400, 200
 MAX_SCRIPT = 20_000
 """Maximum length of the standalone script of a kernel."""
 
@@ -30,6 +30,7 @@ def _trimmed_unit(unit: Unit) -> Unit:
         unit,
         steps=unit.steps[:MAX_STEPS],
         schedule=stages,
+        splits=unit.splits[:MAX_SPLITS],
         kernels=[_trimmed_kernel(kernel) for kernel in unit.kernels[:MAX_KERNELS]],
         own_kernels=unit.own_kernels[:MAX_OWN_KERNELS],
         memory=unit.memory[:MAX_MEMORY],

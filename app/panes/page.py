@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from app.artifacts import Answer, Measurement, Options, OriginId, Problem
+from app.artifacts import Answer, Options, OriginId, Problem
 from app.panes import table
 from app.panes.fingerprints import fingerprints
 from app.panes.pane import Pane
@@ -101,7 +101,7 @@ class Page(Selection):
         return "device" if kernels else "cpu"
 
     @property
-    def data(self) -> dict[str, bool | str | list[OriginRow] | list[Problem] | list[Measurement] | dict[str, str]]:
+    def data(self) -> Mapping[str, object]:
         """The data of an answer for the page's scripts."""
         return {
             "status": self.answer.status,
@@ -111,8 +111,10 @@ class Page(Selection):
             "machine": self.machine,
             "origins": origin_rows(self.answer),
             "problems": self.answer.problems,
+            "hints": self.answer.hints,
             "measurements": self.answer.measurements,
             "outputs": fingerprints(self.answer),
+            "splits": [(split.line, split.extent) for split in self.function.splits] if self.function else [],
         }
 
 

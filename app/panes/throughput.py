@@ -14,7 +14,7 @@ from compiler.target.cpu.throughput import Throughput, analyse_loop
 from compiler.target.instruction_kinds import INSTRUCTION
 from compiler.target.target import Target
 
-__all__ = ["LoopThroughput", "loop_throughput"]
+__all__ = ["LoopThroughput", "loop_throughput", "target_of"]
 
 _INSTRUCTION = re.compile(INSTRUCTION)
 MAX_PORTS = 12
@@ -70,7 +70,7 @@ def loop_throughput(
         return None
     lines = [texts[line] for line in graph.hot_lines if _INSTRUCTION.match(texts[line])]
     try:
-        target = _target(answer, listing, assembly)
+        target = target_of(answer, listing, assembly)
         throughput = analyse_loop(lines, target.triple, target.cpu, target.llvm_features)
     except (BuildError, TargetError, UnavailableError) as error:
         return LoopThroughput(reason=str(error))
@@ -78,8 +78,14 @@ def loop_throughput(
     return LoopThroughput(throughput, measured=measured)
 
 
-def _target(answer: Answer, listing: Listing, assembly: str) -> Target:
-    """Return what an assembly was made for: where no other machine was chosen, what its function was built for."""
+def target_of(answer: Answer, listing: Listing, assembly: str) -> Target:
+    """Return what an assembly was made for: where no other machine was chosen, what its function was built for.
+
+    Raises
+    ------
+    TargetError
+        If the script names a target that does not exist.
+    """
     other = assembly_target(assembly) if assembly != HOST else None
     if other is not None:
         return other.target

@@ -10,8 +10,11 @@ from markupsafe import Markup
 from app.errors import NotFound, Overrun, RequestError
 from app.graphs.folding import Folding
 from app.panes.cycles import MeasuredCall
+from app.services import current_services
+from app.views.api import answer_json
 from app.views.explorer import FRAGMENT_HEADER, for_ever, having, render
-from app.workers.tasks import RenderFlow, RenderGraph, RenderNode, RenderThroughput
+from app.web.requests import current_client
+from app.workers.tasks import FindLoopFigures, LoopFigures, RenderFlow, RenderGraph, RenderNode, RenderThroughput
 
 bp = Blueprint("graphs", __name__)
 MAX_FUNCTION_NAME = 400
@@ -63,6 +66,14 @@ def throughput(key: str) -> Response:
     response = make_response(render(asked, [having(key)]))
     response.headers["Cache-Control"] = "no-store"  # the tool may be installed later
     return response
+
+
+@bp.get("/hot-loop/<key>")
+def hot_loop(key: str) -> Response:
+    """The figures of the hot loop of an assembly listing: instructions, vector width, spills, cycles by a model."""
+    answer, services = having(key), current_services()
+    asked = FindLoopFigures(key, request.args.get("assembly", "")[:MAX_FUNCTION_NAME])
+    return answer_json(services.renderer.perform(asked, LoopFigures, [answer], current_client().address))
 
 
 def sentence(error: RequestError) -> Response:

@@ -8,8 +8,12 @@ from app.artifacts import Answer, Listing, Options, Unit
 from app.errors import NotFound, Unbuildable
 from app.panes.instructions import describe_instructions
 from app.panes.texts import find_text
-from app.panes.throughput import loop_throughput
-from app.workers.tasks import Explanation, HotLoop
+from app.panes.throughput import loop_throughput, target_of
+from app.workers.tasks import Explanation, HotLoop, LoopFigures
+from compiler.ir.error import BuildError, TargetError, UnavailableError
+from compiler.target.assembly_summary import assembly_summary
+from compiler.target.cpu.throughput import analyse_loop
+from compiler.target.loop_facts import loop_facts
 
 
 def failed(answer: Answer) -> bool:
@@ -59,6 +63,34 @@ def _hot_loop(answer: Answer, assembly: Listing, options: Options) -> HotLoop | 
         return None
     ports = [(name, cycles) for name, cycles, _ in loop.ports]
     return HotLoop(cycles=loop.throughput.cycles, ports=ports)
+
+
+def loop_figures(answer: Answer, listing: Listing, assembly: str) -> LoopFigures:
+    """Return the figures of the hot loop of an assembly, made for the machine of a key."""
+    if listing.language != "gas":
+        return LoopFigures()
+    text = "\n".join(line.text for line in listing.lines)
+    if assembly_summary(text)["spills"] != (listing.loop_summary or listing.summary).get("spills", 0):
+        return LoopFigures(reason="the filter hides spills, which take time too")
+    try:
+        target = target_of(answer, listing, assembly)
+    except TargetError as error:
+        return LoopFigures(reason=str(error))
+    facts = loop_facts(text, target)
+    if facts is None:
+        return LoopFigures()
+    figures = LoopFigures(
+        instructions=len(facts.lines),
+        vector_bits=facts.width,
+        spills=facts.spills,
+        work=facts.work,
+        unit=facts.unit,
+    )
+    try:
+        model = analyse_loop(facts.lines, target.triple, target.cpu, target.llvm_features)
+    except (BuildError, UnavailableError) as error:
+        return msgspec.structs.replace(figures, reason=str(error))
+    return msgspec.structs.replace(figures, cycles=model.cycles, processor=model.cpu)
 
 
 def _without_texts(unit: Unit) -> Unit:

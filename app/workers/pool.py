@@ -130,9 +130,14 @@ class RenderWorkers:
         return result.reply
 
     def _call(self, slot: _Slot, place: _Place, task: Task, answers: Sequence[StoredAnswer]) -> Result:
+        """Run a task in the process of a slot, or in a new one where others have run before and it does not survive.
+
+        What they left there, parsed modules for example, takes memory too.
+        """
         worker = self._worker(slot)
         if place.cancelled:
             raise Superseded(CANCELLED)
+        used = worker.used
         try:
             result = worker.call(Call(task, place.answers))
             if isinstance(result, MissingAnswers):
@@ -141,6 +146,8 @@ class RenderWorkers:
             self._drop(slot, worker)
             if place.cancelled:
                 raise Superseded(CANCELLED) from error
+            if used:
+                return self._call(slot, place, task, answers)
             allowed = f"{self._settings.seconds:g} s of processor time and {self._settings.memory_bytes >> 20} MiB"
             raise Overrun(f"rendering this takes more than {allowed}", expected="something smaller") from error
         made = [result.reply.answer.key] if isinstance(result, TaskReply) and isinstance(result.reply, Packed) else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import signal
 import socket
 import traceback
@@ -50,11 +49,6 @@ class LRUCache:
             _, old = self._answers.popitem(last=False)
             self._size -= old.size
 
-    def clear(self) -> None:
-        """Evict everything."""
-        self._answers.clear()
-        self._size = 0
-
 
 def serve(end: socket.socket, seconds: float) -> None:
     """Run tasks until the peer closes the socket.
@@ -82,20 +76,6 @@ def serve(end: socket.socket, seconds: float) -> None:
 
 
 def _result(call: Call, cache: LRUCache) -> Result:
-    """Return the result of a call; on a MemoryError, clear the cache and try once more."""
-    try:
-        return _attempt(call, cache)
-    except MemoryError:
-        cache.clear()
-        gc.collect()
-    try:
-        return _attempt(call, cache)
-    except MemoryError:
-        cache.clear()
-        return Refusal(TooLarge.__name__, "to show this would take more memory than there is for it")
-
-
-def _attempt(call: Call, cache: LRUCache) -> Result:
     try:
         if isinstance(call.task, Assemble):
             stored, decoded = assembled(call.task)
@@ -107,7 +87,7 @@ def _attempt(call: Call, cache: LRUCache) -> Result:
     except RequestError as error:
         return Refusal(type(error).__name__, error.message, error.expected)
     except MemoryError:
-        raise
+        raise  # ends the process; a new one has all of its memory
     except Exception:
         return TaskError(traceback.format_exc())
 

@@ -31,7 +31,7 @@ from app.panes.selection import View
 from app.panes.texts import difference, find_text, text_of
 from app.panes.throughput import loop_throughput
 from app.protocol import Snapshot
-from app.workers.explaining import explained, failed
+from app.workers.explaining import explained, failed, loop_figures
 from app.workers.exporting import Exporter
 from app.workers.tasks import (
     Assemble,
@@ -40,6 +40,7 @@ from app.workers.tasks import (
     ComputeFingerprints,
     Explain,
     Explanation,
+    FindLoopFigures,
     FindText,
     FindTexts,
     Fingerprints,
@@ -47,6 +48,7 @@ from app.workers.tasks import (
     Html,
     InferType,
     JudgeStep,
+    LoopFigures,
     Packed,
     PageParts,
     RenderChunk,
@@ -240,6 +242,10 @@ def _throughput(task: RenderThroughput, answers: Sequence[DecodedAnswer]) -> Htm
     return Html(_template("panes/_throughput.html", loop=loop))
 
 
+def _figures(task: FindLoopFigures, answers: Sequence[DecodedAnswer]) -> LoopFigures:
+    return loop_figures(answers[0].answer, _listing(task.listing, answers), task.assembly)
+
+
 def _export(task: RenderExport, answers: Sequence[DecodedAnswer]) -> Html:
     return Html(Exporter(task, answers[0].answer, answers[0].drawings).draw(_template))
 
@@ -315,6 +321,7 @@ _PERFORMERS: dict[type, Callable[[Any, Sequence[DecodedAnswer]], Reply]] = {
     RenderNode: _node,
     RenderFlow: _flow,
     RenderThroughput: _throughput,
+    FindLoopFigures: _figures,
     RenderExport: _export,
     WriteListing: _file,
     FindTexts: _texts,

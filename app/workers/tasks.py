@@ -134,6 +134,24 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Compiler version, LLVM version, CPU model, parallel runtime."""
 
 
+class LoopFigures(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """What the hot loop of an assembly consists of, an iteration each; nothing but zeros where nothing loops."""
+
+    instructions: int = 0
+    vector_bits: int = 0
+    """Bits of the vectors that do most of the work; 0 if scalar instructions do."""
+    spills: int = 0
+    work: float = 0.0
+    """Counted in ``unit``."""
+    unit: str = ""
+    cycles: float | None = None
+    """By LLVM's model of the processor."""
+    processor: str = ""
+    """The one of that model."""
+    reason: str = ""
+    """Why there are no cycles, or nothing is counted."""
+
+
 class TypeName(msgspec.Struct, frozen=True, tag=True):
     """The public name of a class or function; empty if there is none."""
 
@@ -152,6 +170,7 @@ Reply = (
     | FoundText
     | Compared
     | Explanation
+    | LoopFigures
     | TypeName
 )
 
@@ -252,6 +271,13 @@ class RenderThroughput(msgspec.Struct, frozen=True, tag=True):
     """The measurement of the function, if the page has one."""
 
 
+class FindLoopFigures(msgspec.Struct, frozen=True, tag=True):
+    """Return the figures of the hot loop of an assembly listing."""
+
+    listing: str
+    assembly: str = ""
+
+
 class RenderExport(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Render a self-contained page."""
 
@@ -344,6 +370,7 @@ Task = (
     | RenderNode
     | RenderFlow
     | RenderThroughput
+    | FindLoopFigures
     | RenderExport
     | WriteListing
     | FindTexts
@@ -367,6 +394,7 @@ Expected = TypeVar(
     FoundText,
     Compared,
     Explanation,
+    LoopFigures,
     TypeName,
 )
 

@@ -96,6 +96,7 @@ class Worker:
         self._end = end
         self._channel = Channel(end, of_results, MAX_CALL)
         self.answers: deque[str] = deque(maxlen=REMEMBERED)
+        self.used = False
 
     @property
     def alive(self) -> bool:
@@ -105,7 +106,7 @@ class Worker:
         return not poll.poll(0)
 
     def call(self, call: Call) -> Result:
-        patience = Patience(TASK_SECONDS, self.pid)
+        self.used, patience = True, Patience(TASK_SECONDS, self.pid)
         try:
             self._channel.send(call, patience)
             return self._channel.receive(patience)

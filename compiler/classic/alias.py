@@ -22,6 +22,8 @@ from compiler.ir.deprecation import deprecated
 
 ALIAS = "tvm"
 _PACKAGE = compiler.__name__
+_COMMANDS = "tvm.exec."
+"""What ``python -m`` runs as it is, and not by a ``__main__`` within it."""
 
 
 def install() -> None:
@@ -66,7 +68,8 @@ class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if not _exists(module_of(public)):
             # Without ``name`` the error is shown as it is, also by ``from tvm.te import …``.
             raise ModuleNotFoundError(_explain(public))
-        return importlib.machinery.ModuleSpec(fullname, self, is_package=not fullname.endswith(".__main__"))
+        is_command = fullname.endswith(".__main__") or public.startswith(_COMMANDS)
+        return importlib.machinery.ModuleSpec(fullname, self, origin=public, is_package=not is_command)
 
     def get_code(self, fullname: str) -> CodeType | None:
         """Return the code of a command such as ``tvm.driver.tvmc.__main__``, for ``python -m``."""

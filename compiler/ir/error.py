@@ -113,12 +113,12 @@ class OpAttributeUnImplemented(OpError, NotImplementedError):
     """An operator with an attribute that no importer knows."""
 
 
-class RPCError(UnavailableError):
-    """An RPC call; there is no RPC."""
+class RPCError(TVMError):
+    """Something that another process or machine was asked for, and that failed."""
 
 
 class RPCSessionTimeoutError(RPCError, TimeoutError):
-    """An RPC call that timed out."""
+    """The time of a session is over."""
 
 
 class ProgramError(TVMError):

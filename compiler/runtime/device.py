@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from compiler.ir.error import ArgumentError, show
 from compiler.runtime.cuda.driver import find_driver, why_no_driver
 from compiler.runtime.machine import available_cores
+
+if TYPE_CHECKING:
+    from compiler.runtime.arrays.ndarray import NDArray
+    from compiler.runtime.graph.model_module import ModelExecutor
+    from compiler.runtime.modules.module import Module
 
 __all__ = [
     "Device", "DeviceKind", "cl", "cpu", "cuda", "device", "enabled", "ext_dev", "hexagon", "metal", "mtl", "opencl",
@@ -66,6 +71,14 @@ class Device:
     kDLMicroDev: ClassVar[int] = 35
     MASK2STR: ClassVar[dict[int, str]] = {number: kind.name for number, kind in _KINDS.items()}
     STR2MASK: ClassVar[dict[str, int]] = DEVICE_TYPES
+    FACTS: ClassVar[frozenset[str]] = frozenset(
+        (
+            "exist", "multi_processor_count", "max_threads_per_block", "max_shared_memory_per_block", "warp_size",
+            "max_clock_rate", "compute_version", "max_thread_dimensions", "l2_cache_size_bytes", "total_global_memory",
+            "available_global_memory", "api_version", "texture_spatial_limit", "device_name",
+        )
+    )  # fmt: skip
+    """What a device says of itself; that of another machine is asked for it."""
 
     device_type: int
     device_id: int = 0
@@ -174,6 +187,14 @@ class Device:
             why = f": {why_no_driver()}" if self.device_type == Device.kDLCUDA and why_no_driver() else ""
             raise ArgumentError(f"{operation}: device {self} has no runtime on this machine; only cpu(0) has{why}")
         return self
+
+    def remote_array(self, shape: tuple[int, ...], dtype: str) -> NDArray | None:
+        """Return a new array on a device of another machine; None on this one."""
+        return None
+
+    def remote_executor(self, graph: str, kernels: Module) -> ModelExecutor | None:
+        """Return what runs a graph on a device of another machine; None on this one."""
+        return None
 
     def __str__(self) -> str:
         return f"{self.kind}({self.device_id})"

@@ -135,15 +135,24 @@ function sayBusy() {
   $("#stop-button").hidden = false;
 }
 
+let owed = false; // whether the script has changed since the request that is under way
+
+/** Compile what a slider writes as fast as answers come; the newest value follows the one that is under way. */
+function follow() {
+  owed = document.body.classList.contains("pending");
+  if (!owed) compile();
+}
+
 export function startCompiling() {
   on("busy", () => { if (document.body.classList.contains("pending")) sayBusy(); else toast(busyWords()); });
   on("replaced", () => { state.replaced = true; });
   $("#stop-button").addEventListener("click", stop);
   on("edited", () => {
-    clearTimeout(timer);
-    asking?.abort();
     delete state.options.prefix;
     tries = TRIES;
+    if (state.sliding) return follow();
+    clearTimeout(timer);
+    asking?.abort();
     keyed = performance.now();
     timer = setTimeout(compile, pause);
     outdate();
@@ -198,7 +207,8 @@ function swap(html, then) {
 
 function form() {
   const data = new FormData();
-  const fields = { script: editor.text, options: JSON.stringify(state.options), uploads: JSON.stringify(Object.fromEntries(state.uploads)), view: JSON.stringify(state.view), shown: shown(), tab: state.tab, seq: state.seq, replaced: state.replaced };
+  state.asked = editor.text;
+  const fields = { script: state.asked, options: JSON.stringify(state.options), uploads: JSON.stringify(Object.fromEntries(state.uploads)), view: JSON.stringify(state.view), shown: shown(), tab: state.tab, seq: state.seq, replaced: state.replaced };
   for (const [name, value] of Object.entries(fields)) data.append(name, value);
   for (const [name, blob] of state.files) data.append("files", blob, name);
   return data;
@@ -219,7 +229,9 @@ function done() {
   clearTimeout(fading);
   $("#stop-button").hidden = true;
   document.body.classList.remove("pending", "overdue");
-  if (timer !== null) outdate(); // typing went on while the answer was made
+  if (timer !== null || owed) outdate(); // typing went on while the answer was made
+  if (owed) setTimeout(compile);
+  owed = false;
   running(false);
 }
 
@@ -245,6 +257,7 @@ function arrived() {
   if (state.replaced) for (const scrolled of $$(".pane:not(#pane-source) .scroll")) scrolled.scrollTop = 0;
   state.replaced = false;
   editor.mark(answer.problems);
+  editor.hint(answer);
   // A script that had no processor may come to its end the next time.
   const starved = answer.mode === "compile" && answer.problems.some((problem) => problem.starved);
   if (!starved) tries = TRIES;

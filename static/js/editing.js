@@ -1,4 +1,4 @@
-// How one reads and writes: with or without word wrap, and with which editor's keys.  This browser remembers both.
+// How one reads and writes: with or without word wrap and hints, and with which editor's keys.  This browser remembers it.
 import { Compartment, EditorView } from "../vendor/codemirror.js";
 import { $, announce, toast } from "./dom.js";
 import { recall, remember } from "./memory.js";
@@ -10,6 +10,7 @@ const BINDINGS = {
 };
 const bindings = new Compartment();
 const wrapping = new Compartment();
+const phone = matchMedia("(max-width: 560px)");
 const wraps = () => recall("wrap") !== "no";
 
 /** What the choices change; other editors' keys come before our own. */
@@ -25,6 +26,14 @@ export function startEditing(view) {
     remember("wrap", wrap.checked ? "yes" : "no");
     document.documentElement.classList.toggle("unwrapped", !wrap.checked);
     view.dispatch({ effects: wrapping.reconfigure(wrap.checked ? EditorView.lineWrapping : []) });
+  });
+  const hints = $("#inlay-hints");
+  hints.checked = (recall("hints") ?? (phone.matches ? "no" : "yes")) === "yes";
+  document.documentElement.classList.toggle("unhinted", !hints.checked);
+  hints.addEventListener("change", () => {
+    remember("hints", hints.checked ? "yes" : "no");
+    document.documentElement.classList.toggle("unhinted", !hints.checked);
+    view.requestMeasure();
   });
   const keys = $("#editor-keys");
   keys.addEventListener("change", () => {

@@ -11,9 +11,11 @@ import { keepDraft, readDraft } from "./draft.js";
 import { editing, leaveEditor, listenAround, startEditing } from "./editing.js";
 import { explanations } from "./explain.js";
 import { format, formatting } from "./format.js";
+import { inlayHints, showHints } from "./hints.js";
 import { problemMessages, showMessages } from "./messages.js";
 import { renaming } from "./rename.js";
 import { signatureHelp } from "./signature.js";
+import { sliding } from "./slider.js";
 import { state, tell } from "./state.js";
 
 const style = HighlightStyle.define([
@@ -99,7 +101,7 @@ function makeView() {
   const extensions = [
     EditorView.cspNonce.of($("#entry").nonce), editing,
     lineNumbers(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(),
-    closeBrackets(), highlightSelectionMatches(), problemMessages, autocompletion({ override: [complete], icons: false }), explanations, signatureHelp, renaming, formatting,
+    closeBrackets(), highlightSelectionMatches(), problemMessages, autocompletion({ override: [complete], icons: false }), explanations, signatureHelp, renaming, formatting, inlayHints, sliding,
     EditorState.readOnly.of(reading), EditorView.editable.of(!reading), EditorState.tabSize.of(4), indentUnit.of("    "), python(), syntaxHighlighting(style), lines,
     EditorView.contentAttributes.of({ "aria-label": "Script", tabindex: "0" }),
     keymap.of([
@@ -109,7 +111,7 @@ function makeView() {
       { key: "Escape", run: leaveEditor },
     ]),
     EditorView.updateListener.of((update) => {
-      if (update.docChanged) {
+      if (update.docChanged && !update.startState.doc.eq(update.state.doc)) {
         keepDraft(update.state.doc.toString());
         if (isAnother(update.startState.doc, update.state.doc, update.changes)) tell("replaced");
         tell("edited");
@@ -194,6 +196,7 @@ export const editor = {
   focus() { view.focus(); },
   remeasure() { view.requestMeasure(); },
   tint: (tints) => update({ tints }),
+  hint: (answer) => showHints(view, answer),
   relate: (related) => update({ related }),
   running: (line) => update({ running: line ?? null }),
   reveal(number) {

@@ -37,7 +37,6 @@ import { startTextSize } from "./text-size.js";
 import { startTips } from "./tips.js";
 import { startWarp } from "./warp.js";
 import { startWebGPU } from "./webgpu.js";
-import { startWhy } from "./why.js";
 
 // A fragment that shows the same content as before stays as it is, scrolled where it was; one without its content does not.
 Idiomorph.defaults.callbacks.beforeNodeMorphed = ({ dataset: before }, { dataset: after }) =>
@@ -105,7 +104,7 @@ startPlayer();
 startProposalMenu();
 startScheduling();
 startWebGPU();
-startWhy();
+$("#why-button").addEventListener("click", async () => (await import("./why/panel.js")).open());
 startConsole();
 startConformance();
 startFiles();

@@ -26,6 +26,8 @@ export const state = {
   made: page.made, // what the link was made with
   here: page.here, // what this server compiles with
   compiled: page.compiled,
+  asked: "", // the script that was compiled last, or is being compiled
+  sliding: false, // whether it is a slider that edits the script
   replaced: false, // whether the panes show another script, none of which may stay
 };
 

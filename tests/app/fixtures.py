@@ -9,6 +9,7 @@ import msgspec
 from app.artifacts import (
     Answer,
     Console,
+    Hint,
     Line,
     Listing,
     Loop,
@@ -103,6 +104,7 @@ def full_answer(error: Problem | None = None) -> Answer:
         origins=origins,
         console=[Console("stdout", "hello <script>alert(1)</script>\n"), Console("note", "one timed call")],
         problems=[error] if error else [],
+        hints=[Hint(3, "(64) float32")],
         measurements=[Measurement(name="matmul", kind="kernel", seconds=0.001, repeats=5, gflops=12.5, checked="ok")],
         milliseconds=96.0,
         environment={"cpu": "Test CPU"},

@@ -27,6 +27,7 @@ def report_of(script: str, *problems: str) -> KernelReport:
     return report
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("example", GPU, ids=lambda example: example.name)
 def test_each_example_computes_what_its_definition_says(example: Example) -> None:
     script = example.script

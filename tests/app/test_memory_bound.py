@@ -41,6 +41,7 @@ def _attacks() -> Iterator[object]:
             yield pytest.param(attack, id=attack.name, marks=marks)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("attack", list(_attacks()))
 def test_memory_stays_within_its_bound(server: Server, attack: Attack) -> None:
     """All attacks meet one server in turn, so that what each leaves behind counts for the next."""

@@ -10,7 +10,7 @@ from pathlib import Path
 STATIC = Path(__file__).resolve().parents[2] / "static"
 VENDOR = STATIC / "vendor"
 MANIFEST = json.loads((VENDOR / "manifest.json").read_text())
-SCRIPT_BUDGET = 312_000
+SCRIPT_BUDGET = 313_000
 """Bytes of compressed JavaScript that the page may begin with; folders hold what is loaded when it is needed."""
 
 

@@ -22,6 +22,7 @@ def assembly(explorer: FlaskClient, key: str) -> tuple[Any, list[Any]]:
     return answer, [answer["listings"][step["listing"]] for step in steps]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("key", OTHERS)
 def test_a_target_has_its_assembly_beside_this_machine_s(explorer: FlaskClient, key: str) -> None:
     answer, listings = assembly(explorer, key)

@@ -166,6 +166,7 @@ def compile_(explorer: FlaskClient, script: str) -> Any:
     return response.get_json()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("bad", BAD, ids=str)
 def test_a_mistake_is_told(explorer: FlaskClient, hurried: FlaskClient, bad: BadScript) -> None:
     answer = compile_(hurried if bad.endless else explorer, bad.script)

@@ -19,6 +19,7 @@ Tensor cores have PTX by NVIDIA's compilers alone.
 """
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("example", load_gallery().examples, ids=lambda example: str(example.name))
 def test_an_example_runs(explorer: FlaskClient, example: Example) -> None:
     response = explorer.post("/api/compile", json={"script": example.script})

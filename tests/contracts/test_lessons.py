@@ -42,6 +42,7 @@ def untimed(step: Step, listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [one for check, one in zip(step.checks, listed, strict=True) if not isinstance(check, TIMED)]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("lesson", "number"), STEPS, ids=lambda value: getattr(value, "name", str(value)))
 def test_a_step_tells_its_answer_from_its_beginning(explorer: FlaskClient, lesson: Lesson, number: int) -> None:
     step = lesson.steps[number - 1]

@@ -127,6 +127,8 @@ CALLS = [
     Call("post", "/api/ladders", 202, body=WORKSPACE),
     Call("post", "/api/measure", 202, body=WORKSPACE),
     Call("post", "/api/measure", 422, body={"script": 3}),
+    Call("post", "/api/scrubs", 202, body={**WORKSPACE, "script": "f(16)", "line": 1, "column": 2, "values": ["8"]}),
+    Call("post", "/api/scrubs", 422, body={**WORKSPACE, "line": 1, "column": 2, "values": ["8"]}),
     Call("post", "/api/searches", 202, body=WORKSPACE),
     Call("post", "/api/searches", 422, body={**WORKSPACE, "search": {"seconds": 1e9}}),
     Call("post", "/api/candidates", 200, body={**WORKSPACE, "choices": [["C.way", "tiles"]]}),
@@ -247,6 +249,7 @@ def check(document: Document, response: TestResponse, route: str, method: str) -
         Draft202012Validator(whole).validate(response.get_json())
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("call", CALLS, ids=str)
 def test_answers_are_as_described(
     client: FlaskClient, scripted: ScriptedRunner, document: Document, call: Call

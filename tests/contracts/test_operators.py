@@ -138,6 +138,7 @@ def test_values_have_one_form() -> None:
         compiler.ir.make_node("relay.attrs.Conv9DAttrs")
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("name", "index"), _CASES)
 def test_reference_and_code_agree(name: str, index: int) -> None:
     example = EXAMPLES[name][index]

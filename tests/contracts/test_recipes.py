@@ -9,6 +9,7 @@ import pytest
 from tests.contracts.recipes import Recipe, read_recipe, recipes
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("recipe", recipes(), ids=lambda recipe: recipe.title)
 def test_a_recipe_works(recipe: Recipe, tmp_path: Path) -> None:
     result = recipe.follow(tmp_path)

@@ -67,6 +67,7 @@ def test_any_cpu_is_found_by_searching(explorer: str, open_page: Callable[..., P
     expect(other.locator("#body-asm")).to_contain_text(re.compile(r"\bfml[as]|fmadd"))
 
 
+@pytest.mark.long
 def test_on_a_phone_filters_stay_inside_of_the_window(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 360, 740)
     settled(page)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 import msgspec
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from app.artifacts import Problem
@@ -59,6 +60,7 @@ def test_what_a_busy_server_has_no_time_for_is_tried_again(
     assert "503" in console.said.pop()
 
 
+@pytest.mark.long
 def test_a_lesson_measures_again_what_a_busy_machine_could_not_judge(
     fixed: str, open_page: Callable[..., Page]
 ) -> None:

@@ -69,6 +69,7 @@ def test_the_secret_stays_in_the_fragment(teacher: Page) -> None:
     assert all(secret not in address for address in asked)
 
 
+@pytest.mark.long
 def test_a_class_goes_on_when_its_server_was_away_behind_a_proxy(
     school: str, open_page: Callable[..., Page], console: Console
 ) -> None:
@@ -110,6 +111,7 @@ def test_students_see_what_the_teacher_does_and_leave_with_one_key(teacher: Page
     expect(student.locator(".cm-content")).to_have_text("mine = 1")
 
 
+@pytest.mark.long
 def test_a_teacher_ends_the_class(
     teacher: Page, join: Callable[..., Page], open_page: Callable[..., Page], console: Console
 ) -> None:
@@ -216,6 +218,7 @@ def test_the_teacher_sees_who_is_where_and_all_see_the_board(teacher: Page, join
     assert violations(teacher) == []
 
 
+@pytest.mark.long
 def test_a_renewed_link_admits_who_has_it_and_nobody_else(
     teacher: Page, join: Callable[..., Page], open_page: Callable[..., Page], console: Console
 ) -> None:

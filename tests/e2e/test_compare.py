@@ -109,6 +109,7 @@ def share(page: Page) -> str:
     return address
 
 
+@pytest.mark.long
 def test_a_link_keeps_what_is_compared_with_a_kept_text(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1680, 980)
     write(page, MATMUL)
@@ -135,6 +136,7 @@ relay.transform.InferType()(f)
 """
 
 
+@pytest.mark.long
 def test_drawings_are_compared_with_that_of_a_link(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1680, 980)
     write(page, RELU)

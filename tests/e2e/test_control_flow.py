@@ -72,6 +72,7 @@ def test_the_hot_loop_of_a_kernel_is_drawn_and_leads_to_its_lines(
     assert violations(page) == []
 
 
+@pytest.mark.long
 def test_the_flow_of_llvm_ir_follows_the_pass_that_is_shown(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1680, 980)
     write(page, MATMUL)
@@ -109,6 +110,7 @@ def test_which_panes_are_open_survives_a_link(explorer: str, open_page: Callable
     expect(other.locator("#pane-flow")).to_be_hidden()
 
 
+@pytest.mark.long
 def test_on_a_phone_the_flow_is_a_tab_once_it_is_chosen(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 390, 844)
     settled(page)

@@ -77,6 +77,7 @@ def test_the_middle_of_a_pane_swaps_and_a_side_of_the_page_is_a_row(fixed: str, 
     expect_place(page, "console", "bottom", "source")
 
 
+@pytest.mark.long
 def test_a_pane_that_moves_stays_scrolled(serve: Callable[[Runner], str], open_page: Callable[..., Page]) -> None:
     page = open_page(serve(WideRunner()))
     unwrap(page)
@@ -101,6 +102,7 @@ def test_escape_leaves_a_dragged_pane_where_it_was(fixed: str, open_page: Callab
     assert box(page, "#pane-asm") == before
 
 
+@pytest.mark.long
 def test_panes_move_by_keys(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     page.keyboard.press("Escape")
@@ -148,6 +150,7 @@ def test_an_arrangement_that_is_none_leaves_panes_where_they_are(fixed: str, ope
         expect_place(page, "asm", "right", "llvm")
 
 
+@pytest.mark.long
 def test_a_link_of_before_panes_could_be_moved_keeps_its_sizes(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     view = {"layout.columns": "50 50", "layout.rows": "20 40 40", "layout.upper": "1 2"}
@@ -228,6 +231,7 @@ def test_panes_share_a_cell_as_tabs(fixed: str, open_page: Callable[..., Page]) 
 # Several panes of one kind
 
 
+@pytest.mark.long
 def test_two_panes_of_a_kind_show_different_passes_and_machines(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1920, 1080)
     write(page, MATMUL)

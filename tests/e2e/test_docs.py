@@ -17,6 +17,7 @@ def _views() -> Iterator[object]:
             yield pytest.param(name, width, scheme, marks=[] if i == k else [pytest.mark.long])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "width", "scheme"), list(_views()))
 def test_a_page_fits_and_is_accessible(
     fixed: str, open_page: Callable[..., Page], name: str, width: int, scheme: str

@@ -137,6 +137,42 @@ def test_a_value_offers_its_members_and_says_what_it_is(fixed: str, open_page: C
     expect(page.locator(".cm-tooltip-hover .documentation")).to_have_attribute("data-name", "tvm.tir.IterVar")
 
 
+def shown_hint(page: Page) -> str:
+    """Return what the style sheet shows behind the line that has a hint."""
+    content: str = page.locator(".cm-line[data-hint]").evaluate("node => getComputedStyle(node, '::after').content")
+    return content
+
+
+def test_hints_stand_behind_lines_until_these_are_edited(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    write(page, VALUES)
+    hinted = page.locator(".cm-line[data-hint]")
+    expect(hinted).to_have_text('A = te.placeholder((64,), name="A")')
+    assert shown_hint(page) == '"(64) float32"'
+    page.route("**/panes", lambda route: None)  # nothing is compiled any more
+    type_at_end(page, "x")
+    expect(page.locator(".outdated-hints")).to_have_count(1)
+    expect(hinted).to_have_count(1)
+    hinted.click()
+    page.keyboard.type("x")
+    expect(hinted).to_have_count(0)
+
+
+def test_hints_are_shown_as_one_chose_and_not_on_a_phone(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    page.click("#panes-menu summary")
+    page.uncheck("#inlay-hints")
+    page.reload()
+    write(page, VALUES)
+    assert shown_hint(page) == "none"
+    page.click("#panes-menu summary")
+    page.check("#inlay-hints")
+    assert shown_hint(page) == '"(64) float32"'
+    phone = open_page(fixed, 390, 844)
+    phone.click("#panes-menu summary")
+    expect(phone.locator("#inlay-hints")).not_to_be_checked()
+
+
 @pytest.mark.long
 def test_nothing_is_asked_for_names_of_other_packages(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
@@ -160,6 +196,7 @@ def test_hovering_documents_a_name(fixed: str, open_page: Callable[..., Page], l
     expect(page.locator(".cm-tooltip-hover .documentation")).to_have_attribute("data-name", name)
 
 
+@pytest.mark.long
 def test_documentation_is_reached_and_left_by_keyboard(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     write(page, SCRIPT)
@@ -251,6 +288,7 @@ def test_the_script_is_formatted_by_button_and_by_key_and_undo_takes_it_back(
     expect(content).to_contain_text("x = [1, 2]")
 
 
+@pytest.mark.long
 def test_what_cannot_be_formatted_says_where(fixed: str, open_page: Callable[..., Page], console: Console) -> None:
     page = open_page(fixed)
     write(page, "x = (\n")

@@ -118,6 +118,7 @@ def test_a_pointer_opens_the_field_too(fixed: str, open_page: Callable[..., Page
     expect(page.locator("#pane-asm .find")).to_be_hidden()
 
 
+@pytest.mark.long
 def test_a_text_that_has_expired_is_told(fixed: str, open_page: Callable[..., Page], console: object) -> None:
     page = open_page(fixed)
     page.route("**/listings/*/file", lambda route: route.fulfill(status=404, body=""))

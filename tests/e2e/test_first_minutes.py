@@ -126,6 +126,7 @@ def test_a_step_of_the_schedule_shows_the_program_up_to_it(explorer: str, open_p
     expect(page.locator("#pane-schedule .nest")).to_contain_text("vectorize")
 
 
+@pytest.mark.long
 def test_passes_can_be_walked_and_compared(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL)
@@ -161,6 +162,7 @@ def test_a_text_is_kept_and_compared_with_whatever_comes(explorer: str, open_pag
     expect(page.locator("#body-llvm .l.added").first).to_be_visible()
 
 
+@pytest.mark.long
 def test_an_axis_lights_its_own_loop(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL)
@@ -174,6 +176,7 @@ def test_an_axis_lights_its_own_loop(explorer: str, open_page: Callable[..., Pag
     expect(page.locator(".cm-line.related")).to_have_text(["s[C].vectorize(ji)"])
 
 
+@pytest.mark.long
 def test_llvm_before_and_after_its_optimiser(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     after = lines(page, "llvm")
@@ -182,6 +185,7 @@ def test_llvm_before_and_after_its_optimiser(explorer: str, open_page: Callable[
     assert lines(page, "llvm") != after
 
 
+@pytest.mark.long
 def test_assembly_of_other_machines(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL)

@@ -49,6 +49,7 @@ def test_an_example_shows_its_kernels(explorer: str, open_page: Callable[..., Pa
     expect(page.locator("#pane-gpu tbody tr").first).to_contain_text("memory")
 
 
+@pytest.mark.long
 def test_a_line_of_cuda_leads_to_its_loop_and_its_line_and_back(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, smaller(SHARED))
@@ -140,6 +141,7 @@ def test_the_drawing_scrolls_to_the_lanes_of_each_step(explorer: str, open_page:
         assert drawing.evaluate(HIDDEN_LANES) == 0
 
 
+@pytest.mark.long
 def test_the_roofline_of_a_chosen_device_is_kept_in_links(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, smaller(SHARED))

@@ -106,6 +106,7 @@ def test_every_pane_says_which_language_has_tensor_cores(explorer: str, open_pag
         expect(said).to_contain_text(re.compile(r"No OpenCL C: .* \(line \d+\) computes with tensor cores: .* CUDA C"))
 
 
+@pytest.mark.long
 def test_half_precision_needs_a_feature_of_the_gpu(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     rewritten(page, "device", {', "shader-f16"]': "]"})

@@ -178,6 +178,7 @@ def test_one_node_lights_up_down_to_the_instructions(network: Page) -> None:
     expect(page.locator("#pane-graph")).to_be_hidden()
 
 
+@pytest.mark.long
 def test_a_pinned_node_leads_to_its_own_kernel(network: Page) -> None:
     page = network
     page.locator('#graph .node[data-label="nn.softmax"]').click()
@@ -251,6 +252,7 @@ def test_a_dropped_model_gets_a_script_and_a_link(explorer: str, open_page: Call
     assert nodes(opened) == nodes(page)
 
 
+@pytest.mark.long
 def test_a_dropped_model_with_a_loop_runs_on_the_virtual_machine(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1680, 980)
     attach(page, "model.onnx", models.build("loop", small=True).SerializeToString())
@@ -389,6 +391,7 @@ def test_graph_panes_close_and_come_back(network: Page) -> None:
     expect(page.locator("#pane-graph")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_graph_on_a_phone_in_the_dark(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{explorer}/?example=residual-block", 390, 800, color_scheme="dark", has_touch=True)
     settled(page)
@@ -408,6 +411,7 @@ def test_a_graph_on_a_phone_in_the_dark(explorer: str, open_page: Callable[..., 
     expect(page.locator("#body-asm .l").first).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_lesson_imports_builds_and_checks_a_model(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{explorer}/?example=model-from-onnx", 1680, 980)
     settled(page)

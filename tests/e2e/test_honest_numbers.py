@@ -50,6 +50,7 @@ def test_scalar_code_is_called_scalar(explorer: str, open_page: Callable[..., Pa
     expect(page.locator("#pane-assembly .facts, #pane-asm .facts").first).to_contain_text("scalar")
 
 
+@pytest.mark.long
 def test_a_line_keeps_its_colour_from_step_to_step(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL)
@@ -84,6 +85,7 @@ def test_a_rung_opens_its_prefix(explorer: str, open_page: Callable[..., Page]) 
     expect(page.locator("#bench .unit").first).to_contain_text("logarithmic")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("width", "first", "then"), [(800, "asm", "/?example=residual-block"), (390, "kernels", "/")])
 def test_a_narrow_page_opens_whatever_tab_was_last(
     explorer: str, open_page: Callable[..., Page], width: int, first: str, then: str
@@ -108,6 +110,7 @@ def test_the_find_panel_and_dimmed_lines_can_be_read(explorer: str, open_page: C
     assert violations(page) == []
 
 
+@pytest.mark.long
 def test_axes_of_the_schedule_are_reached_by_keyboard(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL)

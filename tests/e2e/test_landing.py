@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import MATMUL, settled, write
@@ -113,6 +114,7 @@ def test_each_arrangement_has_room_for_its_panes_on_a_projector(explorer: str, o
     )
 
 
+@pytest.mark.long
 def test_nothing_moves_for_those_who_want_no_motion(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, reduced_motion="reduce")
     expect(page.locator("#intro")).to_be_visible()

@@ -115,6 +115,7 @@ def test_a_step_is_checked_on_the_students_own_result(school: str, open_page: Ca
     expect(page.locator("[data-lesson-step='1']")).to_have_class(re.compile("done"))
 
 
+@pytest.mark.long
 def test_an_error_of_the_script_is_what_a_check_says(school: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{school}/learn/twice")
     write(page, "x = 1\ny = z")
@@ -133,6 +134,7 @@ def test_the_answer_is_hidden_until_it_is_asked_for(school: str, open_page: Call
     expect(page.locator("#lesson-verdict")).to_have_text(re.compile("^Done"))
 
 
+@pytest.mark.long
 def test_progress_and_scripts_survive_a_reload(school: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{school}/learn/twice")
     write(page, page.locator("#script").input_value().replace("+ 1.0", "* 5.0"))
@@ -152,6 +154,7 @@ def test_progress_and_scripts_survive_a_reload(school: str, open_page: Callable[
     expect(page.locator(".cm-content")).to_contain_text("+ 1.0")
 
 
+@pytest.mark.long
 def test_what_a_step_measures_is_measured_by_the_server(school: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{school}/learn/twice")
     page.click("[data-lesson-step='2']")

@@ -45,6 +45,7 @@ def test_the_ladder_climbs_step_by_step(explorer: str, open_page: Callable[..., 
     expect(page.locator("#pane-bench")).to_have_class(re.compile("stale"))
 
 
+@pytest.mark.long
 def test_a_ladder_can_be_stopped(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL.replace("n = 64", "n = 768"))
@@ -160,6 +161,7 @@ def test_a_ladder_is_drawn_over_the_one_that_was_kept(explorer: str, open_page: 
     expect(page.locator("#bench .ghost.reference")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_steps_are_predicted_before_they_are_measured(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL)
@@ -215,6 +217,7 @@ COVERED = """() => [...document.querySelectorAll("#bench .chart")].flatMap((char
 """Words of charts that cannot be read, as other words or points stand there."""
 
 
+@pytest.mark.long
 def test_nothing_in_a_chart_stands_on_words(explorer: str, open_page: Callable[..., Page]) -> None:
     """Steps that exceed what was measured as the peak are the highest, and two are at nearly one place."""
     rates = [0.2, 0.3, 130.0, 128.0, 131.0]

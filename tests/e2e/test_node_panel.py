@@ -87,6 +87,7 @@ def test_the_panel_is_reached_and_left_by_keyboard(weighted: Page) -> None:
     expect(page.locator("#body-drawing")).to_be_focused()
 
 
+@pytest.mark.long
 def test_an_imported_layer_is_named(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1280, 800)
     attach(page, "net.onnx", models.build("lenet", batch=1).SerializeToString())

@@ -40,6 +40,7 @@ OPENERS = (
 )
 
 
+@pytest.mark.long
 def test_what_opens_is_accessible(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     for opener in OPENERS:
@@ -48,6 +49,7 @@ def test_what_opens_is_accessible(fixed: str, open_page: Callable[..., Page]) ->
         reload(page)
 
 
+@pytest.mark.long
 def test_an_error_is_accessible(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     write(page, "raise X")
@@ -115,6 +117,7 @@ def test_everything_works_by_keyboard(fixed: str, open_page: Callable[..., Page]
     expect(page.locator("#body-asm")).to_be_focused()
 
 
+@pytest.mark.long
 def test_a_pane_can_have_the_whole_room(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     page.click("#title-llvm .heading")
@@ -204,6 +207,7 @@ def test_titles_are_not_cut_short(fixed: str, open_page: Callable[..., Page], wi
     ), "the most telling facts are on the line that shows"
 
 
+@pytest.mark.long
 def test_a_line_that_maps_to_nothing_says_why(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     page.locator("#body-asm .l", has_text="retq").click()
@@ -293,6 +297,7 @@ def test_what_was_typed_survives_a_reload(fixed: str, open_page: Callable[..., P
     expect(page.locator("#restore")).to_be_hidden()
 
 
+@pytest.mark.long
 def test_a_browser_that_remembers_nothing_is_enough(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     refuse = "Object.defineProperty(window, '{}', {{ get() {{ throw new DOMException('no', 'SecurityError'); }} }});"
@@ -317,6 +322,7 @@ class SlowRunner(FixedRunner):
         return super().start(request, files, limits)
 
 
+@pytest.mark.long
 def test_an_older_answer_never_overwrites_a_newer_one(
     serve: Callable[[Runner], str], open_page: Callable[..., Page]
 ) -> None:
@@ -356,6 +362,7 @@ def test_a_server_that_is_gone_is_told_everywhere_and_asked_until_it_is_back(
     expect(page.locator("#state")).to_contain_text("✓ compiled")
 
 
+@pytest.mark.long
 def test_a_key_ends_the_job_of_the_text_before(serve: Callable[[Runner], str], open_page: Callable[..., Page]) -> None:
     runner = ScriptedRunner()
     runner.scripts["endless"] = Script(until=threading.Event())
@@ -437,6 +444,7 @@ class WideRunner(FixedRunner):
         return self.job(msgspec.json.encode(Snapshot(answer=answer)))
 
 
+@pytest.mark.long
 def test_a_text_that_the_server_forgot_comes_back(
     serve: Callable[[Runner], str], open_page: Callable[..., Page], console: Console
 ) -> None:
@@ -456,6 +464,7 @@ def shared(page: Page) -> str:
     return page.locator("#shared-link").input_value()
 
 
+@pytest.mark.long
 def test_a_link_keeps_which_panes_are_open(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     for pane in ("llvm", "bench"):
@@ -527,6 +536,7 @@ def test_an_opened_link_says_whether_it_shows_the_same(
     expect(page.locator("#remade")).to_be_hidden()
 
 
+@pytest.mark.long
 def test_an_answer_leaves_the_lines_that_are_as_they_were(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     shown = lines(page, "asm")
@@ -582,6 +592,7 @@ def test_code_has_the_size_that_a_visitor_chooses(fixed: str, open_page: Callabl
     expect(line).to_have_css("height", "19.5px")
 
 
+@pytest.mark.long
 def test_a_text_is_copied_whole(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     shown = lines(page, "asm")

@@ -80,6 +80,7 @@ def test_what_a_refused_compilation_leaves_is_marked_as_stale(
     expect(page.locator(".stale")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_link_whose_script_fails_says_so_in_every_pane(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     write(page, "raise X\n" + page.locator("#script").input_value())
@@ -94,6 +95,7 @@ def test_a_link_whose_script_fails_says_so_in_every_pane(fixed: str, open_page: 
     expect(other.locator(".pane.stale")).to_have_count(0)  # nothing is shown that could be
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("view", ["/", "/?view=read"])
 def test_a_pane_s_head_shows_all_that_it_says(explorer: str, open_page: Callable[..., Page], view: str) -> None:
     page = open_page(explorer + view, width=1280, height=800)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import onnx
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from app.artifacts import Drawing, GraphEdge, GraphNode, Origin, Problem, Step, Unit, drawing_key
@@ -73,6 +74,7 @@ def test_another_script_has_none_of_the_colours_and_panes_of_the_one_before(
     expect(page.locator(".signature-help")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_compilation_that_takes_long_counts_its_seconds_and_is_stopped(
     fixed: str, open_page: Callable[..., Page]
 ) -> None:

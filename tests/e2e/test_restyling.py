@@ -85,6 +85,7 @@ def test_lines_that_are_scrolled_into_sight_are_dimmed_as_those_before(
     expect(first).not_to_have_css("color", muted)
 
 
+@pytest.mark.long
 def test_what_is_pressed_and_what_is_linked_shows_in_the_colours_of_the_system_too(
     fixed: str, open_page: Callable[..., Page]
 ) -> None:

@@ -45,6 +45,7 @@ def test_sass_leads_back_to_loops_and_script(page: Page) -> None:
     expect(page.locator(".cm-line.related", has_text="te.compute")).to_have_count(1)
 
 
+@pytest.mark.long
 def test_sass_is_asked_for_again_after_a_reload(explorer: str, open_page: Callable[..., Page]) -> None:
     def asks(request: Request) -> bool:
         return request.url.endswith("/panes") and '"sass":true' in (request.post_data or "")

@@ -124,6 +124,7 @@ def test_a_stage_is_dragged_into_a_loop(explorer: str, open_page: Callable[..., 
     expect(page.locator("#pane-schedule h3 small").first).to_have_text("at blur, y")
 
 
+@pytest.mark.long
 def test_a_loop_becomes_what_it_is_dropped_on_beside_the_schedule(matmul: Page) -> None:
     page = matmul
     before = script(page)
@@ -163,6 +164,7 @@ def test_loops_are_bound_to_the_threads_of_a_gpu_by_dragging(explorer: str, open
     assert 's[C].bind(ji, te.thread_axis("threadIdx.x"))' in script(page)
 
 
+@pytest.mark.long
 def test_a_quick_drop_waits_for_what_can_be_dropped(matmul: Page) -> None:
     page, held = matmul, []
     page.route("**/api/proposals", lambda route: held.append(route))

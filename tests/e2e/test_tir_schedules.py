@@ -91,6 +91,7 @@ def test_a_program_that_is_only_defined_is_shown_down_to_its_instructions(
     expect(page.locator("#body-asm .l.related").first).to_be_attached()
 
 
+@pytest.mark.long
 def test_a_loop_of_a_block_is_dragged_and_lights_its_own_loop(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, NAMED)

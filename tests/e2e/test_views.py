@@ -117,6 +117,7 @@ def test_a_saved_page_fits(
     assert said == []
 
 
+@pytest.mark.long
 def test_the_texts_of_the_panes_are_saved_as_files(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL)
@@ -136,6 +137,7 @@ def test_the_texts_of_the_panes_are_saved_as_files(explorer: str, open_page: Cal
     compile(copied, "script.py", "exec")
 
 
+@pytest.mark.long
 def test_a_notebook_shows_a_script_in_a_frame(fixed: str, browser: Browser, tmp_path: Path) -> None:
     shown = notebook.show(MATMUL, server=fixed, height=500, view={"closed": "llvm"})
     assert re.fullmatch(re.escape(fixed) + r"/z/\w+", shown.url)
@@ -215,6 +217,7 @@ def test_two_tabs_keep_their_own_work(fixed: str, open_page: Callable[..., Page]
     expect(third.locator("#restore")).to_be_hidden()
 
 
+@pytest.mark.long
 def test_options_survive_a_reload(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL)

@@ -109,6 +109,7 @@ def test_a_matmul_with_shared_memory_is_right_and_timed(explorer: str, open_page
     expect(page.locator("#webgpu-how")).to_contain_text("not by this server")
 
 
+@pytest.mark.long
 def test_the_ladder_climbs_over_the_steps_that_are_legal(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     run(page, SCALE, "#webgpu-ladder")
@@ -169,6 +170,7 @@ def test_without_timestamps_batches_are_timed(explorer: str, open_page: Callable
     expect(page.locator("#webgpu-how")).to_contain_text("batches by the page's clock")
 
 
+@pytest.mark.long
 def test_a_limit_that_a_schedule_exceeds_is_named(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
 
@@ -189,6 +191,7 @@ def test_double_precision_is_refused_at_the_schedule_s_line(explorer: str, open_
     assert row.locator("[data-line]").get_attribute("data-line") == "9"
 
 
+@pytest.mark.long
 def test_a_kernel_that_takes_too_long_is_survived(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     rewritten(page, "run", {"MAX_SECONDS = 2": "MAX_SECONDS = 0.2"})
@@ -201,6 +204,7 @@ def test_a_kernel_that_takes_too_long_is_survived(explorer: str, open_page: Call
     assert page.evaluate("document.documentElement.dataset.theme") in ("light", "dark")
 
 
+@pytest.mark.long
 def test_a_long_call_is_made_in_parts(explorer: str, open_page: Callable[..., Page]) -> None:
     """Here each block is a part, as if it took long, and any call is too long to be repeated."""
     page = open_page(explorer)
@@ -213,6 +217,7 @@ def test_a_long_call_is_made_in_parts(explorer: str, open_page: Callable[..., Pa
     expect(page.locator("#webgpu-how")).not_to_contain_text("median")
 
 
+@pytest.mark.long
 def test_a_lost_gpu_is_told_and_asked_for_anew(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     rewritten(page, "run", {"async first(progress) {": "async first(progress) { this.device.destroy();"})
@@ -252,6 +257,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_what_a_link_claims_is_read_as_a_stranger_s_text(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     for view in HOSTILE:

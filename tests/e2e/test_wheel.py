@@ -60,6 +60,7 @@ def address(installed: Path, environment: dict[str, str], tmp_path_factory: pyte
             server.terminate()
 
 
+@pytest.mark.long
 def test_everything_is_in_one_package(installed: Path) -> None:
     top = {path.name for path in installed.iterdir()}
     assert top == {"strata_explorer", f"strata_explorer-{_version()}.dist-info"}

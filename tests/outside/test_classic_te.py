@@ -19,6 +19,7 @@ SAMPLE = range(60)
 """The scripts of every run."""
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", SAMPLE)
 def test_a_scheduled_script_computes_what_numpy_does(seed: int) -> None:
     script = te_script(seed)

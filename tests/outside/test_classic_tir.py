@@ -17,6 +17,7 @@ SAMPLE = range(80)
 """The scripts of every run."""
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", SAMPLE)
 def test_all_forms_have_the_values_that_numpy_computes(seed: int) -> None:
     script = tir_script(seed)

@@ -78,6 +78,7 @@ def _check(mod: IRModule, inputs: list[Any], layouts: dict[str, list[str]]) -> b
     return after is not mod
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("op", operators(), ids=str)
 def test_an_operator_is_converted_to_every_layout_that_it_has(op: RelayOp) -> None:
     changed = 0
@@ -124,6 +125,7 @@ def test_layouts_change_nothing_behind_convolutions(seed: int) -> None:
             _compare(flat(evaluate(after["main"], inputs)), wanted, f"{images}\n{mod}\n{after}")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("level", [3, 4])
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_builds_compute_the_same_in_layouts_of_their_own(seed: int, level: int) -> None:

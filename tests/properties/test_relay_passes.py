@@ -87,6 +87,7 @@ def _check(before: IRModule, passes: list[Any]) -> IRModule:
     return after
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", STABLE)
 def test_a_pass_changes_no_result(name: str) -> None:
     @relaxed

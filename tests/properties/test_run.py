@@ -71,6 +71,7 @@ def test_passes_of_a_context_are_told_apart() -> None:
     assert {"schedule to loops", "tir.Simplify", "tir.StorageRewrite"} <= set(times.seconds)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_few_programs_of_each_kind_compute_the_same(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([kind, "--seeds", "0:2"]) == 0, capsys.readouterr().out

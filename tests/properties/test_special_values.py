@@ -138,6 +138,7 @@ def ways(dtype: str) -> list[tuple[str, int]]:
     return _WAYS if _ALL else [_WAYS[(3 * at) % len(_WAYS)], _WAYS[(3 * at + 4) % len(_WAYS)]]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_machine_code_and_the_interpreter_follow_the_rules(dtype: str) -> None:
     inputs, outputs, wanted = operations(dtype)

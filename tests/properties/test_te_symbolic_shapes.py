@@ -64,6 +64,7 @@ def _schedule(draw: Draw, output: te.Tensor) -> te.Schedule:
     return schedule
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("lowering", [schedule_to_prim_func, lambda *args: lower(*args)["main"]], ids=["te", "lowered"])
 @given(st.data())
 @relaxed

@@ -55,6 +55,7 @@ def test_random_steps_keep_the_result(name: str, seed: int) -> None:
     verify_trace_roundtrip(sch, program.func, text_format="json", debug_mask="none")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("seed", range(EXAMPLES))
 def test_random_steps_keep_the_result_of_a_random_program(seed: int) -> None:
     check_random_program(seed)

@@ -15,7 +15,8 @@ def _each(package: str, names: str, reason: str) -> dict[str, str]:
     return {f"{package}.{name}": reason for name in names.split()}
 
 
-_NO_RPC = "there is no RPC to other machines; tvm.rpc.LocalSession is a session in this process"
+_NO_COMMAND = "this command is not provided; tvm.exec has rpc_tracker, rpc_server, rpc_proxy and query_rpc_tracker"
+_NO_MINRPC = "there is no server without Python; tvm.exec.rpc_server is one with it, and speaks this package's protocol"
 _NO_CLUSTER = "there is no distributed runtime; models run in this process"
 _NO_BOARD = (
     "microcontrollers, FPGAs, phones and other accelerator boards are not supported; build for llvm, c or a GPU target"
@@ -62,7 +63,7 @@ _LANGUAGE = {
     **dict.fromkeys(("tvm.relax", "tvm.script.relax"), _NO_RELAX),
     "tvm.dlight": _NO_RULES,
     **_each("tvm.testing", "fetch_model_from_url load_model", "models are not downloaded; import them from a file"),
-    **_each("tvm.testing", "local_run rpc_run", "time a module with its time_evaluator; there is no RPC server"),
+    **_each("tvm.testing", "local_run rpc_run", "time a module with its time_evaluator, here or on a tvm.rpc session"),
     **_each("tvm.script", "tir.call_kernel ir_builder.tir.call_kernel ir_builder.tir.external_kernel", _NO_KERNELS),
     **_each("tvm.script.parser.core", "dispatch entry error parser utils", _ONE_PARSER),
     **_each("tvm.script.parser.tir", "entry operation parser", _ONE_PARSER),
@@ -167,8 +168,8 @@ _TUNING = {
 }
 
 _MACHINES = {
-    "tvm.exec": _NO_RPC,
-    **_each("tvm.rpc", "base client minrpc proxy server testing tracker", _NO_RPC),
+    **_each("tvm.exec", "autotvm_log_editor disco_worker gpu_memory_bandwidth measure_peak popen_worker", _NO_COMMAND),
+    **_each("tvm.rpc", "PopenSession base minrpc testing with_minrpc", _NO_MINRPC),
     "tvm.runtime.disco": _NO_CLUSTER,
     "tvm.micro": _NO_BOARD,
     **_each("tvm.driver.tvmc", "micro project workspace_pools fmtopt", _NO_BOARD),

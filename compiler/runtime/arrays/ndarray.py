@@ -244,7 +244,8 @@ def empty(
             f"nd.empty: mem_scope must be 'global', the memory that devices have here, got {mem_scope!r}"
         )
     place = (device or cpu()).require("nd.empty")
-    return NDArray(aligned_empty(sizes, str(dtype)), str(dtype), place)
+    elsewhere = place.remote_array(sizes, str(dtype))
+    return NDArray(aligned_empty(sizes, str(dtype)), str(dtype), place) if elsewhere is None else elsewhere
 
 
 _PIECE, _SLAB = 1 << 10, 1 << 15

@@ -28,6 +28,8 @@ class GraphExecutor(ModelExecutor):
     were checked once.
     """
 
+    is_graph = True
+
     def __init__(
         self, graph_json: str, lib: Module, device: Device, params: Mapping[str, NDArray] | None = None
     ) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from compiler.ir.deprecation import renamed_parameter
 from compiler.ir.error import expected
 from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.device import Device
 from compiler.runtime.graph.graph_executor import GraphExecutor
-from compiler.runtime.graph.model_module import ModelModule
+from compiler.runtime.graph.model_module import ModelExecutor, ModelModule
 from compiler.runtime.modules.module import Module
 
 __all__ = ["GraphModule", "create"]
@@ -18,11 +19,11 @@ __all__ = ["GraphModule", "create"]
 class GraphModule(ModelModule):
     """A model that can be run, with TVM's interface, around what ``lib["default"](dev)`` returned."""
 
-    def __init__(self, module: GraphExecutor) -> None:
-        if not isinstance(module, GraphExecutor):
+    def __init__(self, module: ModelExecutor) -> None:
+        if not isinstance(module, ModelExecutor) or not module.is_graph:
             expected("GraphModule", "module", 'what lib["default"](dev) returns', type(module).__name__)
         super().__init__(module)
-        self.module: GraphExecutor = module
+        self.module: Any = module
 
     def load_params(self, params_bytes: bytes | bytearray) -> None:
         """Set parameters that ``save_param_dict`` wrote."""
@@ -51,7 +52,8 @@ class GraphModule(ModelModule):
         self.module.share_params(other.module, params_bytes)
 
     def __getitem__(self, key: str) -> Callable[..., object]:
-        return self.module.get_function(key)
+        function: Callable[..., object] = self.module.get_function(key)
+        return function
 
 
 @renamed_parameter("ctx", "device")
@@ -65,4 +67,5 @@ def create(graph_json_str: str, libmod: Module, device: Device | Sequence[Device
         expected("graph_executor.create", "device", "a device or a sequence of devices", device)
     if not isinstance(graph_json_str, str):
         expected("graph_executor.create", "graph_json_str", "the text of a graph", graph_json_str)
-    return GraphModule(GraphExecutor(graph_json_str, libmod, where))
+    elsewhere = where.remote_executor(graph_json_str, libmod)
+    return GraphModule(GraphExecutor(graph_json_str, libmod, where) if elsewhere is None else elsewhere)

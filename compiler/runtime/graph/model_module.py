@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 class ModelExecutor(Timed):
     """What runs a model: memory for its inputs and outputs, and its kernels."""
 
+    is_graph = False
+    """Whether it runs a graph."""
+
     def __init__(self, lib: Module) -> None:
         self.lib = lib
 

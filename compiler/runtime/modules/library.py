@@ -49,6 +49,26 @@ _LARGEST = 1 << 26
 _LINKERS = ("cc", "gcc", "clang", "ld.lld", "ld")
 
 
+class OtherMachineError(ArgumentError):
+    """Machine code that this machine cannot run.
+
+    Attributes
+    ----------
+    family, here : str
+        The processors that it is for and that are here, e.g. ``aarch64``.
+    missing : list of str
+        What the CPU here lacks, if it is of that family.
+    """
+
+    def __init__(self, name: str, triple: str, missing: list[str]) -> None:
+        self.family, self.here = (text.split("-")[0] for text in (triple, host_triple()))
+        self.missing = missing
+        if missing:
+            super().__init__(f"load_module: {name!r} needs {', '.join(missing)}, which this CPU does not have")
+        else:
+            super().__init__(f"load_module: {name!r} is for {triple}, this machine is a {host_triple()}")
+
+
 class Description(msgspec.Struct, frozen=True, kw_only=True):
     """What a file of machine code contains.
 
@@ -226,10 +246,10 @@ def _is_relocatable(data: bytes) -> bool:
 def _require_machine(description: Description, name: str) -> None:
     """Reject machine code that this machine cannot run."""
     if description.triple.split("-")[0] != host_triple().split("-")[0]:
-        raise ArgumentError(f"load_module: {name!r} is for {description.triple}, this machine is a {host_triple()}")
+        raise OtherMachineError(name, description.triple, [])
     missing = [f for f in description.features if f not in host_features()]
     if missing:
-        raise ArgumentError(f"load_module: {name!r} needs {', '.join(missing)}, which this CPU does not have")
+        raise OtherMachineError(name, description.triple, missing)
 
 
 def system_lib(symbol_prefix: str = "") -> Module:

@@ -6,12 +6,13 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from compiler.arith import Analyzer, IntSet, eval_set, union
 from compiler.ir import dtype as dt
 from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.expr.operators import ExprOperators
 from compiler.ir.expr.primexpr import (
     ExprLike,
     IntImm,
@@ -214,6 +215,33 @@ def placeholder(shape: Shape, dtype: str | None = None, name: str = "placeholder
         return PlaceholderOp(name, "", {}, _shape("placeholder", shape, name), kind).output(0)
 
 
+@overload
+def compute(
+    shape: Shape,
+    fcompute: Callable[..., ExprOperators | float],
+    name: str = "compute",
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+    varargs_names: Sequence[str] | None = None,
+) -> Tensor: ...
+@overload
+def compute(
+    shape: Shape,
+    fcompute: Callable[..., tuple[Any, ...] | list[Any]],
+    name: str = "compute",
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+    varargs_names: Sequence[str] | None = None,
+) -> tuple[Tensor, ...]: ...
+@overload
+def compute(
+    shape: Shape,
+    fcompute: Callable[..., IntrinsicCall],
+    name: str = "compute",
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+    varargs_names: Sequence[str] | None = None,
+) -> Any: ...
 def compute(
     shape: Shape,
     fcompute: Callable[..., Any],
@@ -221,7 +249,7 @@ def compute(
     tag: str = "",
     attrs: Mapping[str, Any] | None = None,
     varargs_names: Sequence[str] | None = None,
-) -> Any:
+) -> Tensor | tuple[Tensor, ...]:
     """Declare a tensor by an expression for its elements.
 
     Parameters

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import active_instruments
@@ -28,8 +29,8 @@ _ROLES_BY_NAME = {"storage_scope": STORAGE_SCOPE}
 
 
 @dataclass(frozen=True, slots=True)
-class SamplingResult:
-    """What a sampling primitive returns."""
+class SamplingResult(Generic[T]):
+    """What a sampling primitive returns: for users, a ``T``."""
 
     values: object
     decision: object  # from which it can choose the same again
@@ -40,15 +41,11 @@ class Primitive:
 
     Parameters
     ----------
-    gives_list : bool
-        Whether it gives a list, even of one block or loop; known where its annotation says so.
     roles : mapping of str to Role
         What the parameters are; others are what their names say, or attributes.
     """
 
-    def __init__(
-        self, function: Callable[..., object], kind: str, is_pure: bool, gives_list: bool, roles: Mapping[str, Role]
-    ) -> None:
+    def __init__(self, function: Callable[..., object], kind: str, is_pure: bool, roles: Mapping[str, Role]) -> None:
         parameters = list(inspect.signature(function).parameters.values())
         unknown = set(roles) - {p.name for p in parameters}
         if unknown:
@@ -64,10 +61,12 @@ class Primitive:
         self._roles = {**by_name, **roles}
         self._inputs = [name for name, role in self._roles.items() if role.is_input]
         self._attrs = [name for name, role in self._roles.items() if not role.is_input]
-        gives_list = gives_list or str(inspect.signature(function).return_annotation).startswith("list")
+        self._result = _users_type(str(inspect.signature(function).return_annotation))
         if is_pure is (self.name in LOOP_KINDS):
             raise TypeError(f"{self.name}: loop_kinds.LOOP_KINDS has a row for each primitive that changes programs")
-        self.kind = InstructionKind(kind, is_pure, self.name, gives_list, self._spelling, self._apply).register()
+        self.kind = InstructionKind(
+            kind, is_pure, self.name, self._result.startswith("list"), self._spelling, self._apply
+        ).register()
 
     def method(self) -> Callable[..., Any]:
         """Return the method of schedules."""
@@ -80,8 +79,18 @@ class Primitive:
 
         method.__qualname__ = f"Schedule.{self.name}"
         first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        method.__signature__ = self._signature.replace(parameters=[first, *self._parameters])  # type: ignore[attr-defined]
+        parameters = [first, *map(self._for_users, self._parameters)]
+        method.__signature__ = inspect.Signature(parameters, return_annotation=self._result)  # type: ignore[attr-defined]
         return method
+
+    def _for_users(self, parameter: inspect.Parameter) -> inspect.Parameter:
+        """Return a parameter with the type of what users pass."""
+        annotation = self._roles[parameter.name].annotation if parameter.name in self._roles else ""
+        if not annotation:
+            return parameter
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            annotation = annotation.removeprefix("Sequence[").removesuffix("]")
+        return parameter.replace(annotation=f"{annotation} | None" if parameter.default is None else annotation)
 
     def _run(self, sch: Schedule, recorded: Mapping[str, object], decision: object) -> object:
         """Apply the primitive and note the instruction; a primitive that is refused leaves the schedule as it was."""
@@ -152,16 +161,17 @@ class Primitive:
                 instrument.tir_step_refused(sch, self._seen(sch, label), error)
             raise
         if instruments:
-            made = result_text(sch, self._listed(outputs))
-            step = self._seen(sch, f"{label} -> {made}" if made else label)
+            results = self._listed(outputs)
+            made = result_text(sch, results)
+            step = self._seen(sch, f"{label} -> {made}" if made else label, results)
             for instrument in instruments:
                 instrument.tir_step_applied(sch, step)
         for name, role in self._roles.items():
             role.completed(sch, given[name], recorded)
         return outputs
 
-    def _seen(self, sch: Schedule, label: str) -> ScheduleStep:
-        return ScheduleStep(self.name, label, sch.mod, self.kind.is_pure)
+    def _seen(self, sch: Schedule, label: str, results: Sequence[object] = ()) -> ScheduleStep:
+        return ScheduleStep(self.name, label, sch.mod, self.kind.is_pure, results)
 
     def _recorded(self, sch: Schedule, given: Mapping[str, object]) -> dict[str, object]:
         """Return the arguments as a trace keeps them."""
@@ -201,15 +211,19 @@ primitives: dict[str, Primitive] = {}
 _owners: list[type] = []
 
 
-def primitive(kind: str, *, pure: bool = False, gives_list: bool = False, **roles: Role) -> Callable[[F], F]:
+def _users_type(annotation: str) -> str:
+    """Return what users get, of the annotation of a primitive: ``list[LoopRV]`` of ``list[LoopSRef]``."""
+    sampled = re.sub(r"^SamplingResult\[(.*)\]$", r"\1", annotation)
+    return sampled.replace("LoopSRef", "LoopRV").replace("StmtSRef", "BlockRV")
+
+
+def primitive(kind: str, *, pure: bool = False, **roles: Role) -> Callable[[F], F]:
     """Make a function a primitive of schedules; a decorator.
 
     Parameters
     ----------
     kind : str
         The kind of instruction that a trace keeps of it, e.g. ``ComputeAt``.
-    gives_list : bool
-        Whether it gives a list although its annotation does not say so.
     **roles : Role
         What the parameters of the function are; those that are not named are attributes.
     """
@@ -218,7 +232,7 @@ def primitive(kind: str, *, pure: bool = False, gives_list: bool = False, **role
         name = function.__name__
         if name in primitives or any(hasattr(owner, name) for owner in _owners):
             raise TypeError(f"primitive {name!r} is already registered")
-        made = primitives[name] = Primitive(function, kind, pure, gives_list, roles)
+        made = primitives[name] = Primitive(function, kind, pure, roles)
         for owner in _owners:
             setattr(owner, name, made.method())
         return function

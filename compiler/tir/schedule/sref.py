@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TypeAlias
 
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.stmt import For
@@ -63,6 +64,10 @@ class StmtSRef:
 
 
 _INLINE, _ROOT = StmtSRef(None), StmtSRef(None)
+
+
+LoopSRef: TypeAlias = StmtSRef
+"""A reference to a loop, where primitives give one: other references that they give are to blocks."""
 
 
 class DepKind(IntEnum):

@@ -25,6 +25,7 @@ class ScheduleStep:
     label: str  # the call and its result, e.g. `split(i, factors=[None, 32]) -> i_0, i_1`
     module: IRModule  # the program after it; before it, where it was refused
     is_pure: bool  # whether primitives of its kind leave the program as it is
+    results: Sequence[object] = ()  # the random variables that it gave
 
 
 def call_text(sch: Schedule, name: str, parameters: Sequence[Parameter], given: Mapping[str, Any]) -> str:

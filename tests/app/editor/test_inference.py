@@ -22,12 +22,16 @@ from tvm import relay, te, tir
 
 A = te.placeholder((64,), name="A")
 C = te.compute((64,), lambda i: A[i] * 2.0, name="C")
+low, high = te.compute((64,), lambda i: (A[i], C[i]))
 s = te.create_schedule(C.op)
 k = te.reduce_axis((0, 4))
 yo, yi = s[C].split(C.op.axis[0], 8)
 f = tvm.build(s, [A, C], "llvm", name="twice")
 dev = tvm.cpu()
 sch = tir.Schedule(te.create_prim_func([A, C]))
+block = sch.get_block("C")
+loops = sch.get_loops(block)
+first, second = sch.copy().split(loops[0], [None, 4])
 x = relay.var("x", shape=(1, 2))
 func = relay.Function([x], relay.nn.relu(x))
 mod = tvm.IRModule.from_expr(func)
@@ -62,6 +66,7 @@ def type_of(client: FlaskClient, text: str, rest: str = "") -> str:
     [
         ("A", "tvm.te.Tensor"),
         ("C", "tvm.te.Tensor"),
+        ("high", "tvm.te.Tensor"),
         ("C.op", "tvm.te.Operation"),
         ("C.op.axis[0]", "tvm.tir.IterVar"),
         ("s", "tvm.te.Schedule"),
@@ -72,6 +77,10 @@ def type_of(client: FlaskClient, text: str, rest: str = "") -> str:
         ("f", "tvm.runtime.Module"),
         ("dev", "tvm.Device"),
         ("sch", "tvm.tir.Schedule"),
+        ("block", "tvm.tir.schedule.BlockRV"),
+        ("loops[0]", "tvm.tir.schedule.LoopRV"),
+        ("second", "tvm.tir.schedule.LoopRV"),
+        ("sch.fuse(first, second)", "tvm.tir.schedule.LoopRV"),
         ("relay.nn.relu(x)", "tvm.relay.Call"),
         ("func", "tvm.relay.Function"),
         ("mod", "tvm.IRModule"),

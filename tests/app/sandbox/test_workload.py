@@ -103,6 +103,7 @@ def worker(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
         yield sandbox
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", WORK)
 def test_honest_work(name: str, worker: Sandbox) -> None:
     script, expected = WORK[name]

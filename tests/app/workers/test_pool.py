@@ -23,7 +23,18 @@ from app.sandbox import Outcome
 from app.workers import pool
 from app.workers.frames import MAX_CALL, MAX_RESULT
 from app.workers.pool import RenderWorkers, count_of_workers
-from app.workers.tasks import Assemble, Html, Packed, RenderChunk, RenderPanes, RenderText, RenderUpdate, Update
+from app.workers.tasks import (
+    Assemble,
+    Html,
+    InferType,
+    Packed,
+    RenderChunk,
+    RenderPanes,
+    RenderText,
+    RenderUpdate,
+    TypeName,
+    Update,
+)
 from tests.app.fixtures import full_answer
 from tests.app.runners import wait_until
 
@@ -204,3 +215,18 @@ def test_what_is_too_large_to_send_is_refused(renderer: RenderWorkers) -> None:
     with pytest.raises(TooLarge, match="at most 12,582,912"):
         renderer.perform(RenderUpdate(message, View(), Options()), Update, client="me")
     assert "vfmadd231ps" in drawn(renderer)
+
+
+def test_what_earlier_tasks_left_in_a_process_takes_no_memory_from_the_next(tmp_path: Path) -> None:
+    workers = RenderWorkers(1, pool.IMPORTED_BYTES + (110 << 20))
+    try:
+        for expression in ("te.create_schedule", "np.linalg.norm", "subprocess.Popen", "http.client.HTTPConnection"):
+            modules = "import http.client, subprocess\nimport numpy as np\nfrom compiler import te\n"
+            workers.perform(InferType(f"{modules}{expression}", "", str(tmp_path)), TypeName)
+        first = workers.pids
+        answer = Answer(console=[Console("stdout", "x" * MAX_RESULT)])
+        with pytest.raises(TooLarge, match="at most 12,582,912"):
+            workers.perform(RenderUpdate(msgspec.json.encode(Snapshot(answer=answer)), View(), Options()), Update)
+        assert workers.pids != first
+    finally:
+        workers.close()

@@ -105,6 +105,7 @@ def test_float_division(dtype: str) -> None:
     np.testing.assert_array_equal(evaluate(lambda x, y: pe.Mod(x, y), [a, b], dtype), np.fmod(a, b))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("lanes", [1, 16])
 @pytest.mark.parametrize("dtype", ["bool", *INTEGERS, *FLOATS])
 @pytest.mark.parametrize("name", ["lt", "le", "gt", "ge", "eq", "ne"])
@@ -136,6 +137,7 @@ def test_logic(lanes: int) -> None:
     np.testing.assert_array_equal(evaluate(lambda x, y: pe.Or(x, y), [a, b], "bool", lanes), a | b)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("lanes", [1, 8])
 @pytest.mark.parametrize("source", ["bool", *INTEGERS, *FLOATS])
 @pytest.mark.parametrize("target", ["bool", *INTEGERS, *FLOATS])

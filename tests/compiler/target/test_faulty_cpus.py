@@ -41,6 +41,7 @@ def compiled(architecture: str, cpu: str, how: str) -> subprocess.CompletedProce
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("architecture", "cpu"), FAULTY_CPUS)
 def test_llvm_ends_the_process_for_a_cpu_of_the_table_and_not_for_what_stands_in(architecture: str, cpu: str) -> None:
     assert compiled(architecture, cpu, "as it is").returncode < 0, "its row can go"

@@ -58,6 +58,7 @@ def call(name: str, *args: PrimExpr) -> PrimExpr:
     return Call(dtype, Op.get("tir." + name), args)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("lanes", [1, 8])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("name", UNARY.split())

@@ -117,6 +117,7 @@ def mma_module(
     return sch.mod
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("a", "c", "trans_a", "trans_b", "scope", "simple"),
     [

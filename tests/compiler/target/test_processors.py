@@ -20,6 +20,7 @@ MORE = 1.1
 """How many times the instructions of the table there may be for the same work."""
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("processor", SAMPLE)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_code_is_no_worse_than_the_table_says(kernel: str, processor: str) -> None:

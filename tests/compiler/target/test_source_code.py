@@ -34,6 +34,7 @@ def both(expression, inputs, result, lanes=1):
     return outputs
 
 
+@pytest.mark.sample(5)
 @needs_compiler
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
 @pytest.mark.parametrize(
@@ -63,6 +64,7 @@ def test_integers_are_those_of_llvm(operation, dtype):
     np.testing.assert_array_equal(c, llvm)
 
 
+@pytest.mark.sample(3)
 @needs_compiler
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize(

@@ -69,6 +69,7 @@ def wmma_module(a: str, c: str, trans_b: bool, n: int = 32) -> IRModule:
     return sch.mod
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("a", "c", "trans_b", "instruction"),
     [

@@ -51,6 +51,7 @@ def ratios(how: str) -> list[float]:
     return found
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("how", HOWS)
 def test_a_matmul_moves_at_most_about_what_is_estimated(how: str) -> None:
     """Reuse that a working set just fails to keep is given up as a whole, so the estimate is rather too large."""

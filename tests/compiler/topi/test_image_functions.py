@@ -18,6 +18,7 @@ from tests.compiler.topi.test_nn_functions import check, data, run  # noqa: E402
 ROIS = np.array([[0, 1, 1, 6, 6], [1, 0, 2, 5, 7]], "float32")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("mode", ["half_pixel", "align_corners", "asymmetric"])
 @pytest.mark.parametrize("method", ["linear", "nearest_neighbor", "cubic"])
 def test_resizing(method, mode):

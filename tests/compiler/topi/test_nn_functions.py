@@ -33,6 +33,7 @@ def check(define, expected, *arrays):
     np.testing.assert_allclose(run(define, *arrays), expected(*arrays), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("padding", [0, 1, (1, 2), "SAME", "VALID"])
 @pytest.mark.parametrize("stride", [1, 2])
 def test_convolutions_over_one_dimension(stride, padding):
@@ -92,6 +93,7 @@ def test_depthwise_convolutions(multiplier):
     )
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("stride", [1, 2, 3])
 @pytest.mark.parametrize("padding", [0, 1, 2, 3])
 def test_the_gradients_of_a_depthwise_convolution_are_its_transpose(stride, padding):

@@ -37,6 +37,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("pool_type", ["avg", "max"])
 @pytest.mark.parametrize(("ceil_mode", "count_include_pad"), [(False, True), (True, False)])
 @pytest.mark.parametrize(("shape", "layout", "kernel", "stride", "dilation", "padding"), CASES)

@@ -28,6 +28,7 @@ def module_of(example: Any) -> Any:
     return tvm.IRModule.from_expr(relay.Function(variables, example.call(variables)))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("cpu", ["x86-64-v2", "haswell"])
 @pytest.mark.parametrize("example", LAYERS)
 def test_narrower_registers_compute_the_same(example: Any, cpu: str) -> None:
@@ -37,6 +38,7 @@ def test_narrower_registers_compute_the_same(example: Any, cpu: str) -> None:
         np.testing.assert_allclose(result, reference.numpy(), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("example", LAYERS)
 def test_a_device_gets_the_steps_as_operators(example: Any) -> None:
     mod = relay.transform.InferType()(module_of(example))

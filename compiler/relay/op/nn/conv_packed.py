@@ -20,8 +20,7 @@ from compiler.relay.ty import TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.topi.nn.convolution import conv_packed as topi
 from compiler.topi.nn.convolution.conv import ConvSpec
-from compiler.topi.nn.convolution.winograd import transform_arrays
-from compiler.topi.nn.convolution.winograd_packed import POINTS, TILE, WINDOW, conv2d_winograd_nchwc
+from compiler.topi.nn.convolution.winograd_packed import POINTS, WINDOW, conv2d_winograd_nchwc, transform_matrices
 from compiler.topi.schedules.x86.conv import schedule_conv
 from compiler.topi.schedules.x86.winograd import schedule_winograd
 
@@ -67,25 +66,27 @@ def _plain_kernel(data: TensorType, attrs: Conv2DPackedAttrs) -> TensorType:
     usual = (attrs.strides, attrs.dilation, attrs.groups, attrs.kernel_size) == ((1, 1), (1, 1), 1, (WINDOW, WINDOW))
     if known is None or not usual:
         raise RelationError("channels must be given, kernel_size be (3, 3), and strides, dilation and groups be 1")
-    return tensor(known, "weight", 6)
+    return tensor(known, "weight")
 
 
 def _winograd_relation(types: Types, attrs: Conv2DPackedAttrs) -> Type:
     """The type of the convolution's result."""
-    data, weight = tensor(types[0], "data", 5), tensor(types[1], "weight", 5)
+    data = tensor(types[0], "data", 5)
     kernel = _plain_kernel(data, attrs)
-    outer, inputs, *_, inner, block = kernel.dims
-    for a, b in zip(weight.dims, (POINTS**2, outer, inputs, inner, block), strict=True):
+    outer, inputs, _, _, *inner = kernel.dims
+    weight = tensor(types[1], "weight", 3 + len(inner))
+    for a, b in zip(weight.dims, (POINTS**2, outer, inputs, *inner), strict=True):
         check_same_extent(a, b, f"the transformed weight {weight} and the kernels that it is of, {kernel}")
     return conv_relation((data, kernel), attrs)
 
 
 def _winograd_reference(attrs: Conv2DPackedAttrs, data: Array, weight: Array) -> Array:
     """Convolve with the kernels whose transform the weight is: the points are more than the window has elements."""
-    back = np.linalg.pinv(transform_arrays(TILE, WINDOW)[2])
+    back = np.linalg.pinv(transform_matrices(str(weight.dtype))[2])
     values = weight.astype("float64").reshape(POINTS, POINTS, *weight.shape[1:])
-    kernel = np.einsum("rp,pqabio,sq->abrsio", back, values, back)
-    return conv_reference(attrs, data, kernel.astype(weight.dtype))
+    kernel = np.einsum("rp,pqab...,sq->abrs...", back, values, back)
+    whole = kernel if weight.dtype.kind == "f" else np.rint(kernel)
+    return conv_reference(attrs, data, whole.astype(weight.dtype))
 
 
 contrib_conv2d_winograd_nchwc = register(
@@ -93,7 +94,8 @@ contrib_conv2d_winograd_nchwc = register(
     doc="Convolve images whose channels are in blocks, by Winograd's minimal filtering.",
     inputs={
         "data": "Images, ``(N, C / c, H, W, c)``.",
-        "weight": "Kernels of 3 x 3 at 36 points, ``(36, O / o, C / c, c, o)``, as the pass Winograd makes them.",
+        "weight": "Kernels of 3 x 3 at 36 points, ``(36, O / o, C / c, c, o)`` or, of 16-bit integers, "
+        "``(36, O / o, C / c, c / 2, o, 2)``, as the pass Winograd makes them.",
     },
     spelt_out=("padding",),
     attrs=Conv2DPackedAttrs,

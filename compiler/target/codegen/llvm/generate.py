@@ -30,6 +30,7 @@ from compiler.target.codegen.llvm.tracing.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.tracing.restore_locations import restore_locations
 from compiler.target.codegen.llvm.types import I32, POINTER, register_type
 from compiler.target.codegen.signatures import passed_type, signatures_of
+from compiler.target.cpu.processor_features import used_features
 from compiler.target.kinds import KINDS
 from compiler.target.target import Target
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
@@ -196,15 +197,25 @@ class GeneratedModule:
 
 def described(target: Target, signatures: Sequence[Signature], graph: str = "", model: str = "") -> Description:
     """Return the description to embed in exported machine code."""
-    features = [f[1:] for f in target.llvm_features.split(",") if f.startswith("+")]
     return Description(
         triple=target.triple,
-        features=features,
+        features=sorted(_needed_features(target)),
         target=str(target),
         signatures=list(signatures),
         graph=graph,
         model=model,
     )
+
+
+def _needed_features(target: Target) -> set[str]:
+    """Return what a CPU has to be able to do: what the target states and, of x86, what its ``-mcpu`` implies.
+
+    Of other processors no system tells reliably what they can do.
+    """
+    stated = {f[1:] for f in target.llvm_features.split(",") if f.startswith("+")}
+    if not target.triple.startswith(("x86_64", "i686")):
+        return stated
+    return stated | used_features(target.triple, target.cpu, target.llvm_features)
 
 
 def linked_object_code(parts: Sequence[tuple[GeneratedModule, dict[str, str]]], description: Description) -> bytes:

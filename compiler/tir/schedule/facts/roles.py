@@ -21,6 +21,8 @@ class Role:
 
     Attributes
     ----------
+    annotation : str
+        The type of what users pass; empty where that is what the primitive takes.
     is_input : bool
         Whether a trace keeps it among the inputs of a step: what random variables may stand for.
     is_flat : bool
@@ -29,6 +31,7 @@ class Role:
         Whether a trace writes ``None`` where it was left out.
     """
 
+    annotation = ""
     is_input = False
     is_flat = False
     spells_none = False
@@ -52,6 +55,7 @@ class _Variable(Role):
 
     def __init__(self, *kinds: type[RandomVariable]) -> None:
         self._kinds = kinds
+        self.annotation = " | ".join(kind.__name__ for kind in kinds) + (" | str" if BlockRV in kinds else "")
 
     def recorded(self, sch: Schedule, operation: str, value: object, given: Mapping[str, object]) -> object:
         if isinstance(value, str) and BlockRV in self._kinds:
@@ -85,6 +89,7 @@ class ListRole(Role):
 
     def __init__(self, role: Role, is_flat: bool = True) -> None:
         self._role = role
+        self.annotation = f"Sequence[{role.annotation}]" if role.annotation else ""
         self.is_flat = is_flat  # whether each is an input of its own, instead of all of them together
 
     def recorded(self, sch: Schedule, operation: str, value: object, given: Mapping[str, object]) -> list[object]:
@@ -101,6 +106,7 @@ class ListRole(Role):
 class _Target(Role):
     """A loop, or several blocks."""
 
+    annotation = "LoopRV | Sequence[BlockRV | str]"
     is_input = True
 
     def recorded(self, sch: Schedule, operation: str, value: object, given: Mapping[str, object]) -> object:

@@ -19,7 +19,7 @@ from compiler.tir.schedule.facts.conditions import check_affine_binding
 from compiler.tir.schedule.facts.loop_kinds import check_loop, loop_like
 from compiler.tir.schedule.facts.roles import BLOCK_OR_LOOP, LOOP, VALUE, ListRole
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.sref import LoopSRef, StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import (
     ancestors,
@@ -42,7 +42,7 @@ def split(
     factors: Sequence[int | PrimExpr | None],
     preserve_unit_iters: bool = True,
     disable_predication: bool = False,
-) -> list[StmtSRef]:
+) -> list[LoopSRef]:
     """Split a loop into a nest of loops.
 
     For example ``sch.split(i, factors=[None, 32])``::
@@ -87,7 +87,7 @@ def split(
 
 
 @primitive("Fuse", loops=ListRole(LOOP))
-def fuse(state: ScheduleState, *loops: StmtSRef, preserve_unit_iters: bool = True) -> StmtSRef:
+def fuse(state: ScheduleState, *loops: StmtSRef, preserve_unit_iters: bool = True) -> LoopSRef:
     """Fuse a nest of loops into one.
 
     For example ``sch.fuse(i, j)``::
@@ -157,7 +157,7 @@ def reorder(state: ScheduleState, *ordered_loops: StmtSRef) -> None:
 
 
 @primitive("AddUnitLoop", block_or_loop=BLOCK_OR_LOOP)
-def add_unit_loop(state: ScheduleState, block_or_loop: StmtSRef) -> StmtSRef:
+def add_unit_loop(state: ScheduleState, block_or_loop: StmtSRef) -> LoopSRef:
     """Put a loop of one iteration around a block or loop.
 
     For example ``sch.add_unit_loop(block)``::

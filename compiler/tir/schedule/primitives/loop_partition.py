@@ -18,7 +18,7 @@ from compiler.tir.schedule.facts.regions import pointers_at
 from compiler.tir.schedule.facts.roles import LOOP, VALUE, ListRole
 from compiler.tir.schedule.primitives.loop_nest import replace_statement
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.sref import LoopSRef, StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import all_blocks, ancestors, blocks_in, loop_range
 from compiler.tir.statements.block import Block, BlockRealize, reduction_begins
@@ -31,7 +31,7 @@ from compiler.tir.statements.stmt_functor import StmtMutator
 @primitive("LoopPartition", loop=LOOP, factors=ListRole(VALUE))
 def loop_partition(
     state: ScheduleState, loop: StmtSRef, factors: Sequence[int | PrimExpr | None], preserve_unit_iters: bool = True
-) -> list[StmtSRef]:
+) -> list[LoopSRef]:
     """Partition a loop into several that run one after the other, each with blocks of its own.
 
     For example ``sch.loop_partition(i, [2, None])``::

@@ -22,7 +22,7 @@ from compiler.tir.schedule.facts.regions import accessed_box, covers, facts_at, 
 from compiler.tir.schedule.facts.roles import LOOP, ListRole
 from compiler.tir.schedule.primitives.loop_nest import check_from_zero
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.sref import LoopSRef, StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import ancestors, changed, lowest_common_ancestor, matching_blocks
 from compiler.tir.statements.block import Block
@@ -33,7 +33,7 @@ _Nest = list[StmtSRef]
 
 
 @primitive("Merge", loops=ListRole(LOOP))
-def merge(state: ScheduleState, *loops: StmtSRef) -> StmtSRef:
+def merge(state: ScheduleState, *loops: StmtSRef) -> LoopSRef:
     """Merge loops that stand one after the other, with the loops around them, into one nest.
 
     For example ``sch.merge(i, j)``::

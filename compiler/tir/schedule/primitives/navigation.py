@@ -10,7 +10,7 @@ from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.facts.conditions import is_output_block, scope_root
 from compiler.tir.schedule.facts.roles import BLOCK, BLOCK_OR_LOOP, Role
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.sref import DepKind, StmtSRef
+from compiler.tir.schedule.sref import DepKind, LoopSRef, StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import loops_above
 
@@ -59,7 +59,7 @@ def get_block(sch: Schedule, name: str, func_name: str | None = None) -> StmtSRe
 
 
 @primitive("GetLoops", pure=True, block=BLOCK)
-def get_loops(state: ScheduleState, block: StmtSRef) -> list[StmtSRef]:
+def get_loops(state: ScheduleState, block: StmtSRef) -> list[LoopSRef]:
     """Return the loops around a block, within the innermost block around it."""
     return loops_above(block)
 

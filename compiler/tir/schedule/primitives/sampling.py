@@ -12,6 +12,7 @@ from compiler.tir.schedule.facts.conditions import is_output_block, scope_root
 from compiler.tir.schedule.facts.roles import BLOCK, LOOP
 from compiler.tir.schedule.primitives.compute_at import compute_at
 from compiler.tir.schedule.primitives.navigation import consumers_of
+from compiler.tir.schedule.random_variables import ExprRV, LoopRV
 from compiler.tir.schedule.registry import SamplingResult, primitive
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 @primitive("SampleCategorical", pure=True)
 def sample_categorical(
     sch: Schedule, candidates: Sequence[int], probs: Sequence[float], decision: int | None = None
-) -> SamplingResult:
+) -> SamplingResult[ExprRV]:
     """Draw one of some numbers.
 
     Probabilities need not sum up to 1; ``decision`` is the place of one of the numbers, instead of drawing. Raises
@@ -49,14 +50,14 @@ def _index(decision: int | IntImm | None, count: int, operation: str) -> int | N
     return index
 
 
-@primitive("SamplePerfectTile", pure=True, gives_list=True, loop=LOOP)
+@primitive("SamplePerfectTile", pure=True, loop=LOOP)
 def sample_perfect_tile(
     sch: Schedule,
     loop: StmtSRef,
     n: int,
     max_innermost_factor: int = 16,
     decision: Sequence[int] | None = None,
-) -> SamplingResult:
+) -> SamplingResult[list[ExprRV]]:
     """Draw factors whose product is the number of iterations of a loop, to split it by.
 
     The last factor is at most ``max_innermost_factor``, -1 for any; of a loop without a constant number of iterations
@@ -111,7 +112,7 @@ def _primes(number: int) -> list[int]:
     return [*primes, number] if number > 1 else primes
 
 
-@primitive("SamplePartitionedTile", pure=True, gives_list=True, loop=LOOP)
+@primitive("SamplePartitionedTile", pure=True, loop=LOOP)
 def sample_partitioned_tile(
     sch: Schedule,
     loop: StmtSRef,
@@ -119,7 +120,7 @@ def sample_partitioned_tile(
     partition_pos: int = 0,
     innerpart_factor: int = 1,
     decision: Sequence[int] | None = None,
-) -> SamplingResult:
+) -> SamplingResult[list[ExprRV]]:
     """Draw factors whose product is the number of iterations of a loop, in two groups.
 
     The outer group has ``partition_pos`` factors, and the product of the inner one is a multiple of
@@ -150,7 +151,7 @@ def sample_partitioned_tile(
 
 
 @primitive("SampleComputeLocation", pure=True, block=BLOCK)
-def sample_compute_location(sch: Schedule, block: StmtSRef, decision: int | None = None) -> SamplingResult:
+def sample_compute_location(sch: Schedule, block: StmtSRef, decision: int | None = None) -> SamplingResult[LoopRV]:
     """Draw a place where a block can be computed: a loop of its consumers, none, or where it is used.
 
     A decision is the number of a loop around its consumers, from the outermost; -1 for none, -2 for where it is used.

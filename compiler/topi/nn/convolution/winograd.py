@@ -43,10 +43,12 @@ def _points(count: int) -> Sequence[float]:
     return points[:count]
 
 
-def transform_arrays(tile_size: int, kernel_size: int) -> tuple[Matrix, Matrix, Matrix]:
-    """Return the matrices of :func:`winograd_transform_matrices` as arrays."""
+def transform_arrays(
+    tile_size: int, kernel_size: int, points: Sequence[float] | None = None
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Return the matrices of :func:`winograd_transform_matrices` as arrays, for the usual or the given points."""
     alpha = tile_size + kernel_size - 1
-    points = _points(alpha - 1)
+    points = points or _points(alpha - 1)
     outputs, data, weights = np.zeros((alpha, tile_size)), np.zeros((alpha, alpha)), np.zeros((alpha, kernel_size))
     for i, point in enumerate(points):
         others = [p for j, p in enumerate(points) if j != i]

@@ -10,17 +10,20 @@ A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", CVPR 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from compiler import te, tir
+from compiler.ir.dtype import is_float
 from compiler.ir.expr.primexpr import PrimExpr, Select, Var
 from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.convolution.conv import ConvSpec
-from compiler.topi.nn.convolution.winograd import transform_arrays
+from compiler.topi.nn.convolution.winograd import Matrix, transform_arrays
 from compiler.topi.nn.pad import pad
+from compiler.topi.nn.product_sums import products_per_step, step_sum
 from compiler.topi.operands import constant, dims
 from compiler.topi.tag import Tag
 
@@ -29,37 +32,74 @@ __all__ = ["POINTS", "TILE", "WINDOW", "conv2d_winograd_nchwc", "is_worth_winogr
 TILE, WINDOW = 4, 3
 POINTS = TILE + WINDOW - 1
 """Values that the data's tile and the window, as polynomials, are multiplied at, along each dimension."""
-_OUTPUTS, _DATA, _WEIGHTS = transform_arrays(TILE, WINDOW)
+_USUAL = transform_arrays(TILE, WINDOW)
+_SCALE = 24
+"""What makes the weights' matrix one of integers."""
+_SHIFT, _INVERSE = 6, pow(9, -1, 2**32)
+"""The scale along both dimensions is ``2**6 * 9``; 9 has an inverse modulo ``2**32``."""
 _DATA_STEPS, _OUTPUT_STEPS = 2 * POINTS**2 * (POINTS - 1), (POINTS + TILE) * TILE * (POINTS - 1)
 """Multiply-adds of the transforms of a tile of one channel."""
-_LOAD = 30
+_LOADS = {"float32": 30, "int16": 20}
 """Multiply-adds that take as long as to load a weight, which in a model comes from behind the second cache."""
 _GAIN = 1.25
 """How much less work the transformed convolution must be, as its steps leave their results in memory."""
 
 
-def is_worth_winograd(channels: int, outputs: int, batch: int, height: int, width: int) -> bool:
+def is_worth_winograd(
+    channels: int, outputs: int, batch: int, height: int, width: int, dtype: str = "float32"
+) -> bool:
     """Return whether a convolution of 3 x 3, whose result has these extents, is faster on transformed tiles."""
     tiles = batch * -(-height // TILE) * -(-width // TILE)
     pairs = channels * outputs
 
     def work(taps: int, elements: int) -> int:
-        return taps * pairs * (elements + _LOAD)
+        return taps * pairs * (elements + _LOADS[dtype])
 
     transforms = tiles * (_DATA_STEPS * channels + _OUTPUT_STEPS * outputs)
     return (work(POINTS**2, tiles) + transforms) * _GAIN < work(WINDOW**2, batch * height * width)
 
 
-def transformed_weight(kernel: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return a weight ``(O / o, C / i, 3, 3, i, o)`` as ``(36, O / o, C / i, i, o)`` for the convolution below."""
-    values = np.einsum("pr,abrsio,qs->pqabio", _WEIGHTS, kernel.astype("float64"), _WEIGHTS, optimize=True)
+def _integer_arrays() -> tuple[Matrix, Matrix, Matrix]:
+    """Return matrices of integers, by which outputs are :data:`_SCALE` times as large along each dimension."""
+    outputs, data, weights = transform_arrays(TILE, WINDOW, (0.0, -1.0, 1.0, 2.0, -2.0))
+    shares = np.array([_SCALE] * (POINTS - 1) + [_SCALE / 2])[:, None]
+    return np.rint(outputs * _SCALE / shares), np.rint(data), np.rint(weights * shares)
+
+
+_INTEGERS = _integer_arrays()
+
+
+def transform_matrices(dtype: str) -> tuple[Matrix, Matrix, Matrix]:
+    """Return the matrices by which outputs, data and weights of a data type are transformed, a row for each point."""
+    return _USUAL if dtype == "float32" else _INTEGERS
+
+
+def transformed_weight(kernel: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a weight ``(O / o, C / i, 3, 3, i, o)`` as ``(36, O / o, C / i, i, o)`` for the convolution below.
+
+    Integers in pairs, ``(O / o, C / i, 3, 3, i / 2, o, 2)``, stay so.
+    """
+    *_, weights = transform_matrices(str(kernel.dtype))
+    values = np.einsum("pr,abrs...,qs->pqab...", weights, kernel.astype("float64"), weights, optimize=True)
     return np.ascontiguousarray(values.reshape(POINTS**2, *values.shape[2:]), kernel.dtype)
+
+
+def is_exact(kernel: npt.NDArray[np.int16], largest: int) -> bool:
+    """Return whether the convolution below is exact for 16-bit integers, of which those of the data have a bound.
+
+    Values at points have to fit into 16 bits, and the results times the power of two in the scale into 32: all in
+    between may wrap around, and an odd factor has an inverse.
+    """
+    _, data, weights = (np.abs(m).sum(axis=a).max() ** 2 for m, a in zip(_INTEGERS, (1, 0, 1), strict=True))
+    magnitude = np.abs(kernel.astype("int64"))
+    sums = magnitude.sum(axis=(1, 2, 3, 4, *range(6, kernel.ndim))).max()
+    return bool(max(data * largest, weights * magnitude.max()) < 2**15 and sums * largest << _SHIFT < 2**31)
 
 
 def _sum(terms: Sequence[PrimExpr], factors: npt.NDArray[np.float64]) -> PrimExpr:
     """Return the sum of products with constants, of those that are not zero."""
     parts = [
-        term if factor == 1 else term * tir.const(float(factor), term.dtype)
+        term if factor == 1 else term * tir.const(factor.item() if is_float(term.dtype) else int(factor), term.dtype)
         for term, factor in zip(terms, factors, strict=True)
         if factor
     ]
@@ -82,9 +122,10 @@ def conv2d_winograd_nchwc(data: Tensor, weight: Tensor, spec: ConvSpec) -> Tenso
 
     Of ``spec`` its padding is used.  The result is ``(N, O / o, out_h, out_w, o)``.
     """
+    outputs, by_data, _ = transform_matrices(data.dtype)
     batch, _, height, width, inner = dims(data)
     sizes = [constant(e, "conv2d_winograd_nchwc") for e in (batch, height, width)]
-    _, outer, inputs, _, block = dims(weight)
+    _, outer, inputs, _, block, *side = dims(weight)
     out = [e + b + a - WINDOW + 1 for e, b, a in zip(sizes[1:], spec.before, spec.after, strict=True)]
     down, across = (-(-e // TILE) for e in out)
     fill = [t * TILE - e for t, e in zip((down, across), out, strict=True)]
@@ -93,7 +134,7 @@ def conv2d_winograd_nchwc(data: Tensor, weight: Tensor, spec: ConvSpec) -> Tenso
 
     def along_columns(n: Var, c: Var, y: Var, x: Var, p: Var, s: Var, i: Var) -> PrimExpr:
         taken = [padded(n, c, y * TILE + r, x * TILE + s, i) for r in range(POINTS)]
-        return _at(p, [_sum(taken, _DATA[:, k]) for k in range(POINTS)])
+        return _at(p, [_sum(taken, by_data[:, k]) for k in range(POINTS)])
 
     columns = compute(
         (batch, inputs, down, across, POINTS, POINTS, inner), along_columns, "data_columns", Tag.WINOGRAD_STEP
@@ -102,27 +143,38 @@ def conv2d_winograd_nchwc(data: Tensor, weight: Tensor, spec: ConvSpec) -> Tenso
     def along_rows(p: Var, q: Var, c: Var, t: Var, i: Var) -> PrimExpr:
         row, x = t // across, t % across
         taken = [columns(row // down, c, row % down, x, p, s, i) for s in range(POINTS)]
-        return _at(q, [_sum(taken, _DATA[:, k]) for k in range(POINTS)])
+        return _at(q, [_sum(taken, by_data[:, k]) for k in range(POINTS)])
 
     tiles = sizes[0] * down * across
     values = compute((POINTS, POINTS, inputs, tiles, inner), along_rows, "data_points", Tag.WINOGRAD_STEP)
-    ic, ii = te.reduce_axis((0, inputs), name="ic"), te.reduce_axis((0, inner), name="ii")
+    count = products_per_step(inner, (data.dtype, weight.dtype), spec.out_dtype)
+    ic, ii = te.reduce_axis((0, inputs), name="ic"), te.reduce_axis((0, inner // count), name="ii")
 
     def multiplied(p: Var, q: Var, o: Var, t: Var, b: Var) -> PrimExpr:
-        return te.sum(values(p, q, ic.var, t, ii.var) * weight(p * POINTS + q, o, ic.var, ii.var, b), axis=[ic, ii])
+        def term(i: PrimExpr) -> PrimExpr:
+            of_input = (i // side[0], b, i % side[0]) if side else (i, b)
+            x, y = values(p, q, ic.var, t, i), weight(p * POINTS + q, o, ic.var, *of_input)
+            return x.astype(spec.out_dtype) * y.astype(spec.out_dtype)
+
+        return te.sum(step_sum(ii.var, count, term), axis=[ic, ii])
 
     products = compute((POINTS, POINTS, outer, tiles, block), multiplied, "products", Tag.MATMUL)
 
     def back_along_columns(n: Var, o: Var, y: Var, x: Var, h: Var, q: Var, b: Var) -> PrimExpr:
         taken = [products(p, q, o, (n * down + y) * across + x, b) for p in range(POINTS)]
-        return _at(h, [_sum(taken, _OUTPUTS[:, k]) for k in range(TILE)])
+        return _at(h, [_sum(taken, outputs[:, k]) for k in range(TILE)])
 
     back = compute(
         (batch, outer, down, across, TILE, POINTS, block), back_along_columns, "result_columns", Tag.WINOGRAD_STEP
     )
 
+    def unscaled(value: PrimExpr) -> PrimExpr:
+        if is_float(value.dtype):
+            return value
+        return tir.shift_right(value * tir.const(_INVERSE, value.dtype), tir.const(_SHIFT, value.dtype))
+
     def element(n: Var, o: Var, h: Var, w: Var, b: Var) -> PrimExpr:
         taken = [back(n, o, h // TILE, w // TILE, h % TILE, q, b) for q in range(POINTS)]
-        return _at(w % TILE, [_sum(taken, _OUTPUTS[:, k]) for k in range(TILE)])
+        return _at(w % TILE, [unscaled(_sum(taken, outputs[:, k])) for k in range(TILE)])
 
     return compute((batch, outer, *out, block), element, "conv", Tag.CONV_WINOGRAD)

@@ -12,6 +12,7 @@ from compiler.ir.expr.primexpr import IterVar
 from compiler.target.target import Target
 from compiler.te import Schedule, Stage, Tensor
 from compiler.topi.nn.convolution.winograd_packed import TILE
+from compiler.topi.nn.product_sums import NARROW
 from compiler.topi.schedules.anchor import Group, find_anchor, tiled_group
 from compiler.topi.schedules.choice import choose
 from compiler.topi.schedules.kit import accumulators, divisors, extent, parallel, partition_partial_tile
@@ -54,7 +55,7 @@ def _multiply(s: Schedule, stage: Stage, products: Tensor, target: Target) -> No
     tile = s[s.cache_write(products, "local")]
     p, q, o, t, b = stage.op.axis
     total, tiles = extent(o) or 1, extent(t) or 1
-    blocks, columns = packed_tile(total, tiles, target, False)
+    blocks, columns = packed_tile(total, tiles, target, products.op.input_tensors[0].dtype in NARROW)
     blocks = choose("tile_blocks", blocks, divisors(total, MAX_TUNED_BLOCKS))
     columns = choose("tile_columns", columns, range(1, min(tiles, 2 * accumulators(target)) + 1))
     oo, oi = stage.split(o, factor=blocks)

@@ -44,6 +44,7 @@ def _parameters(arrays):
     return [relay.var(f"p{i}", shape=a.shape, dtype=str(a.dtype)) for i, a in enumerate(arrays)]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", _models())
 def test_configurations_compute_what_numpy_does(name):
     [task] = autotvm.task.extract_from_program(_module(_models()[name]), {}, TARGET)

@@ -122,6 +122,7 @@ CASES: Sequence[tuple[Array, Callable[..., relay.Expr], Sequence[Array]]] = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_references_are_what_operators_compute(case: int) -> None:
     expected, make, arrays = CASES[case]

@@ -37,6 +37,7 @@ def check(lib: Any, inputs: dict[str, Any], wanted: Any) -> None:
         np.testing.assert_allclose(module.get_output(0).numpy(), wanted, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["resnet18", "mobilenetv2", "bert", "gpt", "lstm"])
 def test_models_match_onnxruntime(name: str) -> None:
     mod, params, wanted, inputs = imported(name)

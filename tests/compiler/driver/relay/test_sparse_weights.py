@@ -71,6 +71,7 @@ def _conv(layout, size, **attrs):
     return relay.Function([x, w], relay.nn.relu(conv)), np.ascontiguousarray(weight), data
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 @pytest.mark.parametrize("size", [1, 3])
 def test_convolutions_with_sparse_weights_give_the_same_results(layout, size):

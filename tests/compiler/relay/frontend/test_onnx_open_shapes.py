@@ -53,6 +53,7 @@ def _recurrent(operator, dims, direction="forward", lengths=False, **attrs):
     return _model(node, inputs, weights, outputs)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("dims", [["t", "b", 4], [5, "b", 4], ["t", 2, 4]])
 @pytest.mark.parametrize("lengths", [False, True])
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
@@ -62,6 +63,7 @@ def test_recurrent_layers_of_open_shapes(operator, direction, lengths, dims):
     _compare(_recurrent(operator, dims, direction, lengths), {"x": _random(5, 2, 4), **more})
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("operator", sorted(_GATES))
 def test_recurrent_layers_of_open_shapes_in_the_virtual_machine(operator):
     model = _recurrent(operator, ["t", "b", 4], "bidirectional", lengths=True)

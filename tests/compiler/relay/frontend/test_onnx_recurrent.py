@@ -48,6 +48,7 @@ def test_options_mean_what_they_mean_in_onnxruntime(operator, options):
         np.testing.assert_allclose(result, reference, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("operator", "options"),
     [

@@ -60,6 +60,7 @@ def test_places_in_space() -> None:
     check(lambda d, g: relay.image.grid_sample(d, g, layout="NCDHW"), [x, moved], wanted, 1e-4)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("mode", "aligned", "ratio"), list(product(("avg", "max"), (False, True), (2, 0))))
 def test_regions(mode: str, aligned: bool, ratio: int) -> None:
     x = random(2, 3, 10, 12)

@@ -26,6 +26,12 @@ def _weight(outputs: int, inputs: int, kernel: int = 3) -> Any:
     return relay.const((RANDOM.standard_normal((outputs, inputs, kernel, kernel)) * spread).astype("float32"))
 
 
+def _convolution_of_bytes(x: Any, weight: Any, zero: int, padding: Any) -> Any:
+    scale, none = relay.const(np.float32(1)), relay.const(0)
+    size = {"kernel_size": weight.shape[2:], "channels": len(weight), "padding": padding}
+    return relay.qnn.op.conv2d(x, relay.const(weight), relay.const(zero), none, scale, scale, **size)
+
+
 def _is_transformed(call: Any) -> bool:
     with PassContext(opt_level=3):
         text = str(optimize(IRModule.from_expr(call), Target("llvm -mcpu=haswell")))
@@ -78,3 +84,37 @@ def test_results_are_those_of_sums_of_products(shape: Any, outputs: int, padding
     tolerance = 2e-5 * np.abs(wanted).max()
     np.testing.assert_allclose(module.get_output(0).numpy(), np.maximum(wanted, 0), 0, tolerance)
     np.testing.assert_allclose(module.get_output(1).numpy(), wanted, 0, tolerance)
+
+
+@pytest.mark.parametrize(
+    "target", ["llvm -mcpu=haswell", pytest.param("llvm -mcpu=skylake-avx512", marks=pytest.mark.long)]
+)
+def test_bytes_give_the_same_integers_even_at_their_limits(target: str) -> None:
+    require(target)
+    shape, padding = (1, 64, 22, 19), (1, 0, 2, 1)
+    weight = RANDOM.choice([-127, 127], (32, 64, 3, 3)).astype("int8")
+    data = RANDOM.choice([0, 255], shape).astype("uint8")
+    data[..., :9], weight[::2] = 255, 127
+    call = _convolution_of_bytes(relay.var("x", shape=shape, dtype="uint8"), weight, 3, padding)
+    with PassContext(opt_level=3):
+        lib = build(IRModule.from_expr(call), target)
+    assert any("winograd" in name for name in lib.kernels)
+    module = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
+    module.run(x=data)
+    padded = np.pad(data.astype("int64") - 3, [(0, 0), (0, 0), padding[::2], padding[1::2]])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+    wanted = np.einsum("nchwrs,ocrs->nohw", windows, weight.astype("int64"), optimize=True)
+    np.testing.assert_array_equal(module.get_output(0).numpy(), wanted)
+
+
+def test_integers_are_transformed_only_where_no_data_could_overflow() -> None:
+    x = relay.var("x", shape=(1, 128, 28, 28), dtype="uint8")
+    few, many = (np.full((64, 128, 3, 3), value, "int8") for value in (113, 115))
+    assert _is_transformed(_convolution_of_bytes(x, few, 0, 1))
+    assert not _is_transformed(_convolution_of_bytes(x, many, 0, 1)), "2**6 times the sum needs 33 bits"
+    size = {"padding": 1, "out_dtype": "int32"}
+    weight = relay.const(few.astype("int16"))
+    assert _is_transformed(relay.nn.conv2d(relay.cast(x, "int16"), weight, **size))
+    assert not _is_transformed(relay.nn.conv2d(relay.var("x", shape=(1, 128, 28, 28), dtype="int16"), weight, **size))
+    far = relay.cast(x, "int16") - relay.const(np.int16(328))
+    assert not _is_transformed(relay.nn.conv2d(far, weight, **size)), "100 times the data needs 17 bits"

@@ -43,6 +43,7 @@ def test_a_host_that_is_written_in_c_launches_kernels(monkeypatch):
     np.testing.assert_allclose(output.numpy(), program.reference(*arrays[:-1]), rtol=1e-5)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_a_loaded_library_launches_what_was_built(seed, tmp_path, monkeypatch):
     """The two are launched alike, and with kernels that are emulated the loaded one computes what NumPy does."""

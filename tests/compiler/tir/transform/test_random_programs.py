@@ -35,6 +35,7 @@ PASSES: dict[str, Callable[[], Pass]] = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", PASSES)
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(func=functions(kinds=KINDS, likely=True), n=st.integers(0, 9))

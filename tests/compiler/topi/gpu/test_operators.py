@@ -63,6 +63,7 @@ def _examples() -> dict[str, Example]:
     return chosen
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_kernels_of_operators(group: int) -> None:
     for number, (name, example) in enumerate(_examples().items()):

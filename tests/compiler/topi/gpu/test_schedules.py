@@ -19,6 +19,7 @@ from tests.compiler.topi.gpu.operators import CASES
 KINDS = ("cuda", "webgpu", "opencl", "metal")
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", CASES)
 def test_kernels_compute_what_numpy_does(name: str) -> None:
     case, kind = CASES[name], KINDS[list(CASES).index(name) % len(KINDS)]

@@ -35,6 +35,7 @@ def _check(made: RowProgram, arrays: list[np.ndarray], what: str) -> None:
         np.testing.assert_array_equal(result, expected, err_msg=what)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("seed", range(EXAMPLES))
 def test_random_rows_under_emulation(seed: int) -> None:

@@ -63,6 +63,7 @@ HARD = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("make", "shapes"), HARD)
 def test_steps_after_the_hardest_one(make: Any, shapes: Any) -> None:
     arrays = [random(*s) for s in shapes]
@@ -79,6 +80,7 @@ def test_other_targets(target: str) -> None:
         check(make, [random(*s) for s in shapes], tolerance=1e-4, target=target)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     ("shape", "kernel", "groups"),
@@ -135,6 +137,7 @@ def test_convolutions_that_stay_as_they_are() -> None:
 ANY = "?"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("make", "shapes", "size"),
     [

@@ -26,6 +26,7 @@ def _expected(x: Any, w: Any, groups: int) -> Any:
     return np.concatenate([np.einsum(rule, data, kernels) for data, kernels in parts], 1)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("rank", [1, 2, 3])
 @pytest.mark.parametrize(("outputs", "inputs", "groups"), [(4, 2, 4), (4, 3, 4), (8, 2, 2), (4, 1, 4), (8, 1, 4)])
 @pytest.mark.parametrize("level", [0, 3])

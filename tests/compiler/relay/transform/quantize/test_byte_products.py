@@ -44,6 +44,7 @@ def _built(mod: tvm.IRModule, target: str) -> Any:
         return relay.build(mod, target)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("seed", range(18))
 def test_dense_layers_of_bytes_are_exact(seed: int) -> None:
     draw, rng = random.Random(seed), np.random.default_rng(seed)

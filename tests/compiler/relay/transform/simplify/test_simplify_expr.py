@@ -213,6 +213,7 @@ def _edges(dtype: str) -> Any:
     return np.array([n for n in numbers if info.min <= n <= info.max], dtype)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("source", _NUMBERS)
 def test_casts_that_are_left_out_were_idle(source: str) -> None:
     values = _edges(source)

@@ -285,7 +285,7 @@ def test_a_primitive_without_a_row_cannot_be_registered() -> None:
     def no_such_primitive(state: Any) -> None: ...
 
     with pytest.raises(TypeError, match=r"no_such_primitive: .*has a row"):
-        Primitive(no_such_primitive, "NoSuchPrimitive", False, False, {})
+        Primitive(no_such_primitive, "NoSuchPrimitive", False, {})
     assert {name for name, made in primitives.items() if not made.kind.is_pure} == set(LOOP_KINDS)
 
 

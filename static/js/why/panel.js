@@ -1,22 +1,19 @@
 // Why a function takes its time: ranked causes beside the program, each with its lines and what would remove it.
-import { $, $$, announce, element } from "./dom.js";
-import { editor } from "./editor.js";
-import { focusPane } from "./layout.js";
-import { apply, written } from "./proposals.js";
-import { busyWords, post } from "./server.js";
-import { on, state, workspaceJson } from "./state.js";
+import { $, $$, announce, element } from "../dom.js";
+import { editor } from "../editor.js";
+import { focusPane } from "../layout.js";
+import { apply, written } from "../proposals.js";
+import { busyWords, post } from "../server.js";
+import { on, state, workspaceJson } from "../state.js";
 
 const HOLDS = 1.5; // a prediction within this factor of what is measured has held
 const NOISE = 0.1; // of a time that repeats differ by
 let asked = 0;
 
-export function startWhy() {
-  $("#why-button").addEventListener("click", open);
-  $("#why").addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
-  on("edited", () => $("#why").classList.add("stale"));
-}
+$("#why").addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
+on("edited", () => { if (!$("#why").hidden) $("#why").classList.add("stale"); });
 
-async function open() {
+export async function open() {
   const panel = $("#why");
   const turn = asked += 1;
   panel.hidden = false;

@@ -1,4 +1,4 @@
-"""``tvm.rpc``: sessions in this process; there are none on other machines."""
+"""``tvm.rpc.LocalSession``: a session in this process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from compiler.classic.contrib.unavailable import UnavailableName
 from compiler.classic.contrib.utils import tempdir
 from compiler.ir.error import ArgumentError
 from compiler.runtime.device import Device
@@ -16,19 +15,7 @@ from compiler.runtime.modules.library import load_module, system_lib
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.packed_func import get_global_func
 
-__all__ = [
-    "LocalSession", "PopenSession", "RPCSession", "Server", "TrackerSession", "connect", "connect_tracker",
-    "with_minrpc",
-]  # fmt: skip
-
-_REASON = "there is no RPC to other machines; LocalSession is a session in this process"
-
-PopenSession, RPCSession, Server, TrackerSession, connect, connect_tracker, with_minrpc = (
-    UnavailableName(f"tvm.rpc.{name}", _REASON)
-    for name in (
-        "PopenSession", "RPCSession", "Server", "TrackerSession", "connect", "connect_tracker", "with_minrpc",
-    )
-)  # fmt: skip
+__all__ = ["LocalSession"]
 
 
 class LocalSession:

@@ -1,0 +1,68 @@
+"""Measurements of a script at several values of one of its numbers."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from flask import Blueprint, Response, url_for
+from msgspec import Meta
+
+from app.artifacts import Workspace
+from app.errors import InvalidBody
+from app.jobs.measurer import Variant
+from app.services import current_services
+from app.views.api import LadderStarted, answer_json
+from app.web.openapi import json_of, operation
+from app.web.requests import current_client, read_body
+
+bp = Blueprint("scrubs", __name__)
+MAX_STOPS = 24
+_NUMBER = re.compile(r"(?<![\w.])(?:\d|\.\d)[\w.]*(?:(?<=[eE])[+-]\d+)?")
+Value = Annotated[str, Meta(pattern=r"^(?:[0-9]|\.[0-9])[0-9A-Za-z_.]*(?:[eE][+-][0-9]+)?\Z", max_length=40)]
+
+
+class ScrubRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A workspace, one of the numbers in its script, and the values to measure in its place."""
+
+    line: Annotated[int, Meta(ge=1, le=1_000_000, examples=[7])]
+    column: Annotated[int, Meta(ge=0, le=1_000_000, examples=[47])]
+    """Where the number begins, in characters from the beginning of the line."""
+    values: Annotated[list[Value], Meta(min_length=1, max_length=MAX_STOPS, examples=[["8", "32"]])]
+    """Numbers as Python writes them."""
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace without the other fields."""
+        return Workspace(script=self.script, files=self.files, uploads=self.uploads, options=self.options)
+
+
+@bp.post("/api/scrubs")
+@operation(body=ScrubRequest, answers={202: json_of(LadderStarted)}, stateless=True)
+def start() -> Response:
+    """Measure the script's last function with several values in the place of a number, in turns.
+
+    Each script runs in a process of its own, which records the function; one further process, which never runs a
+    script, measures all records in rounds.  A value that the script refuses is an event `failed` with the reason.
+    """
+    asked = read_body(ScrubRequest)
+    variants = variants_of(asked.script, asked.line, asked.column, asked.values)
+    ladder = current_services().ladders.start(asked.workspace, current_client(), "scrub", variants=variants)
+    return answer_json(LadderStarted(id=ladder.id, events=url_for("api.ladder_events", ladder=ladder.id)), 202)
+
+
+def variants_of(script: str, line: int, column: int, values: list[str]) -> list[Variant]:
+    """Return a script with each of some values in the place of a number.
+
+    Raises
+    ------
+    InvalidBody
+        If no number begins there.
+    """
+    lines = script.split("\n")
+    number = _NUMBER.match(lines[line - 1], column) if line <= len(lines) else None
+    if number is None:
+        raise InvalidBody(f"no number begins at line {line}, column {column}", field="$.column")
+    before, after = "\n".join([*lines[: line - 1], number.string[: number.start()]]), number.string[number.end() :]
+    rest = "\n".join([after, *lines[line:]])
+    return [Variant(value, f"{before}{value}{rest}") for value in dict.fromkeys(values)]

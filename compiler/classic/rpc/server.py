@@ -1,0 +1,98 @@
+"""``tvm.rpc.server``: a server of sessions in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from compiler.classic.contrib.popen_pool import PopenWorker
+from compiler.runtime.rpc import server
+from compiler.runtime.rpc.handshake import listen, ports_from, shared_secret, warning_of
+
+__all__ = ["Server"]
+
+_SERVERS: list[server.Server] = []
+"""In the process of a server the one that it is about to be."""
+
+
+class Server:
+    """A server of sessions in a process of its own, which ends with this one.
+
+    Parameters
+    ----------
+    host : str
+        Only this machine can connect unless another address says otherwise, such as ``0.0.0.0``.
+    port, port_end : int
+        The first free one of these ports is taken; any with port 0.
+    key : str
+        Which clients have to name.
+    tracker_addr : tuple, optional
+        Host and port of a tracker; only its clients are served.
+    custom_addr : str, optional
+        The host that they connect to; by default where the tracker sees the server connect from.
+    load_library : str, optional
+        Shared libraries to load, with colons between.
+    server_init_callback : callable, optional
+        Called in the process first, e.g. to register functions.
+    timeout : float, optional
+        Seconds that a session may take at most.
+    secret : str, optional
+        What clients must know, too; by default the environment variable ``STRATA_RPC_SECRET``, if there is one.
+    no_fork, reuse_addr : bool
+        No effect.
+    """
+
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 9091,
+        port_end: int = 9199,
+        is_proxy: bool = False,
+        tracker_addr: tuple[str, int] | None = None,
+        key: str = "",
+        load_library: str | None = None,
+        custom_addr: str | None = None,
+        silent: bool = False,
+        no_fork: bool = True,
+        server_init_callback: Callable[[], object] | None = None,
+        reuse_addr: bool = True,
+        timeout: float | None = None,
+        *,
+        secret: str | None = None,
+    ) -> None:
+        self.host, self.key = host, key
+        known = shared_secret(secret)
+        if warning_of(host, known):
+            print(warning_of(host, known), file=sys.stderr)
+        libraries = tuple(filter(None, (load_library or "").split(":")))
+        self.proc = PopenWorker(server_init_callback)
+        tracker = None if tracker_addr is None else (tracker_addr[0], int(tracker_addr[1]))
+        settings = (key, known, float(timeout or 0), libraries, silent, tracker, custom_addr or "")
+        self.proc.send(_prepare, (host, ports_from(port, port_end), settings))
+        self.port: int = self.proc.recv()
+        self.proc.send(_serve)
+
+    def terminate(self) -> None:
+        """End the server and its session."""
+        self.proc.join(_ENDING)
+        self.proc.kill()
+
+    def __del__(self) -> None:
+        if hasattr(self, "proc"):
+            self.terminate()
+
+
+_ENDING = 5.0
+
+
+def _prepare(host: str, ports: Sequence[int], settings: tuple[Any, ...]) -> int:
+    made = server.Server(listen(host, ports), *settings)
+    _SERVERS[:] = [made]
+    return int(made.listener.getsockname()[1])
+
+
+def _serve() -> None:
+    _SERVERS[0].serve(os.fdopen(int(sys.argv[1]), "rb", closefd=False))
+    sys.exit()

@@ -1,0 +1,390 @@
+"""A tracker lends servers to clients, by key: of those who wait, first who has the highest priority.
+
+::
+
+    server  ── offer(key, port, ticket) ──→  tracker  ←── request(key, priority) ──  client
+                                                      ──── host, port, ticket ────→
+    server  ←─────────────────────── hello(ticket) ──────────────────────────────  client
+
+A server repeats its offer while nobody comes, so that one that was lent to a client that vanished is lent again, and
+offers itself anew to a tracker that was restarted.  One whose connection ends is not lent any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import msgspec
+
+from compiler.ir.error import ArgumentError, RPCError, show
+from compiler.runtime.rpc.client import RPCSession, connect
+from compiler.runtime.rpc.frames import Channel, ClosedError, DamagedError, is_hung_up
+from compiler.runtime.rpc.handshake import Refused, Text, connected, introduce, welcome
+from compiler.runtime.rpc.messages import Done, Failed, Request
+
+REPEATING = 10.0
+"""Seconds between two offers of a server that nobody comes to."""
+_TICK = 0.25
+_MOST = 1000
+"""Connections at the same time."""
+
+Port = Annotated[int, msgspec.Meta(ge=1, le=65535)]
+
+
+@dataclass
+class _Server:
+    """A connection of a server, and what it offers."""
+
+    key: str
+    host: str
+    port: int
+    ticket: str
+    is_free: bool = True
+    lent_at: float = 0.0
+
+
+@dataclass(order=True)
+class _Waiting:
+    """A client that waits for a server of a key."""
+
+    urgency: int
+    number: int
+    key: str = field(compare=False)
+
+
+class Tracker:
+    """Lends servers, in threads of this process, until :meth:`end`.
+
+    Parameters
+    ----------
+    listener : socket
+        Listens.
+    """
+
+    def __init__(self, listener: socket.socket, secret: bytes = b"") -> None:
+        self._listener = listener
+        self._secret = secret
+        self._changed = threading.Condition()
+        self._servers: dict[Channel, _Server] = {}
+        self._waiting: list[_Waiting] = []
+        self._channels: set[Channel] = set()
+        self._numbers = itertools.count()
+        self._is_ended = False
+
+    def start(self) -> None:
+        """Serve in a thread."""
+        threading.Thread(target=self.serve, name="rpc tracker", daemon=True).start()
+
+    def serve(self) -> None:
+        """Serve connections, each in a thread, until :meth:`end` is called."""
+        while not self._is_ended:
+            try:
+                conn, address = self._listener.accept()
+            except OSError:
+                return
+            channel = Channel(conn, f"{address[0]}:{address[1]}")
+            with self._changed:
+                is_full = len(self._channels) >= _MOST
+                self._channels |= set() if is_full else {channel}
+            if is_full:
+                channel.close()
+                continue
+            threading.Thread(target=self._serve, args=(channel, str(address[0])), daemon=True).start()
+
+    def end(self) -> None:
+        """End the tracker and its connections."""
+        self._is_ended = True
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
+        self._listener.close()
+        with self._changed:
+            channels = list(self._channels)
+            self._changed.notify_all()
+        for channel in channels:
+            with contextlib.suppress(OSError):
+                channel.sock.shutdown(socket.SHUT_RDWR)
+
+    def _serve(self, channel: Channel, host: str) -> None:
+        try:
+            channel.sock.settimeout(REPEATING)
+            if welcome(channel, "tracker", None, "tracker", self._secret) is None:
+                return
+            channel.sock.settimeout(None)
+            while True:
+                request, _ = channel.receive(Request)
+                try:
+                    answer: Done | Failed = Done(self._carry_out(channel, host, request))
+                except (ArgumentError, msgspec.ValidationError) as failed:
+                    answer = Failed(str(failed))
+                channel.send(answer)
+        except DamagedError as damaged:
+            channel.part(Refused(str(damaged)))
+        except (RPCError, OSError):
+            pass  # whoever it was is gone
+        finally:
+            channel.close()
+            with self._changed:
+                self._channels.discard(channel)
+                self._servers.pop(channel, None)
+
+    def _carry_out(self, channel: Channel, host: str, request: Request) -> object:
+        if request.operation == "offer":
+            key, port, ticket, address = msgspec.convert(request.arguments, tuple[Text, Port, Text, Text])
+            self._offer(channel, key, address or host, port, ticket)
+            return None
+        if request.operation == "request":
+            return self._request(channel, *msgspec.convert(request.arguments, tuple[Text, int]))
+        if request.operation == "summary":
+            return self.summary()
+        raise ArgumentError(f"a tracker has no operation {show(request.operation)}")
+
+    def _offer(self, channel: Channel, key: str, host: str, port: int, ticket: str) -> None:
+        with self._changed:
+            known = self._servers.get(channel)
+            if known is not None and known.ticket == ticket and time.monotonic() - known.lent_at < REPEATING:
+                return  # who has the ticket may be on the way
+            self._servers[channel] = _Server(key, host, port, ticket)
+            self._changed.notify_all()
+
+    def _request(self, channel: Channel, key: str, priority: int) -> tuple[str, int, str]:
+        """Wait for a server and lend it."""
+        mine = _Waiting(-priority, next(self._numbers), key)
+        with self._changed:
+            self._waiting.append(mine)
+            try:
+                while not self._is_ended and not is_hung_up(channel.sock):
+                    if mine is min(waiting for waiting in self._waiting if waiting.key == key):
+                        for server in self._servers.values():
+                            if server.is_free and server.key == key:
+                                server.is_free, server.lent_at = False, time.monotonic()
+                                return server.host, server.port, server.ticket
+                    self._changed.wait(_TICK)
+            finally:
+                self._waiting.remove(mine)
+                self._changed.notify_all()
+        raise ClosedError("the client is gone")
+
+    def summary(self) -> dict[str, Any]:
+        """Return how many servers of each key are free, how many clients wait, and the servers' addresses."""
+        with self._changed:
+            servers, waiting = list(self._servers.values()), [each.key for each in self._waiting]
+        return {
+            "queue_info": {
+                key: {
+                    "free": sum(server.key == key and server.is_free for server in servers),
+                    "pending": waiting.count(key),
+                }
+                for key in dict.fromkeys([*(server.key for server in servers), *waiting])
+            },
+            "server_info": [{"key": f"server:{s.key}", "addr": [s.host, s.port]} for s in servers],
+        }
+
+
+class TrackerConnection:
+    """What a server or a client says to a tracker."""
+
+    def __init__(self, host: str, port: int, secret: bytes = b"", patience: float | None = None) -> None:
+        self.peer = f"{host}:{port}"
+        self._address = (host, port)
+        self._secret = secret
+        self._patience = patience
+        self._lock = threading.Lock()
+        self.channel = self._connected()
+
+    def _connected(self) -> Channel:
+        channel = connected(*self._address, "the tracker")
+        try:
+            channel.sock.settimeout(self._patience or REPEATING)
+            introduce(channel, "tracker", "", self._secret)
+            channel.sock.settimeout(self._patience)
+        except (RPCError, TimeoutError) as exc:
+            channel.close()
+            raise exc if isinstance(exc, RPCError) else RPCError(f"{self.peer}: the tracker does not answer") from None
+        return channel
+
+    def ask(self, operation: str, *arguments: object) -> Any:
+        """Return what the tracker answers; one that was restarted meanwhile is asked as well.
+
+        Raises
+        ------
+        RPCError
+            If it does not answer, or refuses.
+        """
+        with self._lock:
+            try:
+                answer = self._answer(operation, arguments)
+            except ClosedError:
+                self.channel.close()
+                self.channel = self._connected()
+                answer = self._answer(operation, arguments)
+        if isinstance(answer, Failed):
+            raise RPCError(f"{self.peer}: {operation}: {answer.reason}")
+        return answer.value
+
+    def _answer(self, operation: str, arguments: tuple[object, ...]) -> Done | Failed:
+        try:
+            self.channel.send(Request(operation, list(arguments)))
+            answer: Done | Failed = self.channel.receive(Done | Failed)[0]  # type: ignore[arg-type]
+        except TimeoutError:
+            raise RPCError(f"{self.peer}: {operation}: the tracker does not answer") from None
+        return answer
+
+    def close(self) -> None:
+        """End the connection."""
+        self.channel.close()
+
+
+class TrackerSession:
+    """Asks a tracker for servers; see :func:`tvm.rpc.connect_tracker`."""
+
+    def __init__(self, host: str, port: int, secret: bytes = b"") -> None:
+        self._connection = TrackerConnection(host, port, secret)
+        self._secret = secret
+
+    def summary(self) -> dict[str, Any]:
+        """Return how many servers of each key are free, how many clients wait, and the servers' addresses."""
+        found: dict[str, Any] = self._connection.ask("summary")
+        return found
+
+    def text_summary(self) -> str:
+        """Return the summary as a table."""
+        found = self.summary()
+        rule = "-" * 30
+        lines = ["Server List", rule, "server-address           key", rule]
+        for server in sorted(found["server_info"], key=lambda s: s["key"]):
+            lines.append(f"{':'.join(map(str, server['addr'])):>21}    {server['key']}")
+        queues: dict[str, dict[str, int]] = found["queue_info"]
+        total = {key: sum(s["key"] == f"server:{key}" for s in found["server_info"]) for key in queues}
+        width = max(map(len, queues), default=0) + 3
+        rule = "-" * (width + 21)
+        lines += ["-" * 30, "", "Queue Status", rule, f"{'key':<{width}}total  free  pending", rule]
+        for key in sorted(queues):
+            lines.append(f"{key:<{width}}{total[key]:<7}{queues[key]['free']:<6}{queues[key]['pending']:<7}")
+        return "\n".join([*lines, rule, ""])
+
+    def request(
+        self,
+        key: str,
+        priority: int = 1,
+        session_timeout: float = 0,
+        max_retry: int = 5,
+        session_constructor_args: None = None,
+    ) -> RPCSession:
+        """Return a session on a server with a key, once there is one that is free.
+
+        Parameters
+        ----------
+        priority : int
+            Who has a greater one does not wait for those with a smaller one.
+        session_timeout : float
+            Seconds after which the server ends the session; 0 for no limit.
+        max_retry : int
+            How many servers are tried that the tracker believes to be there.
+
+        Raises
+        ------
+        RPCError
+            If none of them answers, or the tracker does not.
+        """
+        if session_constructor_args:
+            raise ArgumentError("request: session_constructor_args must be None")
+        failed = RPCError("max_retry is 0")
+        for _ in range(max_retry):
+            host, port, ticket = self._connection.ask("request", key, int(priority))
+            try:
+                return connect(host, port, ticket, session_timeout, self._secret.decode(), f"session for {key!r}")
+            except RPCError as exc:
+                failed = exc
+        raise RPCError(f"{self._connection.peer}: request of {key!r}: {max_retry} times no session: {failed}")
+
+    def request_and_run(
+        self,
+        key: str,
+        func: Callable[[RPCSession], Any],
+        priority: int = 1,
+        session_timeout: float = 0,
+        max_retry: int = 2,
+    ) -> Any:
+        """Call a function with a session, and again with another one if the session fails; return what it returns.
+
+        Raises
+        ------
+        RPCError
+            What the function raised the last time.
+        """
+        failed = RPCError("max_retry is 0")
+        for _ in range(max_retry):
+            try:
+                with self.request(key, priority, session_timeout, max_retry) as session:
+                    return func(session)
+            except RPCError as exc:
+                failed = exc
+        raise RPCError(f"{self._connection.peer}: request_and_run of {key!r}: {max_retry} times: {failed}")
+
+    def close(self) -> None:
+        """End the connection with the tracker; sessions go on."""
+        self._connection.close()
+
+
+class Offering:
+    """A server's connection with a tracker, as its loop looks after it.
+
+    Parameters
+    ----------
+    tracker : tuple
+        Host and port.
+    port : int
+        The port of the server.
+    address : str
+        The server's host; by default where the tracker sees it connect from.
+    """
+
+    def __init__(self, tracker: tuple[str, int], key: str, port: int, address: str, secret: bytes) -> None:
+        self._tracker = tracker
+        self._arguments = (key, port)
+        self._address = address
+        self._secret = secret
+        self._connection: TrackerConnection | None = None
+        self._next = 0.0
+        self.ticket = secrets.token_hex(16)
+        self.trouble = ""
+
+    def renew(self) -> None:
+        """Let no one come with the ticket that was offered, and offer another one at once."""
+        self.ticket = secrets.token_hex(16)
+        self._next = 0.0
+
+    def keep(self) -> None:
+        """Offer the server if it is time to; try again later if the tracker does not answer."""
+        if time.monotonic() < self._next and not self._is_lost():
+            return
+        try:
+            if self._connection is None:
+                self._connection = TrackerConnection(*self._tracker, self._secret, _PATIENCE)
+            self._connection.ask("offer", *self._arguments, self.ticket, self._address)
+            self.trouble, self._next = "", time.monotonic() + REPEATING
+        except RPCError as exc:
+            self.close()
+            self.trouble, self._next = str(exc), time.monotonic() + _RETRYING
+
+    def _is_lost(self) -> bool:
+        """Return whether the tracker closed the connection, which was not noticed before."""
+        return self._connection is not None and is_hung_up(self._connection.channel.sock)
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+
+_PATIENCE = 2.0
+_RETRYING = 0.5

@@ -1,0 +1,122 @@
+"""A tracker lends servers by key and priority, and knows those that vanish and come back."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from compiler.ir.error import RPCError
+from compiler.runtime.rpc.client import connect
+from compiler.runtime.rpc.handshake import listen
+from compiler.runtime.rpc.tracker import Tracker, TrackerConnection, TrackerSession
+from tests.compiler.runtime.rpc.servers import serving
+
+HOST = "127.0.0.1"
+SECRET = b"sixteen characters"
+
+
+@contextmanager
+def tracking(port: int = 0, secret: bytes = b"") -> Iterator[int]:
+    """Yield the port of a tracker, which ends with the block."""
+    listener = listen(HOST, [port])
+    tracker = Tracker(listener, secret)
+    tracker.start()
+    yield listener.getsockname()[1]
+    tracker.end()
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    for _ in range(200):
+        if holds():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it does not come to hold")
+
+
+def _free(session: TrackerSession, key: str) -> int:
+    return int(session.summary()["queue_info"].get(key, {"free": 0})["free"])
+
+
+def test_servers_of_two_keys_are_lent_and_come_back() -> None:
+    with tracking() as port, serving("fast", tracker=(HOST, port)) as fast, serving("slow", tracker=(HOST, port)):
+        tracker = TrackerSession(HOST, port)
+        session = tracker.request("fast", session_timeout=60)
+        assert session.peer == f"{HOST}:{fast}"
+        assert session.listdir(".") == []
+        _until(lambda: _free(tracker, "slow") == 1)
+        assert tracker.summary()["queue_info"] == {"fast": {"free": 0, "pending": 0}, "slow": {"free": 1, "pending": 0}}
+        text = tracker.text_summary()
+        assert f"{HOST}:{fast}    server:fast" in text
+        assert "key    total  free  pending" in text
+        assert "slow   1      1     0      " in text
+        session.close()
+        _until(lambda: _free(tracker, "fast") == 1)
+        with pytest.raises(RPCError, match=f"^{HOST}:{fast}: .*it is lent by its tracker: ask there"):
+            connect(HOST, fast, "fast")
+        assert tracker.request_and_run("slow", lambda remote: remote.listdir(".")) == []
+        tracker.close()
+
+
+def test_who_has_the_highest_priority_is_served_first() -> None:
+    with tracking() as port, serving("one", tracker=(HOST, port)):
+        tracker = TrackerSession(HOST, port)
+        held = tracker.request("one")
+        served: list[int] = []
+
+        def ask(priority: int) -> None:
+            TrackerSession(HOST, port).request_and_run("one", lambda remote: served.append(priority), priority)
+
+        threads = []
+        for count, priority in enumerate((1, 5, 3), 1):
+            threads.append(threading.Thread(target=ask, args=(priority,)))
+            threads[-1].start()
+            _until(lambda count=count: tracker.summary()["queue_info"]["one"]["pending"] == count)  # type: ignore[misc]
+        held.close()
+        for thread in threads:
+            thread.join(30)
+        assert served == [5, 3, 1]
+
+
+def test_servers_find_a_tracker_that_was_restarted() -> None:
+    with tracking() as port, serving("here", tracker=(HOST, port), secret=SECRET) as other:
+        # Without the secret the tracker and the server do not know each other.
+        assert _free(TrackerSession(HOST, port), "here") == 0
+        assert other
+    with tracking(port, SECRET) as same, serving("here", tracker=(HOST, port), secret=SECRET):
+        tracker = TrackerSession(HOST, same, SECRET)
+        _until(lambda: _free(tracker, "here") == 1)
+    with tracking(port, SECRET):
+        assert _free(tracker, "here") == 0
+    with serving("here", tracker=(HOST, port), secret=SECRET), tracking(port, SECRET):
+        _until(lambda: _free(tracker, "here") == 1)
+        with tracker.request("here") as session:
+            assert session.listdir(".") == []
+        with pytest.raises(RPCError, match="asks for a secret"):
+            TrackerSession(HOST, port)
+
+
+def test_servers_that_vanish_are_lent_no_more() -> None:
+    with tracking() as port:
+        tracker = TrackerSession(HOST, port)
+        with serving("gone", tracker=(HOST, port)):
+            _until(lambda: _free(tracker, "gone") == 1)
+        _until(lambda: tracker.summary()["server_info"] == [])
+        with socket.create_server((HOST, 0)) as listener:
+            closed = listener.getsockname()[1]
+        liar = TrackerConnection(HOST, port)
+        liar.ask("offer", "gone", closed, "ticket", "")
+        asked = f"request of 'gone': 1 times no session: {HOST}:{closed}: session for 'gone'"
+        with pytest.raises(RPCError, match=f"^{HOST}:{port}: {asked}"):
+            tracker.request("gone", max_retry=1)
+        with pytest.raises(RPCError, match="a tracker has no operation 'nothing'"):
+            liar.ask("nothing")
+        with pytest.raises(RPCError, match="Expected `int`"):
+            liar.ask("offer", "key", "port", "ticket", "")
+        liar.close()
+    with pytest.raises(RPCError, match="this is a server of sessions"), serving() as other:
+        TrackerSession(HOST, other)
