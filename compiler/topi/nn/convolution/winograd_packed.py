@@ -45,9 +45,7 @@ _GAIN = 1.25
 """How much less work the transformed convolution must be, as its steps leave their results in memory."""
 
 
-def is_worth_winograd(
-    channels: int, outputs: int, batch: int, height: int, width: int, dtype: str = "float32"
-) -> bool:
+def is_worth_winograd(channels: int, outputs: int, batch: int, height: int, width: int, dtype: str = "float32") -> bool:
     """Return whether a convolution of 3 x 3, whose result has these extents, is faster on transformed tiles."""
     tiles = batch * -(-height // TILE) * -(-width // TILE)
     pairs = channels * outputs
