@@ -68,8 +68,9 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
         s.vectorize(ji)
     else:
         jv, jl = s.split(ji, factor=product.width)
-        s.unroll(ii)
-        s.unroll(jv)
+        if not is_tiled:  # sums in tile registers are stored first, sums in others must have numbers
+            s.unroll(ii)
+            s.unroll(jv)
         s.vectorize(jl)
     partition_partial_tile(s, i, io, rows)
     if product.is_cut:
