@@ -1,7 +1,7 @@
 """Lists the legality checks, refusals and bounds that no test would miss.
 
     python -m tests.outside.mutations [ROOM …] [--only FILE[:LINE]] [--kinds KIND,…] [--jobs N] [--limit SECONDS]
-                                      [--sample N] [--list]
+                                      [--sample N] [--seed N] [--list]
 
 Each mutant leaves out one check or error, one part of a condition, or shifts one comparison.  It runs only the tests
 that get where it differs, the cheapest first, until one fails.
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
         mutants = list(chosen(mutated(room)[0], options.only, options.kinds.split(",")))
         if 0 < options.sample < len(mutants):
             print(f"{name}: {options.sample} of {len(mutants)} mutants, chosen at random")
-            mutants = sorted(Random(0).sample(mutants, options.sample), key=lambda mutant: mutant.number)
+            mutants = sorted(Random(options.seed).sample(mutants, options.sample), key=lambda mutant: mutant.number)
         if options.list:
             print(*mutants, sep="\n")
         elif mutants:
@@ -44,6 +44,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="mutants that run at the same time")
     parser.add_argument("--limit", type=float, default=120, help="seconds of processor time for one mutant")
     parser.add_argument("--sample", type=int, default=0, help="so many mutants of a room at most")
+    parser.add_argument("--seed", type=int, default=0, help="which ones a sample takes")
     parser.add_argument("--list", action="store_true", help="print the mutants, and run nothing")
     return parser.parse_args(arguments)
 
