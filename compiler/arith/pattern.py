@@ -96,9 +96,9 @@ _FIELDS: dict[type[PrimExpr], tuple[str, ...]] = {
 }
 _COMMUTATIVE = (ir.Add, ir.Mul, ir.Min, ir.Max, ir.EQ, ir.NE, ir.And, ir.Or)
 _EXTREMA = (ir.Min, ir.Max)
-_QUESTIONS = {"low", "high", "divisible", "within_block", "is_reducible", "is_ordered", "prove", "equal"}
+_QUESTIONS = {"low", "high", "divisible", "within_block", "is_reducible", "is_ordered", "prove", "equal", "varies"}
 """``low(x)`` and ``high(x)``, the bounds of ``x``; ``divisible(x, c)``; ``prove(x < y)``; ``equal(x, y)``;
-``is_reducible(x, c)``: whether ``x % c`` is a constant and ``x`` another one;
+``varies(x)``: whether ``x`` is no constant; ``is_reducible(x, c)``: whether ``x % c`` is one and ``x`` another one;
 ``is_ordered(x)``: whether values of the type of ``x`` can always be compared, as floats cannot;
 ``within_block(x, d, c)``: whether ``x`` and ``x + d`` have one quotient by ``c``.  ``c`` and ``d`` are constants."""
 

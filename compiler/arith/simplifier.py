@@ -145,6 +145,10 @@ class Simplifier(Mutator):
         """Return whether of two values of the type of ``e`` one is less, or they are equal."""
         return dt.is_integral(e.dtype)
 
+    def varies(self, e: PrimExpr) -> bool:
+        """Return whether ``e`` is no constant: one that is taken out of a sum is multiplied in again."""
+        return type(e) is not IntImm
+
     def prove(self, condition: PrimExpr) -> bool:
         """Return whether ``condition`` is known to hold."""
         if self.is_too_deep:

@@ -43,6 +43,7 @@ QUESTIONS = {
     "high": lambda x: x,
     "divisible": lambda x, c: x % c == 0,
     "is_ordered": lambda x: True,
+    "varies": lambda x: True,
     "is_reducible": lambda x, c: x % c != x,
     "select": lambda condition, a, b: a if condition else b,
     "within_block": lambda x, d, c: x // c == (x + d) // c,
