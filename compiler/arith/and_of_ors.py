@@ -28,7 +28,7 @@ def and_of_ors(e: PrimExpr, simplify: Callable[[PrimExpr], PrimExpr]) -> PrimExp
     if clauses is None:
         return e
     clauses = [_within(clause, simplify) for clause in clauses]
-    clauses = _across([clause for clause in clauses if not _is_constant(clause, 1)], simplify)
+    clauses = _across([c for c in clauses if not isinstance(c[0], IntImm) or not c[0].value], simplify)
     return reduce(And, [reduce(Or, clause) for clause in clauses]) if clauses else const(True)
 
 
@@ -40,10 +40,6 @@ def _clauses(e: PrimExpr) -> list[Clause] | None:
         return None
     clauses = a + b if isinstance(e, And) else [x + y for x in a for y in b]
     return clauses if len(clauses) <= MAX_CLAUSES else None
-
-
-def _is_constant(clause: Clause, value: int) -> bool:
-    return len(clause) == 1 and isinstance(clause[0], IntImm) and clause[0].value == value
 
 
 def _contains(clause: Clause, literal: PrimExpr) -> bool:

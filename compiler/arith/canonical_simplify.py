@@ -262,7 +262,7 @@ class CanonicalSimplifier(RewriteSimplifier):
         bounds = self.facts.bounds
         if bounds.visit(e)[0] >= 0:
             return True
-        return bool(bounds.extra) and bounds.visit(Sum(s.dtype, s.terms).expression(bounds))[0] + s.base >= 0
+        return bounds.visit(Sum(s.dtype, s.terms).expression(bounds))[0] + s.base >= 0
 
     def _truncated_quotient(self, dividend: Sum, c: int) -> Sum:
         """Return the quotient rounded towards zero of a dividend that may be negative."""

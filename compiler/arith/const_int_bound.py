@@ -38,6 +38,7 @@ from compiler.ir.expr.primexpr import (
     SizeVar,
     Sub,
     Var,
+    trunc_div,
 )
 from compiler.ir.functor import Functor
 
@@ -191,7 +192,7 @@ class ConstIntBoundAnalyzer(Functor):
     def visit_Div(self, n: Div) -> Interval:
         if not dt.is_integral(n.dtype):
             return EVERYTHING
-        return _fit(n.dtype, *_quotient(_trunc_div, self.visit(n.a), self.visit(n.b)))
+        return _fit(n.dtype, *_quotient(trunc_div, self.visit(n.a), self.visit(n.b)))
 
     def visit_FloorDiv(self, n: FloorDiv) -> Interval:
         return _fit(n.dtype, *_quotient(lambda x, y: x // y, self.visit(n.a), self.visit(n.b)))
@@ -373,11 +374,6 @@ def _corners(op: Callable[[int, int], int], x: Interval, y: Interval) -> Interva
         return (p, q) if p <= q else (q, p)
     values = (op(a, c), op(a, d), op(b, c), op(b, d))
     return min(values), max(values)
-
-
-def _trunc_div(a: int, b: int) -> int:
-    q = abs(a) // abs(b)
-    return q if (a < 0) == (b < 0) else -q
 
 
 def _quotient(op: Callable[[int, int], int], x: Interval, y: Interval) -> Interval:

@@ -61,11 +61,11 @@ class Split:
 
     def rounds_as(self, other: Split) -> bool:
         """Return whether two pieces of one index round alike."""
-        return self.truncates == other.truncates or self.is_index or other.is_index
+        return self.truncates == other.truncates or self.is_index
 
     def above(self, other: Split) -> Split | None:
         """Return the one piece that this, right above the other in the same index, makes together with it."""
-        if self.lower != other.upper or self.upper == other.upper or not self.rounds_as(other):
+        if self.lower != other.upper or not self.rounds_as(other):
             return None
         if self.scale * other.lower == other.scale * self.lower and deep_equal(self.index, other.index):
             span = self.span | other.span

@@ -1,6 +1,7 @@
 """What an analyzer is told, and what it says of its work."""
 
 import itertools
+from functools import reduce
 
 import pytest
 
@@ -77,6 +78,7 @@ P, Q, R = (tir.Var(name, "bool") for name in "pqr")
         ("ConvertBooleanToAndOfOrs", tir.Or(tir.And(P, Q), R), tir.And(tir.Or(P, R), tir.Or(Q, R))),
         ("ConvertBooleanToAndOfOrs", tir.And(tir.Or(X == 2, Y == 3), tir.Or(X != 2, Y == 3)), Y == 3),
         ("ConvertBooleanToAndOfOrs", tir.Or(tir.And(X < 5, Y < 5), tir.And(X < 5, Y >= 5)), X < 5),
+        ("ConvertBooleanToAndOfOrs", tir.Or(tir.And(X < 5, P), X >= 5), tir.Or(P, tir.LE(5, X))),
         ("ApplyConstraintsToBooleanBranches", tir.And(X > 9, tir.Or(X > 5, Y < 2)), tir.LT(9, X)),
         ("ApplyConstraintsToBooleanBranches", tir.And(X != 0, tir.Or(X == 0, Y == 0)), tir.And(X != 0, Y == 0)),
         ("ApplyConstraintsToBooleanBranches", tir.And(X % 4 == 0, X % 2 == 0), X % 4 == 0),
@@ -92,6 +94,32 @@ def test_conditions_are_rewritten_on_request(extension, condition, expected):
     analyzer.enabled_extensions = getattr(tvm.arith.Extension, extension)
     tvm.ir.assert_structural_equal(analyzer.rewrite_simplify(condition), expected)
     tvm.ir.assert_structural_equal(analyzer.rewrite_simplify(tir.Select(condition, X, Y)).condition, expected)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        reduce(tir.Or, [tir.And(tir.Var(f"a{i}", "bool"), tir.Var(f"b{i}", "bool")) for i in range(6)]),  # 64 clauses
+        tir.And(tir.Or(X < 3, P), tir.Or(X < 5, Q)),
+        tir.And(tir.Or(tir.Or(X < 3, P), Q), tir.Or(X < 5, Q)),
+        tir.And(tir.Or(X < 3, Q), tir.Or(tir.Or(X < 5, P), Q)),
+    ],
+)
+def test_conditions_that_stay_as_they_are(condition):
+    """Too many disjunctions are not made; those that differ by more than one literal are not merged."""
+    analyzer = tvm.arith.Analyzer()
+    analyzer.enabled_extensions = tvm.arith.Extension.ConvertBooleanToAndOfOrs
+    tvm.ir.assert_structural_equal(analyzer.rewrite_simplify(condition), condition)
+
+
+def test_what_is_written_the_same_is_equal():
+    handle, f = tir.Var("handle", "handle"), tir.Var("f", "float32")
+    analyzer = tvm.arith.Analyzer()
+    assert analyzer.can_prove_equal(handle, handle)
+    assert analyzer.can_prove_equal(f + 1.0, f + 1.0)
+    assert not analyzer.can_prove_equal(f + 1.0, f + 2.0)
+    assert not analyzer.can_prove_equal(X, tir.Var("long", "int64"))
+    assert analyzer.can_prove(tir.EQ(f, f) | (X < 3)) is False, "what is no number does not equal itself"
 
 
 def test_a_condition_that_reads_memory_keeps_its_guard():

@@ -26,7 +26,7 @@ from compiler.arith import (
     pos_inf,
     union,
 )
-from compiler.arith.const_int_bound import ConstIntBoundAnalyzer
+from compiler.arith.const_int_bound import EVERYTHING, UNBOUNDED, ConstIntBoundAnalyzer
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.int_set import union_lower_bound
 from compiler.arith.linear.deduce_bound import deduce_bound
@@ -61,7 +61,7 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.expr.substitute import substitute
 from compiler.tir.expressions.op import all as all_of
-from compiler.tir.expressions.op import likely
+from compiler.tir.expressions.op import if_then_else, likely, truncdiv
 from tests.compiler.arith.expressions import ASSIGNMENTS, INTEGERS, RANGES, VARIABLES, evaluate, examples, written
 
 x, y, z, w = VARIABLES
@@ -147,6 +147,11 @@ def test_congruences_of_quotients_and_remainders_are_as_fine_as_they_can_be(divi
         ("shift_left", (-1, 1), (0, 30), (-(1 << 30), 1 << 30)),
         ("shift_left", (-2, 0), (0, 30), (-(1 << 31), 0)),
         ("shift_left", (-2, 1), (0, 31), (-(1 << 31), (1 << 31) - 1)),
+        ("shift_left", (0, (1 << 31) - 1), (0, 0), (0, (1 << 31) - 1)),
+        ("shift_left", (0, 0), (0, 63), (0, 0)),
+        ("shift_left", (0, 0), (0, 64), (-(1 << 31), (1 << 31) - 1)),
+        ("shift_right", (8, 20), (1, 63), (0, 10)),
+        ("shift_right", (8, 20), (1, 64), (-(1 << 31), (1 << 31) - 1)),
     ],
 )
 def test_intervals_of_operations_on_bits(
@@ -171,7 +176,7 @@ def test_intervals_of_vectors_end_with_their_lanes(
     assert tuple(analyzer.const_int_bound(Ramp(x, y, lanes))) == expected
 
 
-@pytest.mark.parametrize(("low", "high"), [(-128, 127), (-129, 3), (0, 128), (0, 3), (-128, 128)])
+@pytest.mark.parametrize(("low", "high"), [(-128, 127), (-128, 3), (-129, 3), (0, 127), (0, 128), (0, 3), (-128, 128)])
 def test_what_fits_a_narrow_type_keeps_its_interval(low: int, high: int) -> None:
     """What does not fit may wrap around to any value of the type, in a conversion, a sum or a shift."""
     bounds = ConstIntBoundAnalyzer()
@@ -441,6 +446,75 @@ def test_the_bound_of_a_quotient_is_exact(compare: Callable[[Any, Any], Any], li
     assert [a for a in range(-200, 200) if low <= a <= high] == [
         a for a in range(-200, 200) if compare(a // divisor, limit)
     ]
+
+
+def test_the_ends_of_intervals() -> None:
+    bounds = ConstIntBoundAnalyzer()
+    assert bounds.visit(Var("long", "int64")) == EVERYTHING
+    assert bounds.visit(Var("long", "uint64")) == (0, UNBOUNDED)
+    bounds.variables |= {x: (0, 3), y: (1, 8), z: (0, 0)}
+    assert bounds.visit(FloorMod(x, y)) == (0, 3)
+    lanes = 4 * tvm.tir.vscale()
+    assert bounds.visit(Ramp(x, z, lanes)) == (0, 3)
+    assert bounds.visit(Ramp(x, y, lanes))[1] > 1 << 30, "a scalable vector has any number of lanes"
+
+
+@pytest.mark.parametrize(
+    ("number", "low", "known"),
+    [
+        (tvm.tir.ceil(tvm.tir.log2(Cast("float32", x))), 1, True),
+        (tvm.tir.ceil(tvm.tir.log2(Cast("float32", x))), 0, False),
+        (tvm.tir.floor(tvm.tir.log2(Cast("float32", x))), 1, False),
+        (tvm.tir.ceil(Cast("float32", x)), 1, False),
+        (tvm.tir.ceil(tvm.tir.log2(Var("f", "float32"))), 1, False),
+        (tvm.tir.ceil(tvm.tir.log2(Cast("float32", Var("d", "float64")))), 1, False),
+        (Var("f", "float32"), 1, False),
+    ],
+)
+def test_a_conversion_of_a_rounded_logarithm_of_positive_integers_is_bounded(
+    number: PrimExpr, low: int, known: bool
+) -> None:
+    analyzer = Analyzer()
+    analyzer.update(x, ConstIntBound(low, 5))
+    bound = tuple(analyzer.const_int_bound(Cast("int32", number)))
+    assert bound == ((0, 3) if known else (-(1 << 31), (1 << 31) - 1))
+
+
+@pytest.mark.parametrize(
+    ("e", "coeff", "base"),
+    [
+        (x >> 1, 4, 2),
+        (x >> 2, 2, 1),
+        (x >> 3, 1, 0),
+        (x >> 31, 1, 0),
+        (x & 7, 0, 4),
+        (x & 15, 8, 4),
+        (x & 8, 1, 0),
+        (Cast("int64", x), 8, 4),
+        (Cast("int32", x), 8, 4),
+        (Cast("int16", x), 1, 0),
+        (truncdiv(x, const(4)), 1, 0),
+        (truncdiv(y * 8 + 4, const(4)), 2, 1),
+        (FloorMod(x, const(0)), 1, 0),
+        (FloorDiv(x, const(0)), 1, 0),
+        (Div(x, const(0)), 1, 0),
+        (if_then_else(y < 3, x, 2), 2, 0),
+    ],
+)
+def test_congruences(e: PrimExpr, coeff: int, base: int) -> None:
+    """Of ``x = 8 k + 4``, of either sign, and ``y``, which is not negative."""
+    analyzer = Analyzer()
+    analyzer.update(x, ModularSet(8, 4))
+    analyzer.update(y, ConstIntBound(0, 5))
+    assert analyzer.exact_modular_set(e) == ModularSet(coeff, base)
+
+
+@pytest.mark.parametrize(("shift", "known"), [(-1, False), (0, True), (31, True), (32, False)])
+def test_a_number_is_shifted_by_less_bits_than_it_has(shift: int, known: bool) -> None:
+    analyzer = Analyzer()
+    analyzer.update(x, ModularSet(0, 5))
+    analyzer.update(y, ModularSet(0, shift))
+    assert analyzer.exact_modular_set(x >> y) == (ModularSet(0, 5 >> shift) if known else ModularSet(1, 0))
 
 
 def test_truth_of_integers_is_known_where_zero_is_one_of_them_or_none() -> None:
