@@ -391,6 +391,14 @@ class Stage(Struct, frozen=True, kw_only=True):
     origins: list[OriginId] = []
 
 
+class SplitLoop(Struct, frozen=True, kw_only=True):
+    """A loop that a primitive split: what its factors are chosen for."""
+
+    line: int
+    """1-based line of the script."""
+    extent: int
+
+
 class Unit(Struct, frozen=True, kw_only=True):
     """A function or graph that was lowered or built, with its timeline."""
 
@@ -401,6 +409,8 @@ class Unit(Struct, frozen=True, kw_only=True):
     built: bool = False
     steps: list[Step] = []
     schedule: list[Stage] = []
+    splits: list[SplitLoop] = []
+    """Loops of a constant extent that its schedule splits."""
     kernels: list[Kernel] = []
     unmeasured: str = ""
     """Why the kernels of a graph are not measured; empty if they are."""
@@ -446,6 +456,20 @@ class Problem(Struct, frozen=True, kw_only=True):
     """Whether the script was terminated early; the message says where its results so far are shown."""
     starved: bool = False
     """Whether it was, for lack of a processor: another try may come to the end."""
+
+
+MAX_HINTS = 500
+"""Lines of a script that have a hint."""
+MAX_HINT = 100
+"""Characters of a hint."""
+
+
+class Hint(Struct, frozen=True, array_like=True):
+    """What a statement of the script gives names to: shapes, dtypes, extents."""
+
+    line: int
+    """1-based line where the statement ends."""
+    text: Annotated[str, Meta(max_length=MAX_HINT)]
 
 
 MeasurementKind = Literal["kernel", "prefix", "numpy", "peak", "bandwidth"]
@@ -520,6 +544,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     origins: list[Origin] = []
     console: list[Console] = []
     problems: list[Problem] = []
+    hints: Annotated[list[Hint], Meta(max_length=MAX_HINTS)] = []
     measurements: list[Measurement] = []
     milliseconds: float = 0.0
     environment: dict[str, str] = {}

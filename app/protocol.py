@@ -57,6 +57,13 @@ class RecordedFunction(Struct, frozen=True, kw_only=True, tag="recorded"):
     """Why the function could not be serialised."""
 
 
+class Contender(Struct, frozen=True, kw_only=True):
+    """A program that is measured in turns with others."""
+
+    label: Annotated[str, Meta(max_length=400)]
+    program: Annotated[str, Meta(max_length=MAX_PROGRAM)]
+
+
 class ProgramDefinition(Struct, frozen=True, kw_only=True, tag="defined"):
     """What a recorded program computes."""
 
@@ -111,6 +118,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """The program to measure or compile, in modes that run no script."""
     original: str = ""
     """The original program, which is measured in alternation with it."""
+    variants: list[Contender] = []
+    """The programs to measure in turns, instead of one, whatever each computes."""
     contenders: list[str] = []
     """The programs to measure in turns, in the mode ``batch``; each must compute what ``program`` defines."""
     numpy: str = ""

@@ -335,7 +335,8 @@ class Ladders:
         except Busy:
             claim.release()
             raise
-        ladder = Ladder(content_key(what, workspace))
+        # A scrub is no measurement of the workspace itself.
+        ladder = Ladder(b"" if what == "scrub" else content_key(what, workspace))
         ladder.hold(ticket=ticket)
         self._remember(ladder)
         if self._shared is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -20,15 +20,22 @@ from app.jobs.answers import StoredAnswer
 from app.jobs.clients import Client
 from app.jobs.launcher import Launcher
 from app.memory import Claim
-from app.protocol import Event, Failed, Measured, MeasuredBy, Progress, RecordedFunction
+from app.protocol import Contender, Event, Failed, Measured, MeasuredBy, Progress, RecordedFunction
 from app.sandbox import Job
 from app.searches import LOG, MAX_LOG, Found, Searching, SearchSettings, Tried
 
-What = Literal["ladder", "record", "search", "batch"]
+What = Literal["ladder", "record", "search", "batch", "scrub"]
 """Subject of measurement: every prefix of the last schedule, each function of the script, schedules that a search
-derives for the last one, or the last function beside others that compute the same."""
+derives for the last one, the last function beside others that compute the same, or that of several scripts."""
 LEAST_SECONDS = 5.0
 """What a search that made way has left to go on for."""
+
+
+class Variant(NamedTuple):
+    """A script that differs from others in a value."""
+
+    value: str
+    script: str
 
 
 class MadeWay:
@@ -157,7 +164,7 @@ class Measurer:
 
     def _record(self, what: What, workspace: Workspace, programs: Claim) -> Generator[Event, None, StoredAnswer]:
         """Run the script, and keep the functions that could be serialized."""
-        job = self._launcher.start("record" if what == "search" else what, workspace)
+        job = self._launcher.start("ladder" if what == "ladder" else "record", workspace)
         limit = 1 if what == "ladder" else MAX_PROGRAMS
         with self._start(job, "script") as reader, closing(reader.events()) as events:
             for event in events:
@@ -172,6 +179,57 @@ class Measurer:
                         yield event
             return reader.finish()
 
+    def scrub(self, workspace: Workspace, variants: Sequence[Variant]) -> Generator[Event]:
+        """Yield the events of recording the last function of each script, and of measuring all in turns in one process.
+
+        Parameters
+        ----------
+        workspace : Workspace
+            With what the scripts share.
+
+        Raises
+        ------
+        Superseded, Unavailable, Busy
+            As for :meth:`events`.
+        """
+        contenders: list[Contender] = []
+        with self._incoming.budget.claim(0, self._client.address) as programs:
+            for number, (value, script) in enumerate(variants):
+                yield Progress(done=number, total=len(variants) + 1, label=value)
+                recorded = self._variant(msgspec.structs.replace(workspace, script=script))
+                if isinstance(recorded, Problem):
+                    yield Failed(label=value, problem=recorded)
+                else:
+                    programs.grow(len(recorded))
+                    contenders.append(Contender(label=value, program=recorded))
+            if not contenders:
+                return
+            yield MeasuredBy(source="server")
+            job = self._launcher.start_contest(contenders, workspace.options)
+            with self._start(job, "server") as reader, closing(reader.events()) as events:
+                for event in events:
+                    if isinstance(event, Measured | Failed | Progress):
+                        self._measured |= isinstance(event, Measured)
+                        yield event
+                problems = reader.finish().problems
+        if not self._measured:
+            self.problems += problems
+
+    def _variant(self, workspace: Workspace) -> str | Problem:
+        """Return the text of the last function of a script, or why there is none."""
+        job = self._launcher.start("record", workspace)
+        last: RecordedFunction | None = None
+        with self._start(job, "script") as reader, closing(reader.events()) as events:
+            for event in events:
+                last = event if isinstance(event, RecordedFunction) else last
+            problems = reader.finish().problems
+        # What a script that failed leaves behind is not what the value stands for.
+        refused = next((problem for problem in problems if problem.severity == "error"), None)
+        if refused is None and last is not None and last.program:
+            return last.program
+        reason = last.reason if last is not None else "the script makes no function"
+        return refused or Problem(kind="NotMeasured", message=reason)
+
     def _record_original(self, workspace: Workspace, programs: Claim) -> Generator[Event]:
         """Run the original script of the workspace's kernel, and keep its functions by name."""
         script = workspace.files[ORIGINAL].decode("utf-8", "replace")
@@ -185,9 +243,7 @@ class Measurer:
         for problem in problems:
             yield Failed(label=ORIGINAL, problem=problem)
 
-    def _measure(
-        self, recorded: RecordedFunction, options: Options, prefixes: bool, numpy: str
-    ) -> Generator[Event]:
+    def _measure(self, recorded: RecordedFunction, options: Options, prefixes: bool, numpy: str) -> Generator[Event]:
         original = self._originals.get(recorded.name, "")
         if len(self._originals) == len(self._programs) == 1:  # whatever they are called
             (original,) = self._originals.values()

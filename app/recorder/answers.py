@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from app.artifacts import Answer, AssemblyFilter, Measurement, Mode, Problem, Unit
 from app.recorder.gpus.kernel_scripts import KernelScripts
+from app.recorder.hints.hints import Hints
 from app.recorder.origins import OriginRows
 from app.recorder.printing import ArtifactPrinter
 from app.recorder.recorder import Recorder
@@ -51,6 +52,7 @@ class AnswerBuilder:
         self._recorder = recorder
         self._script = script
         self._rows = OriginRows(table)
+        self._hints = Hints(script, recorder, table)
         self._printing = ArtifactPrinter(job_seconds)
         self._graphs = GraphUnits(self._printing, table, kernels)
         self._functions = FunctionUnits(self._printing, self._rows, filters)
@@ -81,6 +83,7 @@ class AnswerBuilder:
             origins=self._rows.rows(),
             console=self._script.transcript.finished(),
             problems=[*self._script.problems, *self._faults()],
+            hints=self._hints.made(),
             measurements=list(measurements),
             milliseconds=(time.perf_counter() - self._began) * 1e3,
             environment=environment(),

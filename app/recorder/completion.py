@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from app.artifacts import Mode, Options
 from app.machine_code import CudaProgram
@@ -12,6 +12,7 @@ from app.recorder.measuring.model_race import race_models
 from app.recorder.recorder import Recorder
 from app.recorder.todays_tvm.dialect import RELEASE
 from app.recorder.todays_tvm.program import program_of
+from app.recorder.units.fragments import show_definitions
 from app.recorder.units.kernels import MEASURING_SECONDS, hottest_kernel, measure_kernels, show_kernel
 from app.recorder.units.pass_check import check_passes
 from app.recorder.units.schedules import ScheduleRecord, TensorSchedule, schedule_arguments
@@ -41,6 +42,8 @@ class Completion:
     ----------
     compiles_cuda : bool
         Whether the server compiles CUDA C with NVIDIA's compilers.
+    names : mapping
+        The script's global names.
     note : callable
         Adds a note to the console.
     report : callable
@@ -53,6 +56,7 @@ class Completion:
         options: Options,
         recorder: Recorder,
         compiles_cuda: bool,
+        names: Mapping[str, object],
         note: Callable[[str], None],
         report: Callable[[BaseException], None],
     ) -> None:
@@ -60,11 +64,17 @@ class Completion:
         self._options = options
         self._recorder = recorder
         self._compiles_cuda = compiles_cuda
+        self._names = names
         self._note = note
         self._report = report
 
     def run(self) -> None:
-        """Build the last schedule or program, a kernel of the last graph, and assembly for the selected targets."""
+        """Build the last schedule or program, a kernel of the last graph, and assembly for the selected targets.
+
+        Of a script that only defines something, they are made first.
+        """
+        if self._recorder.is_empty:
+            show_definitions(self._names, self._recorder, self._note)
         self._build_last_schedule()
         self._build_last_program()
         self._show_last_graph()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from app.recorder.gpus.device_code import kernels_of
+from app.recorder.hints.values import CallValues
 from app.recorder.scripts.frames import current_line
 from app.recorder.units.schedules import BlockSchedule, ScheduleRecord, Source, TensorSchedule
 from app.recorder.units.subjects import (
@@ -67,6 +68,7 @@ class Recorder(Instrument):
         self.functions: SubjectList[FunctionSubject] = SubjectList(MAX_FUNCTIONS)
         self.graphs: SubjectList[GraphSubject] = SubjectList(MAX_GRAPHS)
         self.schedules: list[ScheduleRecord] = []
+        self.calls = CallValues()
         self.last_program: PrimFunc | IRModule | None = None
         self._function: FunctionSubject | None = None
         self._graph: GraphSubject | None = None
@@ -96,6 +98,7 @@ class Recorder(Instrument):
         record = self._block_schedule(schedule)
         if record is not None:
             record.add(step)
+            self.calls.note_loops(schedule, step.name, step.results)
 
     def tir_step_refused(self, schedule: TIRSchedule, step: ScheduleStep, error: TVMError) -> None:
         record = self._block_schedule(schedule)
@@ -196,6 +199,11 @@ class Recorder(Instrument):
         if replaced is not None:
             shown.line = replaced.line
             self.functions.replace(replaced, shown)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the script scheduled, lowered, parsed and built nothing."""
+        return not (self.schedules or len(self.functions) or len(self.graphs) or self.last_program is not None)
 
     @property
     def last_schedule(self) -> ScheduleRecord | None:

@@ -77,7 +77,13 @@ class Session:
         )
         note = self._script.transcript.note
         self._completion = Completion(
-            request.mode, request.options, self._recorder, request.compiles_cuda, note, self._script.report
+            request.mode,
+            request.options,
+            self._recorder,
+            request.compiles_cuda,
+            self._script.names,
+            note,
+            self._script.report,
         )
         moment = Watchdog(MOMENT_SECONDS, self._give_up_kernel, MOMENT_PATIENCE_SECONDS)
         kernels = moment if guarded and request.mode in MOMENTARY else None

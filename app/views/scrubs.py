@@ -47,7 +47,8 @@ def start() -> Response:
     """
     asked = read_body(ScrubRequest)
     variants = variants_of(asked.script, asked.line, asked.column, asked.values)
-    ladder = current_services().ladders.start(asked.workspace, current_client(), "scrub", variants=variants)
+    ladders, workspace = current_services().ladders, asked.workspace
+    ladder = ladders.begin("scrub", workspace, current_client(), lambda measurer: measurer.scrub(workspace, variants))
     return answer_json(LadderStarted(id=ladder.id, events=url_for("api.ladder_events", ladder=ladder.id)), 202)
 
 

@@ -152,7 +152,7 @@ class Ladder:
         try:
             measurement = measure()
         except Exception as exc:  # if one step fails for any reason, continue with the others
-            problem = Problem(kind=type(exc).__name__, message=_reason(exc))
+            problem = Problem(kind=type(exc).__name__, message=reason_of(exc))
             self._emit(Failed(label=label, problem=problem, step=step))
             return
         if measurement is not None:
@@ -367,7 +367,7 @@ def _modelled_traffic(module: IRModule) -> float | None:
     return memory_traffic(only_function(module), last.size, last.line)
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """Return why a step was not measured."""
     if isinstance(error, TVMError):
         return str(error)

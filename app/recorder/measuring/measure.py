@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +74,31 @@ def time_calls(call: Callable[[], object], first: Duration | None = None) -> Tim
     if repeats < 2:
         return Timing([first], 1)
     return Timing([_time(call, number) for _ in range(repeats)], number)
+
+
+def time_rounds(
+    calls: Sequence[Callable[[], object]], firsts: Sequence[Duration], seconds: float
+) -> Iterator[list[Timing]]:
+    """Time calls in rounds, in which each has its turn, and yield the times so far after every round.
+
+    Parameters
+    ----------
+    firsts : sequence of Duration
+        The times of a warm-up call of each; a call that takes longer than :data:`RUNG_SECONDS` has no other.
+    seconds : float
+        About how long all rounds take by the clock; there are at least two.
+    """
+    numbers = [max(1, math.ceil(REPEAT_SECONDS / 2 / max(first.clock, 1e-7))) for first in firsts]
+    quick = [at for at, first in enumerate(firsts) if first.clock <= RUNG_SECONDS]
+    taken = sum(firsts[at].clock * numbers[at] for at in quick)
+    rounds = max(2, min(MAX_REPEATS, int(seconds / max(taken, 1e-7))))
+    times: list[list[Duration]] = [[] if at in quick else [first] for at, first in enumerate(firsts)]
+    for _ in range(rounds if quick else 0):
+        for at in quick:
+            times[at].append(_time(calls[at], numbers[at]))
+        yield [Timing(each, number) for each, number in zip(times, numbers, strict=True)]
+    if not quick:
+        yield [Timing(each, 1) for each in times]
 
 
 def time_in_turns(calls: Sequence[Callable[[], object]], firsts: Sequence[Duration]) -> list[Timing]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from app.artifacts import Problem
 from app.protocol import Failed, Message, ProgramDefinition, Request
 from app.recorder.definitions import definition_of
+from app.recorder.measuring.contest import Contest
 from app.recorder.measuring.ladder import Ladder
 from app.recorder.measuring.measured_program import MeasuredProgram, TensorProgram
 from app.recorder.measuring.race import Race
@@ -27,6 +28,9 @@ def measure_program(request: Request, send: Callable[[Message], None]) -> None:
         Takes each message.
     """
     Target.default_opt_level = request.options.opt_level
+    if request.variants:
+        measure_in_turns(request, send)
+        return
     try:
         program, target, name = read_recorded(request.program)
         ladder = _ladder(program, Target(target), request, send)
@@ -37,6 +41,19 @@ def measure_program(request: Request, send: Callable[[Message], None]) -> None:
         ladder.run()
     else:
         ladder.run_last(name)
+
+
+def measure_in_turns(request: Request, send: Callable[[Message], None]) -> None:
+    """Make programs of several texts, and measure them in turns; of one that is none, say why."""
+    contest = Contest(request.options, send)
+    for contender in request.variants:
+        try:
+            program, target, _ = read_recorded(contender.program)
+            contest.add(contender.label, program, Target(target), request.seed)
+        except TVMError as error:
+            problem = Problem(kind=type(error).__name__, message=str(error))
+            send(Failed(label=contender.label, problem=problem))
+    contest.run()
 
 
 def define_program(request: Request, send: Callable[[Message], None]) -> None:

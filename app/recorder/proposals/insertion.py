@@ -38,6 +38,11 @@ class ScriptText:
         self._body = _scope_body(self._tree, lowered)
         self._names = {name for node in (self._tree, *self._body) for name in _names(node)}
 
+    @property
+    def lowers(self) -> bool:
+        """Whether the script lowers the function itself."""
+        return self._lowered is not None
+
     def is_free(self, name: str) -> bool:
         """Return whether the script has no variable of this name, and may have one."""
         return name not in self._names and name.isidentifier() and not keyword.iskeyword(name)

@@ -111,7 +111,7 @@ class _Proposer(Trials[Candidate]):
     ) -> None:
         self._schedule = record.schedule
         self._args, self._target = function_arguments(recorder, record, options)
-        self._text = ScriptText(source, function.line)
+        self._text = ScriptText(source, function.line if record.line is not None else None)
         self._wording = Wording(scopes.of(record.schedule), self._text, record.schedule)
         self._extents = _extents(record.schedule)
         self._shown = [record.schedule.stages.index(stage) for stage in shown_stages(record.schedule)]

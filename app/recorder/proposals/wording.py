@@ -48,18 +48,28 @@ class Wording:
         Raises
         ------
         TVMError
-            If the script has no variable for the schedule where it lowers it.
+            If the script has no variable for the schedule where it lowers it.  One that only defines tensors gets one.
         """
         named = self._scope.spelling(stage)
         if named is not None:
             return self._use(named)
-        schedule = self._scope.spelling(self._schedule)
-        if schedule is None:
-            raise TVMError("the script has no variable for this schedule where it lowers it")
+        named = self._scope.spelling(self._schedule)
+        schedule = self._new_schedule() if named is None else self._use(named)
         tensor = self._scope.spelling(*stage.origin_op.outputs, stage.origin_op, *stage.op.outputs, stage.op)
         if tensor is None:
-            return f"{self._use(schedule)}.stages[{self._schedule.stages.index(stage)}]"
-        return f"{self._use(schedule)}[{self._use(tensor)}]"
+            return f"{schedule}.stages[{self._schedule.stages.index(stage)}]"
+        return f"{schedule}[{self._use(tensor)}]"
+
+    def _new_schedule(self) -> str:
+        """Return the variable of a schedule that a definition makes, as the script makes none."""
+        outputs = [self._scope.spelling(*op.outputs) for op in self._schedule.outputs]
+        if self._text.lowers or None in outputs or not self._text.is_free("s"):
+            raise TVMError("the script has no variable for this schedule where it lowers it")
+        listed = ", ".join(f"{self._use(output)}.op" for output in outputs if output is not None)
+        definition = f"s = {self._te('create_schedule')}({listed if len(outputs) == 1 else f'[{listed}]'})"
+        if definition not in self.definitions:
+            self.definitions.append(definition)
+        return "s"
 
     def axis(self, stage: Stage, axis: IterVar) -> str:
         """Return the expression for a loop: its name, else the one that a definition gives it."""
@@ -92,11 +102,15 @@ class Wording:
 
     def thread_axis(self, tag: str) -> str:
         """Return the expression that makes a thread axis."""
+        return f'{self._te("thread_axis")}("{tag}")'
+
+    def _te(self, function: str) -> str:
+        """Return the expression for a function of ``te``."""
         for module, prefix in ((te, ""), (compiler, ".te")):
             named = self._scope.spelling(module)
             if named is not None:
-                return f'{self._use(named)}{prefix}.thread_axis("{tag}")'
-        raise TVMError("the script does not import te, which bind needs for te.thread_axis")
+                return f"{self._use(named)}{prefix}.{function}"
+        raise TVMError(f"the script does not import te, which it needs for te.{function}")
 
     def halves(self, axis: IterVar) -> tuple[str, str]:
         """Return names for the loops that a split makes, e.g. ``io`` and ``ii``."""

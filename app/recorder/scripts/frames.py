@@ -98,8 +98,16 @@ def lines_after(source: str, line: int) -> tuple[int, int] | None:
 
 def line_of(frame: FrameType | None) -> int | None:
     """Return the innermost line of the script in a stack."""
-    while frame is not None:
-        if frame.f_code.co_filename == SCRIPT_NAME:
-            return frame.f_lineno
+    frame = _innermost(frame)
+    return None if frame is None else frame.f_lineno
+
+
+def script_frame() -> FrameType | None:
+    """Return the innermost frame of the script, from within a call that it made."""
+    return _innermost(sys._getframe(1))
+
+
+def _innermost(frame: FrameType | None) -> FrameType | None:
+    while frame is not None and frame.f_code.co_filename != SCRIPT_NAME:
         frame = frame.f_back
-    return None
+    return frame

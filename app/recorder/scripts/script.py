@@ -149,6 +149,11 @@ class Script:
         """Set while the explorer does work of its own inside the script's time, which must not be broken off."""
 
     @property
+    def names(self) -> dict[str, object]:
+        """The script's global names."""
+        return self._module.__dict__
+
+    @property
     def problems(self) -> list[Problem]:
         """What went wrong: in threads of the script and in what it leaves unbuilt, then what ended it."""
         ending = self._ending or self._given_up
@@ -190,12 +195,11 @@ class Script:
         incomplete : callable
             Whether something that the script ran was broken off: what it asserts of the results is not a mistake then.
         """
-        names = self._module.__dict__
         out, err = _Stream(self.transcript, "stdout"), _Stream(self.transcript, "stderr")
         try:
             with self._budget(allowance), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 try:
-                    exec(compile(self.source, SCRIPT_NAME, "exec"), names)
+                    exec(compile(self.source, SCRIPT_NAME, "exec", dont_inherit=True), self.names)
                 except SystemExit as exc:
                     left = exit_problem(exc)
                     if left is not None:
@@ -217,7 +221,7 @@ class Script:
                 where = f"line {deepest_line(exc.__traceback__)}"
                 self.transcript.note(f"live preview: {where} checks what was not computed to its end; press Run")
             else:
-                self._end(_Ending(tuple(problems_of(exc, names))))
+                self._end(_Ending(tuple(problems_of(exc, self.names))))
 
     def _thread_failed(self, failure: threading.ExceptHookArgs) -> None:
         """Report an error in a thread of the script as one of the script itself."""

@@ -12,6 +12,7 @@ from app.artifacts import (
     Line,
     Listing,
     Region,
+    SplitLoop,
     Stage,
     Step,
     Unit,
@@ -24,10 +25,10 @@ from app.recorder.listings import FinalListing, from_builder, from_drawing, from
 from app.recorder.origins import OriginRows
 from app.recorder.printing import ArtifactPrinter, Memo
 from app.recorder.scripts.failures import brief, clean
-from app.recorder.units.block_tree import block_stages
+from app.recorder.units.block_tree import block_stages, split_blocks
 from app.recorder.units.pass_summary import pass_summary
-from app.recorder.units.schedule_tree import LoopRows, schedule_stages
-from app.recorder.units.schedules import PrimitiveRecord, ScheduleRecord
+from app.recorder.units.schedule_tree import LoopRows, extents_of, schedule_stages, split_loops
+from app.recorder.units.schedules import BlockSchedule, PrimitiveRecord, ScheduleRecord
 from app.recorder.units.subjects import CodeRecord, FunctionSubject
 from compiler.ir.error import TVMError
 from compiler.ir.functor import Visitor
@@ -75,13 +76,15 @@ class FunctionUnits:
         final = self._final(function)
         codes = self._code_steps(function, final)  # first, as they matter most if time is short
         lowering = self._lowering_steps(function, final)
+        stages, splits = _stages(function, final.loop_rows if final else None)
         return Unit(
             name=function.name,
             line=function.line,
             target=str(function.target or ""),
             built=function.built is not None,
             steps=[*self._schedule_steps(function), *lowering, *codes, *self._program_steps(function)],
-            schedule=_stages(function, final.loop_rows if final else None),
+            schedule=stages,
+            splits=splits,
             device=function.report,
         )
 
@@ -306,11 +309,13 @@ def count_nodes(module: IRModule) -> int:
     return count.nodes
 
 
-def _stages(function: FunctionSubject, loop_rows: LoopRows | None) -> list[Stage]:
-    """Return the stages of a schedule of tensor expressions, or the blocks of a program."""
+def _stages(function: FunctionSubject, loop_rows: LoopRows | None) -> tuple[list[Stage], list[SplitLoop]]:
+    """Return the stages of a schedule of tensor expressions, or the blocks of a program, and the loops it splits."""
     if isinstance(function.source, Schedule):
-        return schedule_stages(function.source, loop_rows)
-    return block_stages(function.first, loop_rows) if function.first is not None else []
+        extents = extents_of(function.source)
+        return schedule_stages(function.source, loop_rows, extents), split_loops(function.source, extents)
+    blocks = block_stages(function.first, loop_rows) if function.first is not None else []
+    return blocks, split_blocks(function.schedule) if isinstance(function.schedule, BlockSchedule) else []
 
 
 def _shown_primitives(schedule: ScheduleRecord, function: FunctionSubject) -> list[tuple[PrimitiveRecord, bool]]:

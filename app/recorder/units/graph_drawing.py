@@ -21,7 +21,7 @@ from compiler.relay.analysis import operands
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
-from compiler.relay.ty import TensorType
+from compiler.relay.ty import TensorType, Type
 
 MAX_NODES = 4_000
 """The maximum number of nodes of a drawn graph."""
@@ -311,7 +311,11 @@ def _constant_text(arg: Var | Constant) -> str:
 
 
 def _type_text(expr: GraphExpr) -> str:
-    kind = getattr(expr, "checked_type_", None) or getattr(expr, "type_annotation", None)
+    return type_text(getattr(expr, "checked_type_", None) or getattr(expr, "type_annotation", None))
+
+
+def type_text(kind: Type | None) -> str:
+    """Return a type in the words of drawings; empty if it is not known."""
     if isinstance(kind, TensorType):
         return _shape_text(kind)
     return str(kind) if kind is not None else ""

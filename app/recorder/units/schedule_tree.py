@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
-from app.artifacts import Loop, Stage
+from app.artifacts import Loop, SplitLoop, Stage
 from compiler.ir.error import TVMError
-from compiler.ir.expr.primexpr import Add, IterVar, Max, Min, Mul, PrimExpr, Range, Reduce, Var, is_const_int
+from compiler.ir.expr.primexpr import Add, IntImm, IterVar, Max, Min, Mul, PrimExpr, Range, Reduce, Var, is_const_int
 from compiler.ir.origin import NO_SPAN
 from compiler.te.definition.operation import ComputeOp
 from compiler.te.definition.tensor import Operation
 from compiler.te.definition.tensor_compute import TensorComputeOp
 from compiler.te.lowering.bounds import infer_bound
+from compiler.te.relations.split import Split
 from compiler.te.scheduling import stage as te
 from compiler.te.scheduling.group import Group, enclosing_groups
 from compiler.te.scheduling.schedule import Schedule
@@ -25,20 +26,39 @@ LoopRows = Callable[[Var, bool], list[int]]
 """Finds the loops over a variable in the final loop IR; see :meth:`~app.recorder.listings.FinalListing.loop_rows`."""
 
 
-def schedule_stages(schedule: Schedule, loop_rows: LoopRows | None = None) -> list[Stage]:
-    """Return the computed stages of a schedule in the order in which they are computed.
+Extents = Mapping[IterVar, PrimExpr]
 
-    Where the schedule is illegal, extents stay unknown: lowering reports the error.
+
+def split_loops(schedule: Schedule, extents: Extents) -> list[SplitLoop]:
+    """Return the loops that the lines of the script split, as far as their extents are constant."""
+    parents = {split.inner: split.parent for stage in schedule.stages for split in _splits(stage)}
+    found = []
+    for primitive in schedule.primitives:
+        made = primitive.result if isinstance(primitive.result, (tuple, list)) else ()
+        for axis in made:
+            extent = extents.get(parents[axis]) if isinstance(axis, IterVar) and axis in parents else None
+            if primitive.line and isinstance(extent, IntImm):
+                found.append(SplitLoop(line=primitive.line, extent=extent.value))
+    return found
+
+
+def _splits(stage: te.Stage) -> Iterator[Split]:
+    return (relation for relation in stage.relations if isinstance(relation, Split))
+
+
+def schedule_stages(
+    schedule: Schedule, loop_rows: LoopRows | None = None, extents: Extents | None = None
+) -> list[Stage]:
+    """Return the computed stages of a schedule in the order in which they are computed.
 
     Parameters
     ----------
     loop_rows : callable, optional
         Finds the loop that an axis became; without it, axes know the lines of the script alone.
+    extents : mapping, optional
+        Those of :func:`extents_of`, if the caller has them.
     """
-    try:
-        extents = {axis: r.extent for axis, r in infer_bound(schedule.normalize()).domains.items()}
-    except TVMError:
-        extents = {axis: domain.extent for axis, domain in _declared(schedule).items()}
+    known = extents_of(schedule) if extents is None else extents
     names = Counter(axis.var.name for stage in schedule.stages for axis in loops_of(stage))
 
     def origins(axis: IterVar, stage: te.Stage) -> list[int]:
@@ -50,7 +70,7 @@ def schedule_stages(schedule: Schedule, loop_rows: LoopRows | None = None) -> li
             name=stage.op.name,
             placement=_placement(stage),
             loops=[
-                _loop(axis, depth, stage, str(extents.get(axis, "?")), origins(axis, stage))
+                _loop(axis, depth, stage, str(known.get(axis, "?")), origins(axis, stage))
                 for depth, axis in enumerate(loops_of(stage))
             ],
             depth=len(loops_of(stage)),
@@ -59,6 +79,14 @@ def schedule_stages(schedule: Schedule, loop_rows: LoopRows | None = None) -> li
         )
         for stage in shown_stages(schedule)
     ]
+
+
+def extents_of(schedule: Schedule) -> dict[IterVar, PrimExpr]:
+    """Return the extents of axes; where the schedule is illegal, those that are declared."""
+    try:
+        return {axis: r.extent for axis, r in infer_bound(schedule.normalize()).domains.items()}
+    except TVMError:
+        return {axis: domain.extent for axis, domain in _declared(schedule).items()}
 
 
 def shown_stages(schedule: Schedule) -> list[te.Stage]:

@@ -39,7 +39,7 @@ def test_each_value_is_recorded_and_all_are_measured_in_one_process(
     assert (failed["label"], failed["problem"]["message"]) == ("32", "32 is too much")
     assert (measured["measurement"]["seconds"], measured["measurement"]["source"]) == (0.5, "server")
     *_, contest = runner.requests
-    assert [(each.label, each.program) for each in contest.contenders] == [("8", "last")]
+    assert [(each.label, each.program) for each in contest.variants] == [("8", "last")]
     assert (contest.mode, contest.script) == ("measure", "")
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.recorder.units.schedule_tree import schedule_stages
+from app.recorder.units.schedule_tree import extents_of, schedule_stages, split_loops
 from compiler import te, tir
 
 
@@ -44,3 +44,13 @@ def test_a_stage_is_where_its_group_is() -> None:
     s = te.create_schedule(y.op)
     s.create_group(outputs=x, inputs=A).compute_at(s[y], y.op.axis[0])
     assert _stages(s)["x"].placement == "at y, i"
+
+
+def test_the_loops_that_are_split_have_the_extents_before() -> None:
+    A = te.placeholder((48, 30), name="A")
+    B = te.compute((48, 30), lambda i, j: A[i, j] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    outer, _ = s[B].split(B.op.axis[0], factor=7)
+    s[B].split(outer, nparts=2)
+    s[B].tile(s[B].leaf_iter_vars[1], B.op.axis[1], 2, 4)
+    assert [split.extent for split in split_loops(s, extents_of(s))] == [48, 7, 4, 30]

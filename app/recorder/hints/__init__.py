@@ -1,0 +1,1 @@
+"""Inlay hints: what the statements of a script give names to, in a few words."""
