@@ -140,6 +140,6 @@ def architecture_of(text: str) -> str:
         return "x86_64"
     if re.search(r"\blocal\.get\b|\bend_function\b", text):
         return "wasm32"
-    if re.search(r"^\s+(vsetv?i?vli|addi|auipc|lui|lw|sd)\s", text, re.M):
+    if re.search(r"^\s+(vsetv?i?vli|addi|auipc|lui|lw|sd|li|flw|fsw)\s", text, re.M):
         return "riscv64"
     return "aarch64"

@@ -1,4 +1,4 @@
-"""Static throughput analysis of loops by ``llvm-mca``, with LLVM's scheduling models.
+"""Static throughput analysis of loops and instructions by ``llvm-mca``, with LLVM's scheduling models.
 
 It simulates many iterations of straight-line code, assuming L1 cache hits and predicted branches: it models the cost of
 instructions, not that of memory.
@@ -40,6 +40,9 @@ _NO_MODEL = re.compile(
 _ERROR = re.compile(r"\berror: |LLVM ERROR")
 _NAMELESS = re.compile(r"|generic.*|x86-64.*")
 """Names that stand for no processor: its features say more."""
+TIMED_MODELS, TIMED_RUNS = 4, 16
+"""Of how many processors the costs of instructions are asked, and in how many runs."""
+_REFUSED_LINE = re.compile(r"^<stdin>:(\d+):\d+: error:", re.MULTILINE)
 SATURATED = 0.95
 """The utilisation of a port above which it limits the loop."""
 
@@ -77,6 +80,20 @@ class Throughput:
         return max(busy.values(), default=0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The cost of an instruction by the model of ``cpu``, another processor than was asked for if that has no model.
+
+    ``cycles`` is the time from one to the next independent one, ``latency`` until a dependent one can begin.
+    """
+
+    cpu: str
+    latency: int
+    cycles: float
+    micro_operations: int
+    ports: tuple[Port, ...]
+
+
 class _Usage(msgspec.Struct):
     instruction: int = msgspec.field(name="InstructionIndex")
     resource: int = msgspec.field(name="ResourceIndex")
@@ -93,10 +110,22 @@ class _Summary(msgspec.Struct):
     width: int = msgspec.field(name="DispatchWidth")
 
 
+class _Cost(msgspec.Struct):
+    instruction: int = msgspec.field(name="Instruction")
+    latency: int = msgspec.field(name="Latency")
+    micro_operations: int = msgspec.field(name="NumMicroOpcodes")
+    cycles: float | None = msgspec.field(name="RThroughput", default=None)
+
+
+class _Costs(msgspec.Struct):
+    rows: list[_Cost] = msgspec.field(name="InstructionList")
+
+
 class _Region(msgspec.Struct):
     instructions: list[str] = msgspec.field(name="Instructions")
     pressure: _Pressure = msgspec.field(name="ResourcePressureView")
-    summary: _Summary = msgspec.field(name="SummaryView")
+    summary: _Summary | None = msgspec.field(name="SummaryView", default=None)
+    costs: _Costs | None = msgspec.field(name="InstructionInfoView", default=None)
 
 
 class _Target(msgspec.Struct):
@@ -129,7 +158,7 @@ def analyse_loop(lines: Sequence[str], triple: str, cpu: str, features: str = ""
         raise BuildError(f"the throughput of at most {MAX_INSTRUCTIONS:,} instructions is analysed, got {len(lines):,}")
     reason = ""
     for candidate in _candidates(triple, cpu, features):
-        ran = _run(lines, triple, candidate, features if candidate == cpu else "")
+        ran = _run(lines, triple, candidate, features if candidate == cpu else "", f"-iterations={ITERATIONS}")
         complaint = next((line for line in ran.stderr.splitlines() if _NO_MODEL.search(line)), "")
         if not complaint and not ran.returncode:
             return _read(ran.stdout, cpu)
@@ -142,6 +171,41 @@ def analyse_loop(lines: Sequence[str], triple: str, cpu: str, features: str = ""
         f"llvm-mca has no model of {cpu or 'a processor'} or a similar {architecture} processor that runs these "
         f"instructions{f': {reason}' if reason else ''}"
     )
+
+
+def instruction_timings(lines: Sequence[str], triple: str, cpu: str, features: str = "") -> list[Timing | None]:
+    """Return the cost of each instruction by LLVM's model of a processor, or of the nearest that has one.
+
+    The instructions need not follow each other.  None stands for one that no model knows.
+
+    Raises
+    ------
+    UnavailableError
+        If there is no llvm-mca.
+    """
+    timings: list[Timing | None] = [None] * len(lines)
+    left = list(range(min(len(lines), MAX_INSTRUCTIONS)))
+    runs = TIMED_RUNS
+    for candidate in _candidates(triple, cpu, features)[:TIMED_MODELS]:
+        own = features if candidate == cpu else ""
+        waiting = [left] if left else []
+        while runs and waiting:
+            runs -= 1
+            asked = waiting.pop()
+            ran = _run([lines[at] for at in asked], triple, candidate, own, "-instruction-tables")
+            refused = {int(number) - 1 for number in _REFUSED_LINE.findall(ran.stderr)}
+            if refused:
+                rest = [index for at, index in enumerate(asked) if at not in refused]
+                waiting += [rest] if rest else []
+            elif not ran.returncode:
+                for index, timing in zip(asked, _read_timings(ran.stdout), strict=False):
+                    timings[index] = timing
+            elif "scheduling information" in ran.stderr:
+                break  # there is no model of this processor
+            elif len(asked) > 1:  # the model lacks one, without saying in which line
+                waiting += [asked[len(asked) // 2 :], asked[: len(asked) // 2]]
+        left = [index for index in left if timings[index] is None]
+    return timings
 
 
 def _candidates(triple: str, cpu: str, features: str) -> list[str]:
@@ -160,8 +224,8 @@ def _known_cpus(tool: str, triple: str) -> frozenset[str]:
     return frozenset(re.findall(r"^  (\S+)\s+- Select the ", ran.stderr, re.MULTILINE))
 
 
-def _run(lines: Sequence[str], triple: str, cpu: str, features: str) -> subprocess.CompletedProcess[str]:
-    options = [f"-mtriple={triple}", f"-mcpu={cpu}", f"-mattr={features}", "-json", f"-iterations={ITERATIONS}"]
+def _run(lines: Sequence[str], triple: str, cpu: str, features: str, mode: str) -> subprocess.CompletedProcess[str]:
+    options = [f"-mtriple={triple}", f"-mcpu={cpu}", f"-mattr={features}", "-json", mode]
     return _execute([find_llvm_mca(), *options], "\n".join([*lines, ""]))
 
 
@@ -178,24 +242,42 @@ def _execute(command: list[str], text: str) -> subprocess.CompletedProcess[str]:
             raise BuildError(f"llvm-mca took more than {SECONDS} seconds") from None
 
 
-def _read(text: str, asked: str) -> Throughput:
+def _report(text: str) -> tuple[_Region, _Target]:
     try:
         report = msgspec.json.decode(text[text.index("{") :], type=_Report)
     except (ValueError, msgspec.DecodeError) as error:
         raise BuildError(f"llvm-mca: its report cannot be read: {error}") from None
-    region = report.regions[0]
+    return report.regions[0], report.target
+
+
+def _read_timings(text: str) -> list[Timing]:
+    region, target = _report(text)
+    ports: dict[int, list[Port]] = {}
+    for usage in region.pressure.usages:
+        name = re.sub(r"[^\w]+(.)?$", _numbered, target.resources[usage.resource])
+        ports.setdefault(usage.instruction, []).append(Port(name, usage.cycles))
+    return [
+        Timing(target.cpu, row.latency, row.cycles or 0.0, row.micro_operations, tuple(ports.get(row.instruction, ())))
+        for row in (region.costs.rows if region.costs is not None else ())
+    ]
+
+
+def _read(text: str, asked: str) -> Throughput:
+    region, target = _report(text)
+    if region.summary is None:
+        raise BuildError("llvm-mca: its report has no summary")
     cycles = region.summary.cycles / ITERATIONS
-    busy = [0.0] * len(report.target.resources)
+    busy = [0.0] * len(target.resources)
     for usage in region.pressure.usages:
         if usage.instruction < len(region.instructions):  # the last row is the sum
             busy[usage.resource] += usage.cycles
-    named = zip(report.target.resources, busy, strict=True)
+    named = zip(target.resources, busy, strict=True)
     ports = [Port(re.sub(r"[^\w]+(.)?$", _numbered, name), spent) for name, spent in named if spent > 0]
     ports.sort(key=lambda port: -port.cycles)
     dispatch = region.summary.micro_operations / ITERATIONS / region.summary.width
     bottleneck = _bottleneck(cycles, dispatch, region.summary.width, ports)
-    cpu = report.target.cpu
-    names = report.target.resources
+    cpu = target.cpu
+    names = target.resources
     usages = tuple((u.instruction, f"{u.resource} {names[u.resource]}", u.cycles) for u in region.pressure.usages)
     return Throughput(cpu, asked or cpu, len(region.instructions), cycles, tuple(ports), bottleneck, usages)
 

@@ -10,7 +10,7 @@ from compiler.ir.error import BuildError, UnavailableError
 from compiler.target.cpu import throughput
 from compiler.target.cpu.cpu_lineage import features_of_cpus, nearest_cpus
 from compiler.target.cpu.cpus import TRIPLES, cpus
-from compiler.target.cpu.throughput import analyse_loop, find_llvm_mca
+from compiler.target.cpu.throughput import analyse_loop, find_llvm_mca, instruction_timings
 
 TRIPLE = "x86_64-unknown-linux-gnu"
 
@@ -123,3 +123,23 @@ def test_a_missing_tool_says_what_to_install(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(throughput.shutil, "which", lambda name, path=None: None)
     with pytest.raises(UnavailableError, match="apt install llvm"):
         find_llvm_mca()
+
+
+def test_each_instruction_has_a_cost_whatever_stands_beside_it(tool: str) -> None:
+    lines = ["addq $8, %rax", "frobnicate %rax", "vfmadd231ps (%rdi), %ymm0, %ymm1", "jne .LBB0_1"]
+    add, unknown, multiply, jump = instruction_timings(lines, TRIPLE, "haswell")
+    assert unknown is None
+    assert add is not None
+    assert multiply is not None
+    assert jump is not None
+    assert (add.cpu, add.latency, add.cycles) == ("haswell", 1, 0.25)
+    assert multiply.latency > 5  # that of the multiplication and of the load
+    assert sum(port.cycles for port in multiply.ports) == pytest.approx(2)
+
+
+def test_instructions_that_the_nearest_model_lacks_have_no_cost(tool: str) -> None:
+    lines = ["addi a0, a0, 4", "vfmacc.vf v8, fa0, v16", "mul a0, a0, a1"]
+    add, product, _ = instruction_timings(lines, TRIPLES["riscv64"], "sifive-u74", "+m,+f,+d,+v")
+    assert add is not None
+    assert (add.cpu, add.latency >= 1) == ("sifive-u74", True)
+    assert product is None or product.cpu != "sifive-u74"
