@@ -6,7 +6,7 @@ import msgspec
 
 from app.artifacts import Answer, Listing, Options, Unit
 from app.errors import NotFound, Unbuildable
-from app.panes.instructions import describe_instructions
+from app.instructions import describe_instructions
 from app.panes.texts import find_text
 from app.panes.throughput import loop_throughput, target_of
 from app.workers.tasks import Explanation, HotLoop, LoopFigures
@@ -37,7 +37,7 @@ def explained(answer: Answer, function: str, options: Options) -> Explanation:
         functions=[each.name for each in answer.units],
         function=_without_texts(unit) if unit is not None else None,
         hot_loop=_hot_loop(answer, assembly, options) if assembly is not None else None,
-        instructions=describe_instructions(line.text for line in assembly.lines) if assembly is not None else {},
+        instructions=describe_instructions([line.text for line in assembly.lines]) if assembly is not None else {},
         environment=answer.environment,
     )
 
