@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from app.artifacts import Answer, Listing
+from app.instructions import has_instructions
 from app.panes.differences import Diff, diff
-from app.panes.instructions import describe_instructions
 from app.panes.listings import WRAPPED, Chunk, LineLinks, chunks, line_links
 from app.panes.numbers import count, graph_fact, listing_fact, percent
 from app.panes.pane import Pane
@@ -68,9 +68,14 @@ class PaneListing:
         return self.listing.language in WRAPPED
 
     @property
-    def instructions(self) -> dict[str, str]:
-        """Descriptions of assembly instructions by mnemonic; empty for other languages."""
-        return describe_instructions(line.text for line in self.listing.lines) if self.listing.language == "gas" else {}
+    def has_tips(self) -> bool:
+        """Whether the server says what its instructions do."""
+        return has_instructions(self.listing.language)
+
+    @property
+    def before(self) -> str:
+        """Key of the listing compared with; empty if there is none."""
+        return self.diff.before.key if self.diff is not None else ""
 
     @property
     def key(self) -> str:

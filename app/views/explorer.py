@@ -42,6 +42,7 @@ from app.panes.selection import View
 from app.services import current_services
 from app.store.links import OpenedLink
 from app.store.workspace_limits import content_bytes
+from app.views.api import answer_json
 from app.views.opening import opened
 from app.web.messages import Messages
 from app.web.requests import current_client, json_field
@@ -51,6 +52,7 @@ from app.web.streams import streamed
 from app.workers.rendering import perform
 from app.workers.tasks import (
     Html,
+    InstructionTips,
     PageParts,
     RenderChunk,
     RenderPage,
@@ -58,6 +60,7 @@ from app.workers.tasks import (
     RenderText,
     RenderUpdate,
     Task,
+    TellInstructions,
     Update,
 )
 from app.workers.templates import FILTERS, data_block
@@ -451,6 +454,16 @@ def text(pane: str) -> Response:
 def chunk(key: str, index: int) -> Response:
     """A chunk of a long listing."""
     return for_ever(render(RenderChunk(key, index), [having(key)]))
+
+
+@bp.get("/listings/<key>/<int:index>/instructions")
+def instructions(key: str, index: int) -> Response:
+    """What the instructions of a chunk of a listing do, and what they cost on the processor of an assembly."""
+    task = TellInstructions(key, index, request.args.get("assembly", "")[:MAX_LABEL])
+    told = current_services().renderer.perform(task, InstructionTips, [having(key)], current_client().address)
+    response = answer_json(told)
+    response.headers["Cache-Control"] = "no-store"  # the tool that knows the costs may be installed later
+    return response
 
 
 def render(task: Task, answers: Sequence[StoredAnswer]) -> str:

@@ -24,6 +24,7 @@ from app.panes import table
 from app.panes.differences import diff
 from app.panes.fingerprints import fingerprints
 from app.panes.highlighting import renew_budget
+from app.panes.instruction_tips import instruction_tips
 from app.panes.listing_pane import PaneListing
 from app.panes.listings import CHUNK_LINES, draw_chunk, file_name
 from app.panes.page import Page, page
@@ -47,6 +48,7 @@ from app.workers.tasks import (
     FoundText,
     Html,
     InferType,
+    InstructionTips,
     JudgeStep,
     LoopFigures,
     Packed,
@@ -65,6 +67,7 @@ from app.workers.tasks import (
     ShownText,
     ShownTexts,
     Task,
+    TellInstructions,
     TextFile,
     TypeName,
     Update,
@@ -214,6 +217,12 @@ def _chunk(task: RenderChunk, answers: Sequence[DecodedAnswer]) -> Html:
     return Html(_template("panes/_chunk.html", key=task.listing, chunk=draw_chunk(listing, task.index)))
 
 
+def _instructions(task: TellInstructions, answers: Sequence[DecodedAnswer]) -> InstructionTips:
+    listing = _listing(task.listing, answers)
+    start = task.index * CHUNK_LINES
+    return InstructionTips(instruction_tips(answers[0].answer, listing, task.assembly, start, start + CHUNK_LINES))
+
+
 def _graph(task: RenderGraph, answers: Sequence[DecodedAnswer]) -> Html:
     for decoded in answers:
         drawn = decoded.drawings.get(task.drawing, task.folding, task.last)
@@ -317,6 +326,7 @@ _PERFORMERS: dict[type, Callable[[Any, Sequence[DecodedAnswer]], Reply]] = {
     RenderUpdate: _update,
     RenderText: _text,
     RenderChunk: _chunk,
+    TellInstructions: _instructions,
     RenderGraph: _graph,
     RenderNode: _node,
     RenderFlow: _flow,

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from app.artifacts import Console, Measurement, Options, Problem, Source, Unit
 from app.graphs.folding import Folding
+from app.instructions import Tip
 from app.jobs.answers import StoredAnswer
 from app.lessons.checks import Check, Verdict
 from app.machine_code import CompiledKernels
@@ -152,6 +153,12 @@ class LoopFigures(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Why there are no cycles, or nothing is counted."""
 
 
+class InstructionTips(msgspec.Struct, frozen=True, tag=True):
+    """What the instruction of each line of a chunk does; None if a line has none that is known."""
+
+    tips: list[Tip | None]
+
+
 class TypeName(msgspec.Struct, frozen=True, tag=True):
     """The public name of a class or function; empty if there is none."""
 
@@ -171,6 +178,7 @@ Reply = (
     | Compared
     | Explanation
     | LoopFigures
+    | InstructionTips
     | TypeName
 )
 
@@ -234,6 +242,15 @@ class RenderChunk(msgspec.Struct, frozen=True, tag=True):
 
     listing: str
     index: int
+
+
+class TellInstructions(msgspec.Struct, frozen=True, tag=True):
+    """Say what the instructions of a chunk of lines of a listing do."""
+
+    listing: str
+    index: int
+    assembly: str = ""
+    """Key of the assembly's target."""
 
 
 class RenderGraph(msgspec.Struct, frozen=True, tag=True):
@@ -366,6 +383,7 @@ Task = (
     | RenderUpdate
     | RenderText
     | RenderChunk
+    | TellInstructions
     | RenderGraph
     | RenderNode
     | RenderFlow
@@ -395,6 +413,7 @@ Expected = TypeVar(
     Compared,
     Explanation,
     LoopFigures,
+    InstructionTips,
     TypeName,
 )
 

@@ -1,44 +1,49 @@
-// What an assembly instruction does, beside the pointer or the cursor line.
-import { $, $$, element } from "./dom.js";
+// What an instruction does, beside the pointer, a tap or the cursor line; the rest of it is loaded when it is asked for.
+import { $ } from "./dom.js";
 import { on } from "./state.js";
 
-let texts = new Map(); // pane -> what each of its mnemonics does
+const TIPS = ".code[data-tips]";
+const PATIENCE = 120; // milliseconds that the pointer rests before anything is asked for
+
+let module = null; // ./tips/tip.js
+let shown = null; // the line that the tip is about
 let pointed = false; // whether the pointer asked for what is shown
+let waiting = 0;
 
 export function startTips() {
-  on("answered", read);
-  on("text", read);
-  read();
-  $("#panes").addEventListener("pointerover", ({ target }) => {
-    const mnemonic = target.closest(".l .k");
-    if (textOf(mnemonic)) show(mnemonic, true);
-    else leave();
+  const panes = $("#panes");
+  panes.addEventListener("pointerover", ({ target, pointerType }) => {
+    if (pointerType === "touch") return; // a tap is a click, below
+    clearTimeout(waiting);
+    const word = wordAt(target);
+    if (word && word.closest(".l") === shown) return;
+    leave();
+    if (word) waiting = setTimeout(tell, PATIENCE, word, true);
   });
-  $("#panes").addEventListener("pointerleave", leave);
+  panes.addEventListener("click", ({ target, pointerType }) => { if (pointerType === "touch") tell(wordAt(target), false); });
+  panes.addEventListener("pointerleave", () => { clearTimeout(waiting); leave(); });
   on("cursor", ({ line }) => {
     const finding = document.activeElement.closest(".find"); // it would cover the next matches
-    const mnemonic = line && !finding ? $(".k", line) : null;
-    if (textOf(mnemonic)) show(mnemonic, false);
-    else hide();
+    tell(line?.closest(TIPS) && !finding ? $(".k", line) ?? $("span", line) : null, false);
   });
   document.addEventListener("focusout", hide);
+  document.addEventListener("keydown", ({ key }) => { if (key === "Escape") hide(); });
+  on("answered", hide);
+  on("text", hide);
 }
 
-function read() {
-  texts = new Map($$("script.instructions").map((block) => [block.closest(".code").dataset.pane, JSON.parse(block.textContent)]));
-}
+/** The word of an instruction. */
+const wordAt = (target) => (target.closest(TIPS) ? target.closest(".l .k, .l .f") : null);
 
-const textOf = (mnemonic) => mnemonic && texts.get(mnemonic.closest(".code").dataset.pane)?.[mnemonic.textContent];
-
-function show(mnemonic, byPointer) {
+/** Say what the instruction does that a word belongs to; null hides the tip. */
+async function tell(word, byPointer) {
+  const line = word?.closest(".l");
+  shown = line;
   pointed = byPointer;
-  const tip = $("#tip");
-  tip.replaceChildren(element("strong", {}, mnemonic.textContent), textOf(mnemonic));
-  tip.hidden = false;
-  const box = mnemonic.getBoundingClientRect();
-  tip.style.left = `${Math.max(8, Math.min(box.left, innerWidth - tip.offsetWidth - 8))}px`;
-  const below = box.bottom + 6;
-  tip.style.top = `${below + tip.offsetHeight < innerHeight ? below : box.top - tip.offsetHeight - 6}px`;
+  const tip = line && (module ??= await import("./tips/tip.js")) && (await module.tipOf(line));
+  if (shown !== line) return;
+  if (tip && line.isConnected) module.show(tip, line, word);
+  else hide();
 }
 
 /** What the cursor asked for stays while panes scroll below a pointer that rests. */
@@ -47,5 +52,6 @@ function leave() {
 }
 
 function hide() {
-  $("#tip").hidden = true;
+  shown = null;
+  module?.hide();
 }

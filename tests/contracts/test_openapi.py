@@ -227,6 +227,7 @@ CALLS = [
     Call("post", "/panes", 200, data=b"script=ladder", headers=FORM),
     Call("post", "/run", 200, data=b"script=ladder", headers=FORM),
     Call("get", "/listings/{key}/{index}", 404, path="/listings/none/0"),
+    Call("get", "/listings/{key}/{index}/instructions", 404, path="/listings/none/0/instructions"),
     Call("get", "/text/{pane}", 404, path="/text/none"),
     Call("get", "/static/{version}/{filename}", 404, path="/static/any/none"),
 ]

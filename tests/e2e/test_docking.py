@@ -251,7 +251,7 @@ def test_two_panes_of_a_kind_show_different_passes_and_machines(explorer: str, o
     expect(page.locator("#body-asm")).to_contain_text("vfmadd")
     expect(page.locator("#body-asm")).not_to_contain_text("fmla")
     page.locator("#body-asm-2 .l .k:text-is('fmla')").first.hover()
-    expect(page.locator("#tip")).to_contain_text("multiply")
+    expect(page.locator("#tip")).to_contain_text("multiply-add")
     expect(page.locator("#body-asm .l.related", has_text="vfmadd").first).to_be_attached()
     expect(page.locator("#body-llvm-2 .l.related").first).to_be_attached()
     assert violations(page) == []
