@@ -49,6 +49,7 @@ from app.store.shared_results import SharedResults
 from app.store.uploads import Uploads
 from app.store.workspace_limits import WorkspaceLimits
 from app.web.rates import Rate
+from app.web.recent import Recent
 from app.workers.tasks import Assemble, Packed, Renderer
 from compiler.runtime.machine import this_machine
 
@@ -61,6 +62,8 @@ FILES_AT_ONCE = 4
 """Number of files of the maximum size that may be in transit concurrently; half as many per client."""
 OPENING_SECONDS = 5.0
 """How long opening a link waits until enough bytes are free."""
+MAX_CARDS = 100
+"""Pictures of links that are kept, in about 30 KB each."""
 MEASURING_QUANTUM_SECONDS = 30.0
 """Time slice of a measurement while others wait."""
 
@@ -82,6 +85,8 @@ class Services:
     proposer: Proposer
     file_maker: FileMaker
     links: Links
+    cards: Recent[bytes]
+    """Pictures of links, by their ids."""
     liveness: Liveness
     """Liveness check of the link database."""
     uploads: Uploads
@@ -159,6 +164,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         uploads=uploads,
         workspace_limits=workspace_limits,
         links=links,
+        cards=Recent(MAX_CARDS),
         liveness=Liveness(links.check),
         storing=Rate(RateLimitItemPerDay(config.stored_bytes or sys.maxsize), "bytes"),
         opening=Rate(RateLimitItemPerMinute(config.opened_bytes or sys.maxsize), "bytes of links"),

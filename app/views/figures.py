@@ -1,4 +1,4 @@
-"""Links in other people's pages: previews, oEmbed, and their content as text."""
+"""Links in other people's pages: previews with a picture, oEmbed, and their content as text."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ import re
 import msgspec
 from flask import Blueprint, Response, make_response, render_template, request, url_for
 
+from app.artifacts import Workspace
 from app.errors import InvalidBody, NotFound, RequestError, Unbuildable
+from app.jobs.answers import StoredAnswer
+from app.panes.card import HEIGHT as CARD_HEIGHT
+from app.panes.card import WIDTH as CARD_WIDTH
 from app.panes.texts import TEXT_PANES
 from app.services import current_services
 from app.store.links import OpenedLink
 from app.views.api import answer_json
-from app.views.explorer import title_of
+from app.views.explorer import title_of, words_of
 from app.views.opening import opened
 from app.web.requests import current_client
 from app.web.spooling import spooled
-from app.workers.tasks import FindText, FoundText, TextChoice
+from app.workers.tasks import DrawCard, FindText, FoundText, Picture, TextChoice
 
 bp = Blueprint("figures", __name__)
+CARD_SECONDS = 3600
+"""How long a picture of a link may be kept by others."""
 WIDTH, HEIGHT = 960, 640
 """Pixels of an embedded link, where the page that embeds it names no maximum."""
 SMALLEST = 200
@@ -36,6 +42,9 @@ class Embedding(msgspec.Struct, frozen=True, kw_only=True):
     html: str
     width: int
     height: int
+    thumbnail_url: str
+    thumbnail_width: int = CARD_WIDTH
+    thumbnail_height: int = CARD_HEIGHT
 
 
 @bp.get("/oembed")
@@ -53,7 +62,14 @@ def oembed() -> Response:
     source = url_for("explorer.open_link", link=found["link"], view="embed", _external=True)
     html = render_template("_embedded.html", source=source, title=title, width=width, height=height)
     return answer_json(
-        Embedding(provider_url=request.host_url, title=title, html=html.strip(), width=width, height=height)
+        Embedding(
+            provider_url=request.host_url,
+            title=title,
+            html=html.strip(),
+            width=width,
+            height=height,
+            thumbnail_url=url_for("figures.card", link=found["link"], _external=True),
+        )
     )
 
 
@@ -68,6 +84,34 @@ def _size(name: str, most: int) -> int:
     if not text.isdecimal() or len(text) > 6:
         raise InvalidBody(f"{name} is {text[:40]!r}", field=name, expected="a number of pixels")
     return max(SMALLEST, min(most, int(text)))
+
+
+@bp.get("/z/<link>/card.png")
+def card(link: str) -> Response:
+    """The picture of a link in previews: its title, its loops or operators, and how fast it was."""
+    services, client = current_services(), current_client()
+    with opened(link) as content:
+        picture = services.cards.get(link)
+        if picture is None:
+            script, answer = content.state.workspace.script, _answer_of(content.state.workspace)
+            task = DrawCard(script, title_of(script), words_of(script), content.state.view)
+            answers = [answer] if answer is not None else []
+            picture = services.renderer.perform(task, Picture, answers, client.address).content
+            if answer is not None:
+                services.cards.keep(link, picture)
+    response = make_response(picture)
+    response.content_type = "image/png"
+    response.headers["Cache-Control"] = f"public, max-age={CARD_SECONDS}"
+    return response
+
+
+def _answer_of(workspace: Workspace) -> StoredAnswer | None:
+    """Return what a workspace compiles to, from the cache where it is there; None where there is no time for it."""
+    compiler = current_services().compiler
+    try:
+        return compiler.cached(workspace) or compiler.compile(workspace, current_client())
+    except RequestError:
+        return None
 
 
 @bp.get("/z/<link>/code")

@@ -21,6 +21,7 @@ from app.jobs.kernel_listings import with_kernels
 from app.lessons.checks import judge
 from app.lessons.evidence import Evidence
 from app.panes import table
+from app.panes.card import card_of
 from app.panes.differences import diff
 from app.panes.fingerprints import fingerprints
 from app.panes.highlighting import renew_budget
@@ -39,6 +40,7 @@ from app.workers.tasks import (
     Compared,
     CompareTexts,
     ComputeFingerprints,
+    DrawCard,
     Explain,
     Explanation,
     FindLoopFigures,
@@ -53,6 +55,7 @@ from app.workers.tasks import (
     LoopFigures,
     Packed,
     PageParts,
+    Picture,
     RenderChunk,
     RenderExport,
     RenderFlow,
@@ -319,6 +322,13 @@ def _infer(task: InferType, _: Sequence[DecodedAnswer]) -> TypeName:
     return TypeName(public_type(task.text, task.folder, task.rest))
 
 
+def _card(task: DrawCard, answers: Sequence[DecodedAnswer]) -> Picture:
+    from app.panes.card_picture import draw_card  # few workers ever need Pillow
+
+    answer = answers[0].answer if answers else None
+    return Picture(draw_card(card_of(answer, task.script, task.title, task.words, task.view)))
+
+
 _PERFORMERS: dict[type, Callable[[Any, Sequence[DecodedAnswer]], Reply]] = {
     Assemble: _assemble,
     RenderPanes: _panes,
@@ -341,4 +351,5 @@ _PERFORMERS: dict[type, Callable[[Any, Sequence[DecodedAnswer]], Reply]] = {
     CompareTexts: _compare,
     Explain: _explain,
     InferType: _infer,
+    DrawCard: _card,
 }

@@ -165,6 +165,12 @@ class TypeName(msgspec.Struct, frozen=True, tag=True):
     name: str
 
 
+class Picture(msgspec.Struct, frozen=True, tag=True):
+    """A picture as PNG."""
+
+    content: bytes
+
+
 Reply = (
     Html
     | Update
@@ -180,6 +186,7 @@ Reply = (
     | LoopFigures
     | InstructionTips
     | TypeName
+    | Picture
 )
 
 
@@ -376,6 +383,15 @@ class InferType(msgspec.Struct, frozen=True, tag=True):
     """Where stubs are kept."""
 
 
+class DrawCard(msgspec.Struct, frozen=True, tag=True):
+    """Draw the preview card of a link; without an answer, from its script alone."""
+
+    script: str
+    title: str
+    words: str
+    view: dict[str, str | int | float | bool]
+
+
 Task = (
     Assemble
     | RenderPanes
@@ -398,6 +414,7 @@ Task = (
     | CompareTexts
     | Explain
     | InferType
+    | DrawCard
 )
 Expected = TypeVar(
     "Expected",
@@ -415,6 +432,7 @@ Expected = TypeVar(
     LoopFigures,
     InstructionTips,
     TypeName,
+    Picture,
 )
 
 

@@ -217,6 +217,7 @@ CALLS = [
     Call("get", "/z/{link}/raw", 404, path="/z/none/raw"),
     Call("get", "/z/{link}/json", 404, path="/z/none/json"),
     Call("get", "/z/{link}/plain", 404, path="/z/none/plain"),
+    Call("get", "/z/{link}/card.png", 404, path="/z/none/card.png"),
     Call("get", "/oembed", 404),
     Call("get", "/completions/{name}", 200, path="/completions/tvm.te"),
     Call("get", "/completions/{name}", 404, path="/completions/tvm.no"),
@@ -337,11 +338,15 @@ def test_a_link_is_text_and_json_and_says_what_it_is(client: FlaskClient) -> Non
     assert '<meta property="og:title" content="Twice &lt;b&gt;&amp;">' in page
     assert '<meta property="og:description" content="Each number &#34;twice&#34;.">' in page
     assert f'<link rel="canonical" href="http://localhost/z/{link}">' in page
+    assert f'<meta property="og:image" content="http://localhost/z/{link}/card.png">' in page
+    assert f'<meta name="twitter:image" content="http://localhost/z/{link}/card.png">' in page
     offered = re.search(r'type="application/json\+oembed" href="http://localhost(/oembed\?[^"]+)"', page)
     assert offered is not None
     told = client.get(offered[1] + "&maxwidth=500").get_json()
     assert (told["type"], told["width"], told["title"]) == ("rich", 500, "Twice <b>&")
     assert f'src="http://localhost/z/{link}?view=embed"' in told["html"]
+    assert told["thumbnail_url"] == f"http://localhost/z/{link}/card.png"
+    assert (told["thumbnail_width"], told["thumbnail_height"]) == (1200, 630)
     assert 'title="Twice &lt;b&gt;&amp;"' in told["html"]
 
 

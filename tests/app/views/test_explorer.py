@@ -13,6 +13,7 @@ from flask.testing import FlaskClient
 from app import create_app
 from app.artifacts import Answer, Unit
 from app.config import Config
+from app.services import EXTENSION, Services
 from app.views.explorer import title_of
 from tests.app.fixtures import AnswerRunner, FixedRunner, full_answer
 
@@ -219,3 +220,18 @@ def test_an_example_that_does_not_exist_is_told(page_client: FlaskClient) -> Non
     response = page_client.get("/?example=<b>nope</b>")
     assert response.status_code == 404
     assert "here is no example &#39;&lt;b&gt;nope&lt;/b&gt;&#39;; the page lists all under Examples" in response.text
+
+
+def test_a_link_has_a_picture_until_it_is_deleted(page_client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("PIL")
+    saved = page_client.post("/api/links", json={"workspace": {"script": '"""Mine"""'}}).get_json()
+    address = f"/z/{saved['id']}/card.png"
+    first = page_client.get(address)
+    assert (first.status_code, first.content_type) == (200, "image/png")
+    assert first.data.startswith(b"\x89PNG")
+    assert first.headers["Cache-Control"] == "public, max-age=3600"
+    services: Services = page_client.application.extensions[EXTENSION]
+    monkeypatch.setattr(services.renderer, "perform", None)  # it is not drawn again
+    assert page_client.get(address).data == first.data
+    page_client.delete(f"/api/links/{saved['id']}", headers={"X-Delete-Token": saved["delete_token"]})
+    assert page_client.get(address).status_code == 404
