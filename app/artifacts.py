@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from app.kernel_reports import KernelReport
+from app.proposals import Edit
 
 FORMAT = 1
 """Version of the workspace and answer formats; decoders of old versions are kept."""
@@ -438,6 +439,20 @@ Severity = Literal["error", "warning", "info"]
 """How bad a problem is: ``info`` is none of the script's, which was stopped before its end and goes on with Run."""
 
 
+MAX_FIXES, MAX_EDITS = 3, 1_000
+"""The maximum number of fixes of a problem, and of edits of each."""
+
+
+class Fix(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What would mend a problem, on request: edits of the script, or a file that it lacks."""
+
+    label: Annotated[str, Meta(max_length=400)]
+    edits: Annotated[list[Edit], Meta(max_length=MAX_EDITS)] = []
+    """Each names lines as they are before all of them."""
+    attach: Annotated[str, Meta(max_length=120)] = ""
+    """The name of a file to be attached."""
+
+
 class Problem(Struct, frozen=True, kw_only=True):
     """An error, with the line of the script and what was expected."""
 
@@ -452,6 +467,8 @@ class Problem(Struct, frozen=True, kw_only=True):
     """The stack frames of the script, innermost last."""
     origins: list[OriginId] = []
     """Of the expression that is wrong, so that its node can be marked in a drawing."""
+    fixes: Annotated[list[Fix], Meta(max_length=MAX_FIXES)] = []
+    """What would mend it, the likeliest first."""
     cut_short: bool = False
     """Whether the script was terminated early; the message says where its results so far are shown."""
     starved: bool = False

@@ -67,7 +67,7 @@ def attributed(measurement: Measurement, source: Source, machine: Machine | None
 def _shortened(problem: Problem) -> Problem:
     trace = [text[:MAX_CHARACTERS] for text in problem.trace[:MAX_PROBLEMS]]
     kind, message = problem.kind[:MAX_CHARACTERS], problem.message[:MAX_CHARACTERS]
-    return msgspec.structs.replace(problem, kind=kind, message=message, trace=trace)
+    return msgspec.structs.replace(problem, kind=kind, message=message, trace=trace, fixes=[])
 
 
 def refused(message: str) -> StoredAnswer:

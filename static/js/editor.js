@@ -10,6 +10,7 @@ import { $, counted } from "./dom.js";
 import { keepDraft, readDraft } from "./draft.js";
 import { editing, leaveEditor, listenAround, startEditing } from "./editing.js";
 import { explanations } from "./explain.js";
+import { actions, fixing, offerFixes } from "./fixes.js";
 import { format, formatting } from "./format.js";
 import { inlayHints, showHints } from "./hints.js";
 import { problemMessages, showMessages } from "./messages.js";
@@ -101,7 +102,7 @@ function makeView() {
   const extensions = [
     EditorView.cspNonce.of($("#entry").nonce), editing,
     lineNumbers(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(),
-    closeBrackets(), highlightSelectionMatches(), problemMessages, autocompletion({ override: [complete], icons: false }), explanations, signatureHelp, renaming, formatting, inlayHints, sliding,
+    closeBrackets(), highlightSelectionMatches(), problemMessages, autocompletion({ override: [complete], icons: false }), explanations, signatureHelp, renaming, formatting, fixing, inlayHints, sliding,
     EditorState.readOnly.of(reading), EditorView.editable.of(!reading), EditorState.tabSize.of(4), indentUnit.of("    "), python(), syntaxHighlighting(style), lines,
     EditorView.contentAttributes.of({ "aria-label": "Script", tabindex: "0" }),
     keymap.of([
@@ -182,14 +183,16 @@ export const editor = {
     view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: script }, effects: setLines.of(NO_LINES) });
   },
   /** Write lines in the place of others, or before one, as one step that Undo takes back. */
-  replaceLines({ line, removed = 0, text }) {
+  replaceLines(...edits) {
     const { doc } = view.state;
-    const atEnd = line > doc.lines;
-    const from = atEnd ? doc.length : doc.line(line).from;
-    const to = removed ? doc.line(Math.min(line + removed - 1, doc.lines)).to : from;
-    const insert = atEnd ? `\n${text}` : removed ? text : `${text}\n`;
-    const anchor = from + insert.trimEnd().length;
-    view.dispatch({ changes: { from, to, insert }, selection: { anchor }, userEvent: "input.schedule", scrollIntoView: true });
+    const changes = edits.map(({ line, removed = 0, text }) => {
+      const atEnd = line > doc.lines;
+      const from = atEnd ? doc.length : doc.line(line).from;
+      const to = removed ? doc.line(Math.min(line + removed - 1, doc.lines)).to : from;
+      return { from, to, insert: atEnd ? `\n${text}` : removed ? text : `${text}\n` };
+    });
+    const anchor = changes[0].from + changes[0].insert.trimEnd().length;
+    view.dispatch({ changes, selection: { anchor }, userEvent: "input.schedule", scrollIntoView: true });
   },
   get line() { return view.state.doc.lineAt(view.state.selection.main.head).number; },
   get focused() { return view.hasFocus; },
@@ -209,7 +212,7 @@ export const editor = {
     view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
     view.focus();
   },
-  /** Underline problems: {kind, message, line, column, end_column, severity}. */
+  /** Underline problems: {kind, message, line, column, end_column, severity, fixes}. */
   mark(problems) {
     const { doc } = view.state;
     const placed = problems.filter(({ line }) => line && line <= doc.lines);
@@ -218,7 +221,7 @@ export const editor = {
       const indent = line.text.length - line.text.trimStart().length;
       const from = Math.min(line.from + (problem.column ?? indent), line.to);
       const to = Math.max(from, Math.min(line.from + (problem.end_column ?? line.length), line.to));
-      return { from, to, severity: problem.severity, message: `${problem.kind}: ${problem.message}` };
+      return { from, to, severity: problem.severity, message: `${problem.kind}: ${problem.message}`, actions: actions(problem) };
     }).sort((a, b) => a.from - b.from);
     const button = $("#problems-button");
     if (diagnostics.length || marked) view.dispatch(setDiagnostics(view.state, diagnostics));
@@ -227,6 +230,7 @@ export const editor = {
     button.hidden = !wrong.length;
     button.textContent = counted(wrong.length, "problem");
     update({ failed: new Set(placed.filter(({ severity }) => severity === "error").map(({ line }) => line)) });
+    offerFixes(doc.toString(), problems);
     showMessages(view, problems);
   },
 };

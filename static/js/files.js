@@ -1,6 +1,7 @@
 // Files that lie beside the script: attached by button or by dropping them on the page.
 import { $, $$, element, toast } from "./dom.js";
 import { editor } from "./editor.js";
+import { missingFiles } from "./fixes.js";
 import { isModel } from "./model.js";
 import { on, state, tell } from "./state.js";
 
@@ -10,8 +11,15 @@ const MOST = 32 * 1024 * 1024;
 const SMALL = 512 * 1024;
 
 export function startFiles() {
-  $("#attach-button").addEventListener("click", () => $("#attach").click());
-  $("#attach").addEventListener("change", ({ target }) => { take([...target.files]); target.value = ""; });
+  let wanted = ""; // the name that the script calls the next file by
+  const choose = (name) => { wanted = name; $("#attach").click(); };
+  $("#attach-button").addEventListener("click", () => choose(""));
+  on("attach", choose);
+  $("#attach").addEventListener("change", ({ target }) => {
+    const files = [...target.files];
+    take(wanted && files.length === 1 ? [new File(files, wanted)] : files);
+    target.value = "";
+  });
   let depth = 0;
   const cover = (shown) => { $("#drop").hidden = !shown; };
   const carries = (event) => event.dataTransfer?.types.includes("Files");
@@ -39,7 +47,8 @@ function showShapes() {
 }
 
 async function take(files) {
-  if (files.length === 1 && files[0].name.endsWith(".py")) {
+  const missing = missingFiles();
+  if (files.length === 1 && files[0].name.endsWith(".py") && !missing.includes(files[0].name)) {
     editor.open(await files[0].text());
     return;
   }
@@ -49,7 +58,7 @@ async function take(files) {
   }
   const small = files.filter((file) => file.size <= SMALL && !isModel(file.name));
   for (const file of files) if (!small.includes(file) && !(await store(file))) return;
-  const model = files.find(({ name }) => isModel(name));
+  const model = files.find(({ name }) => isModel(name) && !missing.includes(name)); // one that the script asks for stays its file
   if (model) await open(model, files);
   const size = [...state.files.values(), ...small].reduce((sum, file) => sum + file.size, 0);
   if (size > MOST) {

@@ -37,6 +37,7 @@ const EVENTS = {
   busy: "the server has no time yet, and is asked again; comes with the seconds until then",
   replaced: "another script takes the place of the whole one before; comes before `edited`",
   model: "the script of a model takes the place of the one before; comes before `edited`",
+  attach: "a file that the script does not find is to be chosen; comes with its name",
   options: "the options, the files or the view changed: compile anew",
   answered: "an answer was swapped in; comes with its data",
   unmeasured: "a run ended well, and the script measured nothing",

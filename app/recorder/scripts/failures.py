@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from app.artifacts import SCRIPT_NAME, Problem
+from app.recorder.scripts.fixes import Failure, fixes_of
 from app.recorder.scripts.frames import columns, deepest_line, raised_by_script, user_trace
 from app.recorder.scripts.remarks import remark
 from app.recorder.scripts.suggestions import suggestion
@@ -34,14 +35,31 @@ exit_code = SystemExit.__dict__["code"].__get__
 """The argument of ``sys.exit``, whatever attributes a subclass has."""
 
 
-def problems_of(exc: BaseException, names: Mapping[str, Any]) -> list[Problem]:
+def problems_of(exc: BaseException, names: Mapping[str, Any], source: str = "") -> list[Problem]:
     """Convert an exception to problems.
 
     Parameters
     ----------
     names : mapping
         The script's global names, for suggestions.
+    source : str
+        The script, for fixes; without it there are none.
     """
+    problems = _problems(exc, names)
+    return [_with_fixes(problem, exc, names, source) for problem in problems]
+
+
+def _with_fixes(problem: Problem, exc: BaseException, names: Mapping[str, Any], source: str) -> Problem:
+    if problem.line is None:
+        return problem
+    try:
+        fixes = fixes_of(Failure(exc, problem.message, problem.line, source, names))
+    except Exception:  # attributes of the script's exception may be anything; without a fix, the error says what it is
+        return problem
+    return msgspec.structs.replace(problem, fixes=fixes)
+
+
+def _problems(exc: BaseException, names: Mapping[str, Any]) -> list[Problem]:
     try:
         if isinstance(exc, SyntaxError) and exc.filename == SCRIPT_NAME:
             return [_syntax(exc)]

@@ -221,7 +221,7 @@ class Script:
                 where = f"line {deepest_line(exc.__traceback__)}"
                 self.transcript.note(f"live preview: {where} checks what was not computed to its end; press Run")
             else:
-                self._end(_Ending(tuple(problems_of(exc, self.names))))
+                self._end(_Ending(tuple(problems_of(exc, self.names, self.source))))
 
     def _thread_failed(self, failure: threading.ExceptHookArgs) -> None:
         """Report an error in a thread of the script as one of the script itself."""
@@ -231,7 +231,7 @@ class Script:
 
     def report(self, exc: BaseException) -> None:
         """Report an error that did not end the script."""
-        self._further.extend(problems_of(exc, {}))
+        self._further.extend(problems_of(exc, {}, self.source))
 
     def _budget(self, allowance: Allowance) -> contextlib.AbstractContextManager[None]:
         def interrupted() -> None:

@@ -8,13 +8,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 IMPORTS = {
+    "I": "from tvm.script import ir as I",
     "T": "from tvm.script import tir as T",
+    "auto_scheduler": "from tvm import auto_scheduler",
+    "autotvm": "from tvm import autotvm",
     "graph_executor": "from tvm.contrib import graph_executor",
     "np": "import numpy as np",
     "numpy": "import numpy",
     "onnx": "import onnx",
     "relay": "from tvm import relay",
+    "relay_viz": "from tvm.contrib import relay_viz",
     "te": "from tvm import te",
+    "time": "import time",
+    "timeit": "import timeit",
     "tir": "from tvm import tir",
     "topi": "from tvm import topi",
     "tvm": "import tvm",
@@ -41,7 +47,7 @@ def suggestion(exc: BaseException, names: Mapping[str, Any]) -> str:
     elif isinstance(exc, NameError):
         if missing in IMPORTS and not isinstance(exc, UnboundLocalError):
             return f"; {IMPORTS[missing]!r} is missing above"
-        candidates = [*names, *dir(builtins)]
+        candidates = [*names, *(name for name in dir(builtins) if name != "input")]  # nobody types anything in here
     else:
         return ""
     close = difflib.get_close_matches(missing, candidates, n=1, cutoff=0.7)
