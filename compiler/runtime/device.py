@@ -71,14 +71,6 @@ class Device:
     kDLMicroDev: ClassVar[int] = 35
     MASK2STR: ClassVar[dict[int, str]] = {number: kind.name for number, kind in _KINDS.items()}
     STR2MASK: ClassVar[dict[str, int]] = DEVICE_TYPES
-    FACTS: ClassVar[frozenset[str]] = frozenset(
-        (
-            "exist", "multi_processor_count", "max_threads_per_block", "max_shared_memory_per_block", "warp_size",
-            "max_clock_rate", "compute_version", "max_thread_dimensions", "l2_cache_size_bytes", "total_global_memory",
-            "available_global_memory", "api_version", "texture_spatial_limit", "device_name",
-        )
-    )  # fmt: skip
-    """What a device says of itself; that of another machine is asked for it."""
 
     device_type: int
     device_id: int = 0
@@ -200,6 +192,10 @@ class Device:
         return f"{self.kind}({self.device_id})"
 
     __repr__ = __str__
+
+
+FACTS = frozenset(name for name, value in vars(Device).items() if isinstance(value, property) and name[0] != "_") - {"kind"}
+"""What a device says of itself; one of another machine is asked for it."""
 
 
 def device(dev_type: str | int, dev_id: int = 0) -> Device:

@@ -19,7 +19,7 @@ from compiler.runtime.device import device as as_device
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.rpc.frames import PIECE, Bytes, Channel, ClosedError, DamagedError, EndedError
 from compiler.runtime.rpc.handshake import MAX_TIMEOUT, connected, introduce, shared_secret
-from compiler.runtime.rpc.messages import Code, Done, Failed, Place, Reference, Request, extended, packed
+from compiler.runtime.rpc.messages import Code, Done, Failed, Reference, Request, extended, packed
 from compiler.runtime.rpc.remote import (
     Held,
     RemoteArray,
@@ -78,8 +78,8 @@ class RPCSession:
     def _ask(
         self, operation: str, arguments: tuple[object, ...], body: Bytes = b"", asked: str = ""
     ) -> tuple[Any, bytearray]:
-        words = asked or f"{operation} {arguments[0]!r}" if arguments and isinstance(arguments[0], str) else operation
-        words = asked or words
+        name = f" {arguments[0]!r}" if arguments and isinstance(arguments[0], str) else ""
+        words = asked or operation + name
         given = [packed(argument, self._extension) for argument in arguments]
         with self._lock:
             if self._is_closed:
@@ -111,10 +111,10 @@ class RPCSession:
     def _extension(self, value: object) -> msgspec.msgpack.Ext | None:
         if isinstance(value, RemoteDevice):
             self._require(value.session, value)
-            return extended(Code.DEVICE, Place(value.device_type, value.device_id))
+            return extended(Code.DEVICE, (value.device_type, value.device_id))
         if isinstance(value, (RemoteArray, RemoteFunction, RemoteModule, RemoteExecutor)):
             self._require(value.held.session, value)
-            return extended(Code.REFERENCE, value.held.reference)
+            return extended(Code.REFERENCE, Reference(value.held.number))
         if isinstance(value, Device):
             raise ArgumentError(f"{value} is a device of this machine; remote.{value.kind}() is one of {self.peer}")
         if isinstance(value, (NDArray, np.ndarray)):
@@ -131,18 +131,15 @@ class RPCSession:
         if code == Code.TIMES:
             return BenchmarkResult(msgspec.msgpack.decode(data, type=list[float]))
         if code == Code.DEVICE:
-            place = msgspec.msgpack.decode(data, type=Place)
-            return RemoteDevice(place.kind, place.number, session=self)
+            return RemoteDevice(*msgspec.msgpack.decode(data, type=tuple[int, int]), session=self)
         reference = msgspec.msgpack.decode(data, type=Reference)
-        held = Held(self, reference)
+        held = Held(self, reference.number)
         if reference.kind == "array":
-            shape, dtype, kind, number = reference.about
-            return RemoteArray(held, shape, dtype, RemoteDevice(kind, number, session=self))
-        if reference.kind == "module":
-            return RemoteModule(held, *reference.about)
+            shape, dtype, *place = reference.about
+            return RemoteArray(held, shape, dtype, RemoteDevice(*place, session=self))
         if reference.kind == "executor":
             return RemoteExecutor(held, *reference.about)
-        return RemoteFunction(held, "a function")
+        return RemoteModule(held) if reference.kind == "module" else RemoteFunction(held)
 
     # arrays, in pieces
 

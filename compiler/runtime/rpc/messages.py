@@ -1,7 +1,7 @@
-"""What is said in a session: requests by the name of an operation, answers, and how values are written.
+"""What is said in a session, and how values are written.
 
-Numbers, text, bytes, lists and dictionaries of them are MessagePack's own.  Devices, the result of a measurement and
-references to what lies on the server are extensions of it, by these codes.
+Numbers, text, bytes, lists and dictionaries of them are MessagePack's own; devices, measured times and references to
+what lies on the server are extensions of it, by the codes of :class:`Code`.
 """
 
 from __future__ import annotations
@@ -19,29 +19,17 @@ from compiler.ir.expr.primexpr import FloatImm, IntImm, StringImm
 
 
 class Code(IntEnum):
-    """Extensions of MessagePack."""
+    """Extensions of MessagePack: the kind and the number of a device, seconds, and a :class:`Reference`."""
 
     DEVICE = 1
     TIMES = 2
     REFERENCE = 3
 
 
-class Place(msgspec.Struct, frozen=True, array_like=True):
-    """A device of the server."""
-
-    kind: int
-    number: int
-
-
 class Reference(msgspec.Struct, frozen=True, array_like=True):
-    """Something on the server.
+    """Something on the server: an ``array``, a ``module``, a ``function`` or an ``executor``.
 
-    Attributes
-    ----------
-    kind : str
-        ``array``, ``module``, ``function`` or ``executor``.
-    about : list
-        Of an array its shape, its data type and its device, of a function its name, of a module its kind.
+    ``about`` are shape, data type and device of an array, and whether an executor runs a graph, and its inputs.
     """
 
     number: int
@@ -50,7 +38,7 @@ class Reference(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Request(msgspec.Struct, frozen=True, array_like=True):
-    """An operation of a session and its arguments; ``freed`` are numbers of references that are not used any more."""
+    """An operation and its arguments; ``freed`` are numbers of references that are not used any more."""
 
     operation: str
     arguments: list[Any]
@@ -70,12 +58,9 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
 
 
 def packed(value: object, extension: Callable[[object], Ext | None]) -> object:
-    """Return a value as MessagePack has it; ``extension`` returns what stands for what lies on the server.
+    """Return a value as MessagePack has it; ``extension`` returns what stands for what it does not have.
 
-    Raises
-    ------
-    ArgumentError
-        If there is nothing that stands for it.
+    Raises ArgumentError if nothing stands for it.
     """
     if isinstance(value, str):
         return str.__str__(value)

@@ -10,7 +10,7 @@ import msgspec
 
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.runtime.arrays.ndarray import NDArray, empty
-from compiler.runtime.device import Device
+from compiler.runtime.device import FACTS, Device
 from compiler.runtime.graph.aot_executor import AotLibrary
 from compiler.runtime.graph.executor_factory import ExecutorFactoryModule
 from compiler.runtime.graph.graph_executor import GraphExecutor
@@ -19,32 +19,35 @@ from compiler.runtime.modules.library import OtherMachineError, load_module, sys
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.packed_func import get_global_func
 from compiler.runtime.rpc.frames import PIECE, Bytes, Channel, ClosedError, DamagedError
-from compiler.runtime.rpc.messages import Code, Done, Failed, Place, Reference, Request, extended, packed
+from compiler.runtime.rpc.messages import Code, Done, Failed, Reference, Request, extended, packed
 from compiler.runtime.timing.measurement import BenchmarkResult
 
 F = TypeVar("F", bound=Callable[..., object])
-_OWNERS: tuple[Any, ...] = (Module, ModelExecutor, ExecutorFactoryModule, AotLibrary)
 Count = Annotated[int, msgspec.Meta(ge=0)]
-Facts = Device.FACTS
 
-_OPERATIONS: dict[str, Callable[..., object]] = {}
-_SETTABLE = {"number", "repeat", "min_repeat_ms", "cache_flush_bytes", "f_preproc"}
+_OPERATIONS: dict[str, tuple[Callable[..., object], Any]] = {}
+"""By name: a method of :class:`Session`, and the types of its arguments."""
+_METHODS: dict[type, frozenset[str]] = {
+    Device: FACTS,
+    NDArray: frozenset(("copyfrom", "_create_view")),
+    Module: frozenset(("__getitem__", "implements_function", "import_module", "time_evaluator")),
+    ModelExecutor: frozenset(("get_function", "time_evaluator")),
+    ExecutorFactoryModule: frozenset(("__getitem__",)),
+    AotLibrary: frozenset(("__getitem__",)),
+}
+"""What clients may ask of the server's things: properties and methods."""
 
 
 def _operation(function: F) -> F:
     """Let clients ask for a method by its name, with arguments of the types that it is annotated with."""
-    _OPERATIONS[function.__name__] = function
+    hints = get_type_hints(function, include_extras=True)
+    hints.pop("return")
+    _OPERATIONS[function.__name__] = function, tuple[tuple(hints.values())]  # type: ignore[misc]
     return function
 
 
 class Session:
-    """Carries out a client's requests until the client ends the session.
-
-    Parameters
-    ----------
-    folder : Path
-        For the files that are sent.
-    """
+    """Carries out a client's requests until the client ends the session; ``folder`` is for files that are sent."""
 
     def __init__(self, channel: Channel, folder: Path) -> None:
         self._channel = channel
@@ -53,53 +56,50 @@ class Session:
         self._next = 0
         self._body = bytearray()
         self._answer: Bytes = b""
-        self._types = {name: _argument_types(operation) for name, operation in _OPERATIONS.items()}
 
     def serve(self) -> None:
         """Answer requests.  What is no request ends the session with a sentence."""
-        while True:
-            try:
-                request, self._body = self._channel.receive(Request, self._decoded)
-            except ClosedError:
-                return
-            except ArgumentError as unknown:
-                self._channel.send(Failed(str(unknown)))
-                continue
-            except DamagedError as damaged:
-                self._channel.part(Failed(f"{damaged}; the session is closed"))
-                return
+        try:
+            while True:
+                self._serve_one()
+        except ClosedError:
+            return
+        except DamagedError as damaged:
+            self._channel.part(Failed(f"{damaged}; the session is closed"))
+
+    def _serve_one(self) -> None:
+        try:
+            request, self._body = self._channel.receive(Request, self._decoded)
             for number in request.freed:
                 self._objects.pop(number, None)
             self._answer = b""
-            try:
-                answer: Done | Failed = Done(packed(self._carry_out(request), self._extension))
-                self._channel.send(answer, self._answer)
-            except ClosedError:
-                return
-            except Exception as failed:  # a registered function may raise anything: the client is told
-                self._channel.send(Failed(_reason(failed)))
+            answer = Done(packed(self._carry_out(request), self._extension))
+            self._channel.send(answer, self._answer)
+        except (ClosedError, DamagedError):
+            raise
+        except Exception as failed:  # a registered function may raise anything: the client is told
+            text = str(failed)[:4000]
+            is_said = isinstance(failed, (TVMError, msgspec.ValidationError))
+            self._channel.send(Failed(text if is_said else f"{type(failed).__name__}: {text}"))
 
     def _carry_out(self, request: Request) -> object:
-        operation = _OPERATIONS.get(request.operation)
-        if operation is None:
+        if request.operation not in _OPERATIONS:
             raise ArgumentError(f"there is no operation {show(request.operation)}")
-        arguments = msgspec.convert(request.arguments, self._types[request.operation])
-        return operation(self, *arguments)
-
-    # values
+        operation, types = _OPERATIONS[request.operation]
+        return operation(self, *msgspec.convert(request.arguments, types))
 
     def _extension(self, value: object) -> msgspec.msgpack.Ext | None:
         if isinstance(value, BenchmarkResult):
             return extended(Code.TIMES, [float(seconds) for seconds in value.results])
         if isinstance(value, Device):
-            return extended(Code.DEVICE, Place(value.device_type, value.device_id))
+            return extended(Code.DEVICE, (value.device_type, value.device_id))
         about: list[object] = []
         if isinstance(value, NDArray):
             kind, about = "array", [value.shape, value.dtype, value.device.device_type, value.device.device_id]
         elif isinstance(value, ModelExecutor):
-            kind, about = "executor", [isinstance(value, GraphExecutor), value.input_names]
+            kind, about = "executor", [value.is_graph, value.input_names]
         elif isinstance(value, (Module, ExecutorFactoryModule, AotLibrary)):
-            kind, about = "module", [value.type_key if isinstance(value, Module) else "GraphExecutorFactory"]
+            kind = "module"
         elif callable(value):
             kind = "function"
         else:
@@ -110,13 +110,14 @@ class Session:
 
     def _decoded(self, code: int, data: memoryview) -> object:
         if code == Code.DEVICE:
-            place = msgspec.msgpack.decode(data, type=Place)
-            return Device(place.kind, place.number)
+            return Device(*msgspec.msgpack.decode(data, type=tuple[int, int]))
         if code == Code.REFERENCE:
             number = msgspec.msgpack.decode(data, type=Reference).number
             if number in self._objects:
                 return self._objects[number]
         raise ArgumentError(f"there is nothing on this server that a value of kind {code} refers to")
+
+    # files
 
     def _path(self, name: str) -> Path:
         path = (self._folder / name.replace("\0", "/..")).resolve()
@@ -129,8 +130,6 @@ class Session:
         if not path.is_file():
             raise ArgumentError(f"there is no file {show(name)}")
         return path
-
-    # files
 
     @_operation
     def upload(self, name: str, start: Count) -> None:
@@ -147,11 +146,11 @@ class Session:
     @_operation
     def download(self, name: str, start: Count) -> int:
         """Return a part of a file and the size of all of it."""
-        path = self._existing(name)
-        with path.open("rb") as file:
+        with self._existing(name).open("rb") as file:
+            size = file.seek(0, 2)
             file.seek(start)
             self._answer = file.read(PIECE)
-        return path.stat().st_size
+        return size
 
     @_operation
     def remove(self, name: str) -> None:
@@ -161,10 +160,7 @@ class Session:
     @_operation
     def listdir(self, name: str) -> list[str]:
         """Return the names of what is in a folder."""
-        path = self._path(name)
-        if not path.is_dir():
-            raise ArgumentError(f"there is no folder {show(name)}")
-        return sorted(entry.name for entry in path.iterdir())
+        return sorted(entry.name for entry in self._path(name).iterdir())
 
     # functions
 
@@ -174,11 +170,9 @@ class Session:
         try:
             return load_module(self._existing(name))
         except OtherMachineError as other:
-            if other.missing:
-                raise ArgumentError(
-                    f"this module needs {', '.join(other.missing)}, which this server's CPU does not have"
-                ) from None
-            raise ArgumentError(f"this module is for {other.family}; this server runs {other.here}") from None
+            here = f"is for {other.family}; this server runs {other.here}"
+            lacking = f"needs {', '.join(other.missing)}, which this server's CPU does not have"
+            raise ArgumentError(f"this module {lacking if other.missing else here}") from None
 
     @_operation
     def system_lib(self) -> object:
@@ -186,47 +180,22 @@ class Session:
         return system_lib()
 
     @_operation
-    def import_module(self, owner: Module, imported: Module) -> None:
-        """Let a module find the functions of another one."""
-        owner.import_module(imported)
-
-    @_operation
-    def get_source(self, owner: Module, fmt: str) -> str:
-        """Return a module's source."""
-        return owner.get_source(fmt)
-
-    @_operation
     def get_function(self, name: str) -> object:
         """Return a registered function."""
         return get_global_func(name)
 
     @_operation
-    def member(self, owner: Any, name: str) -> object:
-        """Return a function of a module or an executor."""
-        if not isinstance(owner, _OWNERS):
-            raise ArgumentError(f"a {type(owner).__name__} has no functions")
-        found: Any = owner.get_function if isinstance(owner, ModelExecutor) else owner.__getitem__
-        return found(name)
-
-    @_operation
-    def implements(self, owner: Module, name: str) -> bool:
-        """Return whether a module has a function."""
-        return owner.implements_function(name, True)
-
-    @_operation
     def call(self, function: Any, arguments: list[Any]) -> object:
         """Call a function, or a module's entry function."""
-        if not callable(function):
-            raise ArgumentError(f"a {type(function).__name__} is not a function")
         return function(*arguments)
 
     @_operation
-    def time_evaluator(self, owner: Any, name: str, device: Device, options: dict[str, Any]) -> object:
-        """Return what measures a function on this machine."""
-        if not isinstance(owner, (Module, ModelExecutor)):
-            raise ArgumentError(f"the functions of a {type(owner).__name__} cannot be measured")
-        known = {key: value for key, value in options.items() if key in _SETTABLE}
-        return owner.time_evaluator(name, device, **known)
+    def method(self, owner: Any, name: str, arguments: list[Any], options: dict[str, Any]) -> object:
+        """Return a property of something on the server, or call a method of it."""
+        if not any(isinstance(owner, kind) and name in names for kind, names in _METHODS.items()):
+            raise ArgumentError(f"a {type(owner).__name__} has no {show(name)}")
+        found = getattr(owner, name)
+        return found(*arguments, **options) if callable(found) else found
 
     @_operation
     def graph_executor(self, graph: str, kernels: Module, device: Device) -> object:
@@ -234,13 +203,6 @@ class Session:
         return GraphExecutor(graph, kernels, device)
 
     # arrays
-
-    @_operation
-    def fact(self, device: Device, name: str) -> object:
-        """Return what a device says of itself."""
-        if name not in Facts:
-            raise ArgumentError(f"a device does not say {show(name)}")
-        return getattr(device, name)
 
     @_operation
     def empty(self, shape: list[Count], dtype: str, device: Device) -> object:
@@ -260,27 +222,6 @@ class Session:
             raise ArgumentError(f"an array of {len(memory)} bytes does not have {start + len(self._body)}")
         memory[start : start + len(self._body)] = self._body
 
-    @_operation
-    def copy(self, source: NDArray, target: NDArray) -> None:
-        """Copy the elements of an array into another one."""
-        target.copyfrom(source)
-
-    @_operation
-    def reshaped(self, array: NDArray, shape: list[Count]) -> object:
-        """Return an array of another shape that shares the memory of one."""
-        return array._create_view(shape)
-
-
-def _argument_types(operation: Callable[..., object]) -> Any:
-    hints = get_type_hints(operation, include_extras=True)
-    hints.pop("return")
-    return tuple[tuple(hints.values())]  # type: ignore[misc]
-
 
 def _bytes_of(array: NDArray) -> memoryview:
     return memoryview(array.view().reshape(-1).view("uint8").data)
-
-
-def _reason(error: Exception) -> str:
-    text = str(error)[:4000]
-    return text if isinstance(error, (TVMError, msgspec.ValidationError)) else f"{type(error).__name__}: {text}"

@@ -232,14 +232,14 @@ def test_a_session_ends_when_its_client_is_gone(port: int) -> None:
 def test_arrays_that_nobody_holds_are_freed(remote: RPCSession) -> None:
     array = tvm.nd.empty((1,), "float32", remote.cpu())
     assert isinstance(array, RemoteArray)
-    remote.free(array.held.reference.number)
+    remote.free(array.held.number)
     remote.listdir(".")
     with pytest.raises(RPCError, match="there is nothing on this server that a value of kind 3 refers to"):
         array.numpy()
-    freed = array.held.reference.number
+    freed = array.held.number
     other = tvm.nd.empty((1,), "float32", remote.cpu())
     assert isinstance(other, RemoteArray)
-    number = other.held.reference.number
+    number = other.held.number
     del other
     assert remote._freed == [number]
     assert number != freed
@@ -307,8 +307,8 @@ def test_requests_that_make_no_sense_are_answered(remote: RPCSession) -> None:
         ("empty", ([2**62, 2**62], "float32", remote.cpu())),
         ("call", (5, [])),
         ("listdir", ()),
-        ("fact", (remote.cpu(), "__class__")),
-        ("member", (remote.cpu(), "x")),
+        ("method", (remote.cpu(), "__class__", [], {})),
+        ("method", (remote.cpu(), "exist", [])),
     ):
         with pytest.raises(RPCError, match=f"^{remote.peer}: {operation}"):
             remote.ask(operation, *arguments)
