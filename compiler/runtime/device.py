@@ -194,7 +194,7 @@ class Device:
     __repr__ = __str__
 
 
-FACTS = frozenset(name for name, value in vars(Device).items() if isinstance(value, property) and name[0] != "_") - {"kind"}
+FACTS = frozenset(n for n, v in vars(Device).items() if isinstance(v, property) and n[0] != "_" and n != "kind")
 """What a device says of itself; one of another machine is asked for it."""
 
 

@@ -181,9 +181,8 @@ class Measurer:
         assert self._reference is not None
         copies, others = self._copies(), self._copies()
         kernel(*copies)
-        for at, (made, wanted) in enumerate(zip(copies, self._expected, strict=True)):
-            if (worst := difference(made, wanted)) > (self.tolerance or _tolerance(wanted)):
-                return Measurement("wrong", f"argument {at} differs from the definition's result by {worst:.3g}")
+        if wrong := wrong_result(copies, self._expected, self.tolerance):
+            return Measurement("wrong", wrong)
         reference = self._reference
         clock = time.thread_time if self.threads == 1 else time.perf_counter
         flushed = np.zeros(_FLUSHED if self.is_flushing else 0, "uint8")
@@ -296,6 +295,14 @@ def difference(made: NumPyArray, wanted: NumPyArray) -> float:
         return 0.0
     size = np.abs(b[finite]) + np.sqrt(np.mean(b[finite] ** 2)) + 1e-30
     return float(np.max(np.abs(a[finite] - b[finite]) / size))
+
+
+def wrong_result(made: Sequence[NumPyArray], expected: Sequence[NumPyArray], tolerance: float) -> str:
+    """Return what is wrong with arguments after a call; empty if nothing is.  A ``tolerance`` of 0 is by data type."""
+    for at, (is_now, wanted) in enumerate(zip(made, expected, strict=True)):
+        if (worst := difference(is_now, wanted)) > (tolerance or _tolerance(wanted)):
+            return f"argument {at} differs from the definition's result by {worst:.3g}"
+    return ""
 
 
 def _tolerance(array: NumPyArray) -> float:

@@ -21,7 +21,7 @@ from compiler.search.choices import Choices, Wishes
 from compiler.search.cost_model import CostModel, LearnedModel
 from compiler.search.database import Database, Record
 from compiler.search.machine import Machine
-from compiler.search.measurer import Kernel, Limits, Measurer
+from compiler.search.measurer import Kernel, Limits, Measurer, Measuring
 from compiler.search.search import Search, Trial
 from compiler.search.space import ScheduleSpace, structure
 from compiler.target.target import Target, TargetLike
@@ -96,6 +96,7 @@ def tune(
     clock: Callable[[], float] = time.monotonic,
     wishes: Wishes | None = None,
     is_apart: bool = True,
+    measuring: Callable[[Sequence[NumPyArray], int], Measuring] | None = None,
 ) -> Outcome:
     """Search for a schedule of a function with blocks that is faster than what there is.
 
@@ -117,6 +118,8 @@ def tune(
         Decisions that are taken, and choices that are not made.
     is_apart
         Whether candidates are measured in processes of their own, where there can be any.
+    measuring
+        Returns what measures with some arrays and threads, e.g. elsewhere, without the ``limits``.
 
     Raises
     ------
@@ -134,11 +137,12 @@ def tune(
     def built(program: IRModule | PrimFunc) -> Kernel:
         return build(program, target=made_for)
 
-    measurer = Measurer(arrays or random_arrays(func, 0), threads, parallel=2, limits=limits or Limits())
+    given = arrays or random_arrays(func, 0)
+    measurer = Measurer(given, threads, parallel=2, limits=limits or Limits())
     measurer.is_apart &= is_apart
     learned = model or LearnedModel()
     search = Search(
-        space, built, measurer, machine,
+        space, built, measuring(given, threads) if measuring else measurer, machine,
         default=default or (lambda: built(func)), model=learned, group=workload, seed=seed,
         population=population,
     )  # fmt: skip

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from compiler.classic.autotvm.measure import MeasureErrorNo
-from compiler.classic.contrib.unavailable import UnavailableName
+from compiler.classic.rpc.devices import request_remote
 from compiler.ir.error import expected
+from compiler.runtime.rpc.client import RPCSession
 
 if TYPE_CHECKING:
     from compiler.classic.auto_scheduler.search_task import SearchTask
@@ -26,9 +27,6 @@ __all__ = [
     "RPCRunner",
     "TuningOptions",
 ]
-
-_ELSEWHERE = "there is no RPC to other machines; LocalRunner measures on this one"
-RPCRunner = UnavailableName("tvm.auto_scheduler.RPCRunner", _ELSEWHERE)
 
 
 class MeasureInput(NamedTuple):
@@ -94,6 +92,32 @@ class LocalRunner:
     device: int = 0
 
 
+@dataclass(frozen=True)
+class RPCRunner:
+    """Runs schedules on machines of a key that a tracker lends, in turns with what is known to be fast.
+
+    Each has a session of its own, which ends after ``timeout`` seconds; the rest is as of :class:`LocalRunner`.
+    Schedules are measured one after another, whatever ``n_parallel`` says.
+    """
+
+    key: str
+    host: str
+    port: int
+    priority: int = 1
+    n_parallel: int = 1
+    timeout: int = 10
+    number: int = 3
+    repeat: int = 1
+    min_repeat_ms: int = 100
+    cooldown_interval: float = 0.0
+    enable_cpu_cache_flush: bool = False
+    device: int = 0
+
+    def session(self) -> RPCSession:
+        """Return a session on one of the machines."""
+        return request_remote(self.key, self.host, self.port, self.priority, self.timeout)
+
+
 class LocalRPCMeasureContext:
     """Measures on this machine, by its ``runner``; in TVM the process that measures is reached by RPC.
 
@@ -132,7 +156,7 @@ class TuningOptions:
         Schedules that are measured before the model learns from them.
     verbose : int
         0 prints nothing.
-    builder, runner : LocalBuilder, LocalRunner or str
+    builder, runner : LocalBuilder, LocalRunner, RPCRunner or str
         ``local`` is one of these classes.
     measure_callbacks : sequence of MeasureCallback, optional
         E.g. a :class:`~compiler.classic.auto_scheduler.record.RecordToFile`.
@@ -143,7 +167,7 @@ class TuningOptions:
     num_measures_per_round: int = 64
     verbose: int = 1
     builder: LocalBuilder | str = "local"
-    runner: LocalRunner | str = "local"
+    runner: LocalRunner | RPCRunner | str = "local"
     measure_callbacks: Sequence[MeasureCallback] | None = None
 
     def __post_init__(self) -> None:
@@ -151,11 +175,11 @@ class TuningOptions:
         self.runner = LocalRunner() if self.runner == "local" else self.runner
         if not isinstance(self.builder, LocalBuilder):
             expected("TuningOptions", "builder", "a LocalBuilder or 'local'", self.builder)
-        if not isinstance(self.runner, LocalRunner):
-            expected("TuningOptions", "runner", "a LocalRunner or 'local'", self.runner)
+        if not isinstance(self.runner, (LocalRunner, RPCRunner)):
+            expected("TuningOptions", "runner", "a LocalRunner, an RPCRunner or 'local'", self.runner)
 
     @property
-    def local_runner(self) -> LocalRunner:
+    def made_runner(self) -> LocalRunner | RPCRunner:
         """The runner."""
-        assert isinstance(self.runner, LocalRunner)
+        assert isinstance(self.runner, (LocalRunner, RPCRunner))
         return self.runner

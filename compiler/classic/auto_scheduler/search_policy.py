@@ -17,6 +17,7 @@ from compiler.classic.auto_scheduler.measure import (
     MeasureErrorNo,
     MeasureInput,
     MeasureResult,
+    RPCRunner,
     TuningOptions,
 )
 from compiler.classic.auto_scheduler.record import load_records, mean_cost
@@ -29,7 +30,8 @@ from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.runtime.machine import available_cores
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.search import Limits, Machine, Measurer, Patience, Search, Trial
-from compiler.search.measurer import Kernel
+from compiler.search.measurer import Kernel, Measuring
+from compiler.search.remote import RemoteMeasurer
 
 if TYPE_CHECKING:
     from compiler.classic.auto_scheduler.search_task import SearchTask
@@ -123,9 +125,9 @@ class SketchPolicy:
     def search_round(self, count: int, tuning_options: TuningOptions) -> int:
         """Measure the schedules of one round, at most ``count`` of them."""
         if self._search is None:
-            self._search = self._begun(tuning_options.local_runner)
+            self._search = self._begun(tuning_options.made_runner)
         trials = self._search.round(count)
-        repeat = tuning_options.local_runner.repeat
+        repeat = tuning_options.made_runner.repeat
         inputs = [MeasureInput(self.task, trial.candidate) for trial in trials if trial.candidate is not None]
         results = [_result(trial, repeat) for trial in trials]
         self._learn(inputs, results)
@@ -152,12 +154,16 @@ class SketchPolicy:
         searching = self._search or self._begun(LocalRunner())
         return searching.evolved(init_populations)[:num_best_states]
 
-    def _begun(self, runner: LocalRunner) -> Search[State]:
+    def _begun(self, runner: LocalRunner | RPCRunner) -> Search[State]:
         """Return the search, which has measured nothing yet but knows the records that were loaded."""
         task, threads = self.task, self.task.hardware_params.num_cores or available_cores()
         patience = Patience(turn=runner.min_repeat_ms / 1e3 / _TURNS)
-        limits = Limits(15, runner.timeout)
-        measurer = Measurer(self._arrays(), threads, 1, limits, patience, runner.enable_cpu_cache_flush)
+        measurer: Measuring
+        if isinstance(runner, RPCRunner):
+            measurer = RemoteMeasurer(self._arrays(), runner.session, threads, patience, runner.enable_cpu_cache_flush)
+        else:
+            limits = Limits(15, runner.timeout)
+            measurer = Measurer(self._arrays(), threads, 1, limits, patience, runner.enable_cpu_cache_flush)
         searching = Search(
             _States(task), self._built, measurer, Machine.of(task.target, threads),
             default=self._default, population=_POPULATION, rng=self._random,

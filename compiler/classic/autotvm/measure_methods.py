@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -11,24 +12,22 @@ import numpy as np
 from compiler.classic.autotvm.measure import Builder, BuildResult, MeasureErrorNo, MeasureInput, MeasureResult, Runner
 from compiler.classic.autotvm.task import Task
 from compiler.classic.autotvm.task.space import InstantiationError
-from compiler.classic.contrib.unavailable import UnavailableName
+from compiler.classic.rpc.devices import is_there, request_remote
 from compiler.driver.build import build
-from compiler.ir.error import TVMError, expected
+from compiler.ir.error import RPCError, RPCSessionTimeoutError, TVMError, expected
 from compiler.ir.expr.scalars import int_value
 from compiler.ir.instrument import uninstrumented
 from compiler.runtime.arrays.ndarray import NDArray, array, numpy_dtype
-from compiler.runtime.device import cpu
+from compiler.runtime.device import Device, cpu
 from compiler.runtime.modules.module import Module
 from compiler.te.definition.tensor import Tensor
 
 __all__ = [
-    "BuildResult", "LocalBuilder", "LocalRunner", "MeasureBatch", "RPCRunner", "create_measure_batch", "measure_option",
+    "BuildResult", "LocalBuilder", "LocalRunner", "MeasureBatch", "RPCRunner", "check_remote", "create_measure_batch",
+    "measure_option", "request_remote",
 ]  # fmt: skip
 
 MeasureBatch = Callable[[Sequence[MeasureInput]], list[MeasureResult]]
-RPCRunner = UnavailableName(
-    "tvm.autotvm.RPCRunner", "there is no RPC to other machines; LocalRunner measures on this one"
-)
 
 
 class LocalBuilder(Builder):
@@ -103,19 +102,85 @@ class LocalRunner(Runner):
         try:
             costs, error = self.seconds(built.module, built.args), MeasureErrorNo.NO_ERROR
         except TVMError as failed:
-            costs, error = (failed,), MeasureErrorNo.RUNTIME_DEVICE
+            is_late = isinstance(failed, RPCSessionTimeoutError)
+            costs, error = (failed,), MeasureErrorNo.RUN_TIMEOUT if is_late else MeasureErrorNo.RUNTIME_DEVICE
         return MeasureResult(costs, int(error), built.time_cost + time.time() - started, time.time())
 
     def seconds(self, module: Module, args: Sequence[Tensor]) -> tuple[float, ...]:
         """Measure one function."""
+        return self._timed(module, args, cpu())
+
+    def _timed(self, module: Module, args: Sequence[Tensor], device: Device) -> tuple[float, ...]:
         rng = np.random.default_rng(0)
-        arrays = [_random(rng, arg) for arg in args]
+        arrays = [array(_random(rng, arg), device) for arg in args]
+        flush = "cache_flush_cpu_non_first_arg" if self.enable_cpu_cache_flush else ""
         evaluate = module.time_evaluator(
-            module.entry_name, cpu(), self.number, self.repeat, min_repeat_ms=self.min_repeat_ms
+            module.entry_name, device, self.number, self.repeat, min_repeat_ms=self.min_repeat_ms, f_preproc=flush
         )
         seconds = evaluate(*arrays).results
         time.sleep(self.cooldown_interval)
         return tuple(seconds)
+
+
+class RPCRunner(LocalRunner):
+    """Runs candidates on machines of a key that a tracker lends, ``n_parallel`` at a time.
+
+    Each has a session of its own, which ends after ``timeout`` seconds.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        host: str | None,
+        port: int | None,
+        priority: int = 1,
+        timeout: float = 10,
+        n_parallel: int | None = None,
+        number: int = 4,
+        repeat: int = 3,
+        min_repeat_ms: int = 0,
+        cooldown_interval: float = 0.1,
+        enable_cpu_cache_flush: bool = False,
+        module_loader: object = None,
+    ) -> None:
+        super().__init__(timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush)
+        self.key, self.host, self.port, self.priority = key, host, port, priority
+        self.n_parallel = n_parallel or 1
+
+    def set_task(self, task: Task) -> None:
+        """Take notice of the task whose candidates are run.
+
+        Raises
+        ------
+        RPCError
+            If no machine of the key is free within ten seconds.
+        """
+        super().set_task(task)
+        if not is_there(self.key, self.host, self.port):
+            raise RPCError(f"RPCRunner: the tracker at {self.host}:{self.port} lends no free machine {self.key!r}")
+
+    def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[BuildResult]) -> list[MeasureResult]:
+        """Measure candidates: seconds of a call, one for each measurement."""
+        with ThreadPoolExecutor(self.n_parallel) as threads:
+            return list(threads.map(lambda built: super(RPCRunner, self).run((), [built])[0], build_results))
+
+    def seconds(self, module: Module, args: Sequence[Tensor]) -> tuple[float, ...]:
+        """Measure one function."""
+        with request_remote(self.key, self.host, self.port, self.priority, self.timeout) as remote:
+            remote.upload(module.exported("candidate.tar"), "candidate.tar")
+            return self._timed(remote.load_module("candidate.tar"), args, remote.cpu())
+
+
+def check_remote(
+    target: object,
+    device_key: str,
+    host: str | None = None,
+    port: int | None = None,
+    priority: int = 100,
+    timeout: float = 10,
+) -> bool:
+    """Return whether a tracker lends a machine of a key within ``timeout`` seconds."""
+    return is_there(device_key, host, port, priority, timeout)
 
 
 def _random(rng: np.random.Generator, tensor: Tensor) -> NDArray:

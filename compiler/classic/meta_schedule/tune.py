@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from compiler.classic.meta_schedule.database import Database, JSONDatabase, MemoryDatabase, TuningRecord
+from compiler.classic.meta_schedule.runner import RPCRunner
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.module import IRModule
 from compiler.ir.passes.context import PassContext
@@ -36,7 +37,7 @@ def tune_tir(
     max_trials_per_task: int | None = None,
     num_trials_per_iter: int = 64,
     builder: object = "local",
-    runner: object = "local",
+    runner: RPCRunner | str = "local",
     database: Database | str = "json",
     cost_model: object = "xgb",
     measure_callbacks: object = "default",
@@ -49,8 +50,8 @@ def tune_tir(
     """Search for the fastest schedules of a program's functions, and return a database that has them.
 
     A schedule is noted if it is faster than the function as it stands; otherwise that is what the database has. The
-    search is the one of :mod:`compiler.search`: of ``builder``, ``runner``, ``cost_model`` and the like only the
-    values that are given here have a meaning.
+    search is the one of :mod:`compiler.search`: of ``builder``, ``cost_model`` and the like only the values that are
+    given here have a meaning.
 
     Parameters
     ----------
@@ -60,12 +61,14 @@ def tune_tir(
         Schedules to measure at most: of all functions, and of each.
     num_trials_per_iter : int
         Schedules that are measured before the model learns from them.
+    runner : RPCRunner or str
+        Where they are measured: ``local`` is this machine.
     num_tuning_cores : int or str
         Threads of parallel loops; ``physical`` and ``logical`` are the cores that this process may use.
     """
     given = {
         "builder": (builder, ("local",)),
-        "runner": (runner, ("local",)),
+        "runner": ("local" if isinstance(runner, RPCRunner) else runner, ("local",)),
         "cost_model": (cost_model, ("xgb",)),
         "measure_callbacks": (measure_callbacks, ("default",)),
         "task_scheduler": (task_scheduler, ("gradient", "round-robin")),
@@ -85,7 +88,8 @@ def tune_tir(
     for at, func in enumerate(functions):
         share = min(left // (len(functions) - at), max_trials_per_task or left)
         found = tune(
-            func, made_for, trials=share, seed=seed, threads=threads, log=folder / _LOG, per_round=num_trials_per_iter
+            func, made_for, trials=share, seed=seed, threads=threads, log=folder / _LOG, per_round=num_trials_per_iter,
+            measuring=runner.measuring if isinstance(runner, RPCRunner) else None,
         )  # fmt: skip
         left -= len(found.trials)
         schedule = found.schedule or Schedule(func)
@@ -102,6 +106,7 @@ def tune_te(
     max_trials_global: int,
     *,
     num_trials_per_iter: int = 64,
+    runner: RPCRunner | str = "local",
     database: Database | str = "json",
     num_tuning_cores: int | str = "physical",
     seed: int | None = None,
@@ -109,8 +114,8 @@ def tune_te(
     """Search for the fastest schedule of what is defined by tensors, inputs and outputs, and return it."""
     func = create_prim_func(tensors)
     found = tune_tir(
-        func, target, work_dir, max_trials_global, num_trials_per_iter=num_trials_per_iter, database=database,
-        num_tuning_cores=num_tuning_cores, seed=seed,
+        func, target, work_dir, max_trials_global, num_trials_per_iter=num_trials_per_iter, runner=runner,
+        database=database, num_tuning_cores=num_tuning_cores, seed=seed,
     )  # fmt: skip
     return found.query_schedule(func, target)
 

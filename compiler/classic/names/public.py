@@ -67,6 +67,7 @@ MODULES = {
     "tvm.driver.build_module": "compiler.classic.build_module",
     "tvm.driver.tvmc": "compiler.classic.tvmc",
     "tvm.exec": "compiler.classic.exec",
+    **{f"tvm.exec.{name}": "compiler.classic.exec" for name in ("query_rpc_tracker", "rpc_server", "rpc_tracker")},
     "tvm.generic": "compiler.classic.tir.generic",
     "tvm.ir._ffi_api": "compiler.ir.base",
     "tvm.ir.adt": "compiler.ir",

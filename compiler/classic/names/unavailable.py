@@ -160,7 +160,7 @@ _TUNING = {
         "Builder CostModel ExtractedTask FeatureExtractor MeasureCallback MeasureCandidate Mutator Postproc Profiler"
         " Runner ScheduleRule SearchStrategy SpaceGenerator TaskScheduler TuneContext arg_info builder cost_model"
         " derived_object extracted_task feature_extractor logging measure_callback mutator postproc profiler"
-        " relax_integration relay_integration runner schedule schedule_rule search_strategy space_generator"
+        " relax_integration relay_integration schedule schedule_rule search_strategy space_generator"
         " task_scheduler testing trace_apply tune_context tune_tasks utils",
         _ONE_SEARCH,
     ),

@@ -9,8 +9,7 @@ from compiler.classic.rpc.local import LocalSession
 from compiler.classic.rpc.server import Server
 from compiler.ir.error import expected
 from compiler.ir.extension import public_module
-from compiler.runtime.rpc import client
-from compiler.runtime.rpc.client import RPCSession
+from compiler.runtime.rpc.client import RPCSession, session_on
 from compiler.runtime.rpc.handshake import shared_secret
 from compiler.runtime.rpc.tracker import TrackerSession
 
@@ -47,7 +46,7 @@ def connect(
     """
     if session_constructor_args:
         expected("rpc.connect", "session_constructor_args", "None", session_constructor_args)
-    return client.connect(url, port, key, session_timeout, secret)
+    return session_on(url, port, key, session_timeout, secret)
 
 
 def connect_tracker(url: str, port: int, *, secret: str | None = None) -> TrackerSession:

@@ -9,7 +9,7 @@ from typing import Any
 
 from compiler.classic.contrib.popen_pool import PopenWorker
 from compiler.runtime.rpc import server
-from compiler.runtime.rpc.handshake import listen, ports_from, shared_secret, warning_of
+from compiler.runtime.rpc.handshake import listen, ports_from, shared_secret
 
 __all__ = ["Server"]
 
@@ -64,8 +64,6 @@ class Server:
     ) -> None:
         self.host, self.key = host, key
         known = shared_secret(secret)
-        if warning_of(host, known):
-            print(warning_of(host, known), file=sys.stderr)
         libraries = tuple(filter(None, (load_library or "").split(":")))
         self.proc = PopenWorker(server_init_callback)
         tracker = None if tracker_addr is None else (tracker_addr[0], int(tracker_addr[1]))
@@ -88,7 +86,7 @@ _ENDING = 5.0
 
 
 def _prepare(host: str, ports: Sequence[int], settings: tuple[Any, ...]) -> int:
-    made = server.Server(listen(host, ports), *settings)
+    made = server.Server(listen(host, ports, settings[1]), *settings)
     _SERVERS[:] = [made]
     return int(made.listener.getsockname()[1])
 

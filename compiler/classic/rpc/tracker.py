@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from compiler.runtime.rpc import tracker
-from compiler.runtime.rpc.handshake import listen, ports_from, shared_secret, warning_of
+from compiler.runtime.rpc.handshake import listen, ports_from, shared_secret
 
 __all__ = ["Tracker"]
 
@@ -25,9 +23,7 @@ class Tracker:
         secret: str | None = None,
     ) -> None:
         known = shared_secret(secret)
-        if warning_of(host, known):
-            print(warning_of(host, known), file=sys.stderr)
-        listener = listen(host, ports_from(port, port_end))
+        listener = listen(host, ports_from(port, port_end), known)
         self.host = host
         self.port: int = listener.getsockname()[1]
         self._tracker = tracker.Tracker(listener, known)

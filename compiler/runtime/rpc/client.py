@@ -225,7 +225,7 @@ class RPCSession:
         raise AttributeError(f"RPCSession has no attribute {name!r}")
 
 
-def connect(
+def session_on(
     host: str, port: int, key: str = "", session_timeout: float = 0, secret: str | None = None, asked: str = "connect"
 ) -> RPCSession:
     """Return a session on a server.

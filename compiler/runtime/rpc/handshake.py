@@ -21,6 +21,7 @@ import ipaddress
 import os
 import secrets
 import socket
+import sys
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -122,8 +123,8 @@ def ports_from(port: int, end: int) -> range:
     return range(port, max(end, port + 1)) if port else range(1)
 
 
-def listen(host: str, ports: Sequence[int]) -> socket.socket:
-    """Return a socket that listens on the first port of several that is free; port 0 is any.
+def listen(host: str, ports: Sequence[int], secret: bytes) -> socket.socket:
+    """Return a socket that listens on the first port of several that is free, and warn if anyone may run code here.
 
     Raises
     ------
@@ -131,6 +132,8 @@ def listen(host: str, ports: Sequence[int]) -> socket.socket:
         If none is.
     """
     error: OSError | None = None
+    if warning := warning_of(host, secret):
+        print(warning, file=sys.stderr, flush=True)
     for port in ports:
         try:
             family = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]

@@ -187,7 +187,7 @@ class RemoteModule(Module):
     def import_module(self, module: Module) -> None:
         self.held.call(self, "import_module", module)
 
-    def time_evaluator(self, func_name: str, *counts: object, **options: object) -> Callable[..., BenchmarkResult]:  # type: ignore[override]
+    def time_evaluator(self, func_name: str, *counts: object, **options: object) -> Callable[..., BenchmarkResult]:
         """Return what measures a function on the server; see ``tvm.runtime.Module.time_evaluator``."""
         return self.held.evaluator(self, func_name, *counts, **options)
 

@@ -19,20 +19,20 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
 
 from compiler.ir.error import ArgumentError, RPCError, show
-from compiler.runtime.rpc.client import RPCSession, connect
+from compiler.runtime.rpc.client import RPCSession, session_on
 from compiler.runtime.rpc.frames import Channel, ClosedError, DamagedError, is_hung_up
 from compiler.runtime.rpc.handshake import Refused, Text, connected, introduce, welcome
 from compiler.runtime.rpc.messages import Done, Failed, Request
 
 REPEATING = 10.0
 """Seconds between two offers of a server that nobody comes to."""
-_TICK = 0.25
+_TICK, _PATIENCE, _RETRYING = 0.25, 2.0, 0.5
 _MOST = 1000
 """Connections at the same time."""
 
@@ -51,30 +51,15 @@ class _Server:
     lent_at: float = 0.0
 
 
-@dataclass(order=True)
-class _Waiting:
-    """A client that waits for a server of a key."""
-
-    urgency: int
-    number: int
-    key: str = field(compare=False)
-
-
 class Tracker:
-    """Lends servers, in threads of this process, until :meth:`end`.
-
-    Parameters
-    ----------
-    listener : socket
-        Listens.
-    """
+    """Lends servers, in threads of this process, until :meth:`end`."""
 
     def __init__(self, listener: socket.socket, secret: bytes = b"") -> None:
         self._listener = listener
         self._secret = secret
         self._changed = threading.Condition()
         self._servers: dict[Channel, _Server] = {}
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[tuple[int, int, str]] = []
         self._channels: set[Channel] = set()
         self._numbers = itertools.count()
         self._is_ended = False
@@ -137,8 +122,8 @@ class Tracker:
 
     def _carry_out(self, channel: Channel, host: str, request: Request) -> object:
         if request.operation == "offer":
-            key, port, ticket, address = msgspec.convert(request.arguments, tuple[Text, Port, Text, Text])
-            self._offer(channel, key, address or host, port, ticket)
+            key, port, address, ticket = msgspec.convert(request.arguments, tuple[Text, Port, Text, Text])
+            self._offer(channel, _Server(key, address or host, port, ticket))
             return None
         if request.operation == "request":
             return self._request(channel, *msgspec.convert(request.arguments, tuple[Text, int]))
@@ -146,22 +131,21 @@ class Tracker:
             return self.summary()
         raise ArgumentError(f"a tracker has no operation {show(request.operation)}")
 
-    def _offer(self, channel: Channel, key: str, host: str, port: int, ticket: str) -> None:
+    def _offer(self, channel: Channel, offered: _Server) -> None:
         with self._changed:
             known = self._servers.get(channel)
-            if known is not None and known.ticket == ticket and time.monotonic() - known.lent_at < REPEATING:
-                return  # who has the ticket may be on the way
-            self._servers[channel] = _Server(key, host, port, ticket)
+            if known is None or known.ticket != offered.ticket or time.monotonic() - known.lent_at > REPEATING:
+                self._servers[channel] = offered  # otherwise who has the ticket may be on the way
             self._changed.notify_all()
 
     def _request(self, channel: Channel, key: str, priority: int) -> tuple[str, int, str]:
         """Wait for a server and lend it."""
-        mine = _Waiting(-priority, next(self._numbers), key)
+        mine = -priority, next(self._numbers), key
         with self._changed:
             self._waiting.append(mine)
             try:
                 while not self._is_ended and not is_hung_up(channel.sock):
-                    if mine is min(waiting for waiting in self._waiting if waiting.key == key):
+                    if mine == min(waiting for waiting in self._waiting if waiting[2] == key):
                         for server in self._servers.values():
                             if server.is_free and server.key == key:
                                 server.is_free, server.lent_at = False, time.monotonic()
@@ -175,7 +159,7 @@ class Tracker:
     def summary(self) -> dict[str, Any]:
         """Return how many servers of each key are free, how many clients wait, and the servers' addresses."""
         with self._changed:
-            servers, waiting = list(self._servers.values()), [each.key for each in self._waiting]
+            servers, waiting = list(self._servers.values()), [key for _, _, key in self._waiting]
         return {
             "queue_info": {
                 key: {
@@ -188,16 +172,20 @@ class Tracker:
         }
 
 
-class TrackerConnection:
-    """What a server or a client says to a tracker."""
+class TrackerSession:
+    """What a client or a server asks a tracker; see :func:`tvm.rpc.connect_tracker`.
+
+    Parameters
+    ----------
+    patience : float, optional
+        Seconds to wait for an answer: as long as it takes by default.
+    """
 
     def __init__(self, host: str, port: int, secret: bytes = b"", patience: float | None = None) -> None:
         self.peer = f"{host}:{port}"
-        self._address = (host, port)
-        self._secret = secret
-        self._patience = patience
+        self._address, self._secret, self._patience = (host, port), secret, patience
         self._lock = threading.Lock()
-        self.channel = self._connected()
+        self._channel = self._connected()
 
     def _connected(self) -> Channel:
         channel = connected(*self._address, "the tracker")
@@ -210,8 +198,13 @@ class TrackerConnection:
             raise exc if isinstance(exc, RPCError) else RPCError(f"{self.peer}: the tracker does not answer") from None
         return channel
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the tracker closed the connection."""
+        return is_hung_up(self._channel.sock)
+
     def ask(self, operation: str, *arguments: object) -> Any:
-        """Return what the tracker answers; one that was restarted meanwhile is asked as well.
+        """Return what the tracker answers; one that was restarted meanwhile is asked again.
 
         Raises
         ------
@@ -222,8 +215,8 @@ class TrackerConnection:
             try:
                 answer = self._answer(operation, arguments)
             except ClosedError:
-                self.channel.close()
-                self.channel = self._connected()
+                self._channel.close()
+                self._channel = self._connected()
                 answer = self._answer(operation, arguments)
         if isinstance(answer, Failed):
             raise RPCError(f"{self.peer}: {operation}: {answer.reason}")
@@ -231,27 +224,16 @@ class TrackerConnection:
 
     def _answer(self, operation: str, arguments: tuple[object, ...]) -> Done | Failed:
         try:
-            self.channel.send(Request(operation, list(arguments)))
-            answer: Done | Failed = self.channel.receive(Done | Failed)[0]  # type: ignore[arg-type]
+            self._channel.send(Request(operation, list(arguments)))
+            answer: Done | Failed = self._channel.receive(Done | Failed)[0]  # type: ignore[arg-type]
         except TimeoutError:
-            raise RPCError(f"{self.peer}: {operation}: the tracker does not answer") from None
+            self._channel.close()  # so that a late answer is none to the next question
+            raise RPCError(f"{self.peer}: {operation}: no answer within {self._patience:g} seconds") from None
         return answer
 
-    def close(self) -> None:
-        """End the connection."""
-        self.channel.close()
-
-
-class TrackerSession:
-    """Asks a tracker for servers; see :func:`tvm.rpc.connect_tracker`."""
-
-    def __init__(self, host: str, port: int, secret: bytes = b"") -> None:
-        self._connection = TrackerConnection(host, port, secret)
-        self._secret = secret
-
     def summary(self) -> dict[str, Any]:
-        """Return how many servers of each key are free, how many clients wait, and the servers' addresses."""
-        found: dict[str, Any] = self._connection.ask("summary")
+        """Return how many servers of each key are free and how many clients wait, and the servers' addresses."""
+        found: dict[str, Any] = self.ask("summary")
         return found
 
     def text_summary(self) -> str:
@@ -298,12 +280,12 @@ class TrackerSession:
             raise ArgumentError("request: session_constructor_args must be None")
         failed = RPCError("max_retry is 0")
         for _ in range(max_retry):
-            host, port, ticket = self._connection.ask("request", key, int(priority))
+            host, port, ticket = self.ask("request", key, int(priority))
             try:
-                return connect(host, port, ticket, session_timeout, self._secret.decode(), f"session for {key!r}")
+                return session_on(host, port, ticket, session_timeout, self._secret.decode(), f"session for {key!r}")
             except RPCError as exc:
                 failed = exc
-        raise RPCError(f"{self._connection.peer}: request of {key!r}: {max_retry} times no session: {failed}")
+        raise RPCError(f"{self.peer}: request of {key!r}: {max_retry} times no session: {failed}")
 
     def request_and_run(
         self,
@@ -320,71 +302,49 @@ class TrackerSession:
         RPCError
             What the function raised the last time.
         """
-        failed = RPCError("max_retry is 0")
-        for _ in range(max_retry):
+        for left in reversed(range(max_retry)):
             try:
                 with self.request(key, priority, session_timeout, max_retry) as session:
                     return func(session)
-            except RPCError as exc:
-                failed = exc
-        raise RPCError(f"{self._connection.peer}: request_and_run of {key!r}: {max_retry} times: {failed}")
+            except RPCError:
+                if not left:
+                    raise
+        raise ArgumentError("request_and_run: max_retry must be positive")
 
     def close(self) -> None:
         """End the connection with the tracker; sessions go on."""
-        self._connection.close()
+        self._channel.close()
 
 
 class Offering:
-    """A server's connection with a tracker, as its loop looks after it.
-
-    Parameters
-    ----------
-    tracker : tuple
-        Host and port.
-    port : int
-        The port of the server.
-    address : str
-        The server's host; by default where the tracker sees it connect from.
-    """
+    """What a server offers a tracker, again and again; ``address`` is its host, unless the tracker shall see that."""
 
     def __init__(self, tracker: tuple[str, int], key: str, port: int, address: str, secret: bytes) -> None:
-        self._tracker = tracker
-        self._arguments = (key, port)
-        self._address = address
-        self._secret = secret
-        self._connection: TrackerConnection | None = None
+        self._tracker, self._secret = tracker, secret
+        self._offer = key, port, address
+        self._session: TrackerSession | None = None
         self._next = 0.0
         self.ticket = secrets.token_hex(16)
         self.trouble = ""
 
     def renew(self) -> None:
-        """Let no one come with the ticket that was offered, and offer another one at once."""
-        self.ticket = secrets.token_hex(16)
-        self._next = 0.0
+        """Offer another ticket at once, and let no one come with the last."""
+        self.ticket, self._next = secrets.token_hex(16), 0.0
 
     def keep(self) -> None:
-        """Offer the server if it is time to; try again later if the tracker does not answer."""
-        if time.monotonic() < self._next and not self._is_lost():
+        """Make the offer if it is time to, or the tracker closed the connection; later again if it does not answer."""
+        if time.monotonic() < self._next and not (self._session and self._session.is_lost):
             return
         try:
-            if self._connection is None:
-                self._connection = TrackerConnection(*self._tracker, self._secret, _PATIENCE)
-            self._connection.ask("offer", *self._arguments, self.ticket, self._address)
+            self._session = self._session or TrackerSession(*self._tracker, self._secret, _PATIENCE)
+            self._session.ask("offer", *self._offer, self.ticket)
             self.trouble, self._next = "", time.monotonic() + REPEATING
         except RPCError as exc:
             self.close()
             self.trouble, self._next = str(exc), time.monotonic() + _RETRYING
 
-    def _is_lost(self) -> bool:
-        """Return whether the tracker closed the connection, which was not noticed before."""
-        return self._connection is not None and is_hung_up(self._connection.channel.sock)
-
     def close(self) -> None:
         """End the connection."""
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
-
-
-_PATIENCE = 2.0
-_RETRYING = 0.5
+        if self._session is not None:
+            self._session.close()
+        self._session = None

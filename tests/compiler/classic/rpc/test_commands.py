@@ -11,7 +11,7 @@ import time
 import pytest
 
 from compiler.classic import alias, rpc
-from compiler.classic.exec import address, query_rpc_tracker, rpc_server
+from compiler.classic.exec import query, serve
 from compiler.classic.rpc.tracker import Tracker
 
 
@@ -22,14 +22,14 @@ def test_a_server_is_started_and_found(monkeypatch: pytest.MonkeyPatch, capsys: 
     pid = os.fork()
     if not pid:
         try:
-            rpc_server.main()
+            serve()
         finally:
             os._exit(0)
     connection = rpc.connect_tracker(tracker.host, tracker.port)
     with connection.request("board", session_timeout=30) as remote:
         assert remote.listdir(".") == []
     monkeypatch.setattr(sys, "argv", ["query_rpc_tracker", "--port", str(tracker.port)])
-    query_rpc_tracker.main()
+    query()
     assert "server:board" in capsys.readouterr().out
     os.kill(pid, signal.SIGTERM)
     assert os.waitpid(pid, 0)[1] == 0
@@ -44,4 +44,3 @@ def test_python_runs_the_commands_by_their_names() -> None:
         spec = importlib.util.find_spec(f"tvm.exec.{name}")
         assert spec is not None
         assert spec.submodule_search_locations is None
-    assert address("host:9") == ("host", 9)

@@ -14,7 +14,7 @@ from compiler.runtime.rpc.server import Server
 @contextmanager
 def serving(key: str = "", secret: bytes = b"", **settings: Any) -> Iterator[int]:
     """Yield the port of a server, which ends with the block."""
-    listener = listen("127.0.0.1", [settings.pop("port", 0)])
+    listener = listen("127.0.0.1", [settings.pop("port", 0)], b"")
     port = listener.getsockname()[1]
     reading, writing = os.pipe()
     pid = os.fork()

@@ -22,7 +22,8 @@ from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.runtime.graph import graph_module
 from compiler.runtime.modules.packed_func import register_func, remove_global_func
 from compiler.runtime.rpc import client, frames, handshake
-from compiler.runtime.rpc.client import RPCSession, connect
+from compiler.runtime.rpc.client import RPCSession
+from compiler.runtime.rpc.client import session_on as connect
 from compiler.runtime.rpc.remote import RemoteArray
 from tests.compiler.runtime.rpc.servers import serving
 from tests.machines import pretended

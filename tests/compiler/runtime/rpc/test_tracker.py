@@ -11,9 +11,9 @@ from contextlib import contextmanager
 import pytest
 
 from compiler.ir.error import RPCError
-from compiler.runtime.rpc.client import connect
+from compiler.runtime.rpc.client import session_on as connect
 from compiler.runtime.rpc.handshake import listen
-from compiler.runtime.rpc.tracker import Tracker, TrackerConnection, TrackerSession
+from compiler.runtime.rpc.tracker import Tracker, TrackerSession
 from tests.compiler.runtime.rpc.servers import serving
 
 HOST = "127.0.0.1"
@@ -23,7 +23,7 @@ SECRET = b"sixteen characters"
 @contextmanager
 def tracking(port: int = 0, secret: bytes = b"") -> Iterator[int]:
     """Yield the port of a tracker, which ends with the block."""
-    listener = listen(HOST, [port])
+    listener = listen(HOST, [port], secret)
     tracker = Tracker(listener, secret)
     tracker.start()
     yield listener.getsockname()[1]
@@ -108,15 +108,15 @@ def test_servers_that_vanish_are_lent_no_more() -> None:
         _until(lambda: tracker.summary()["server_info"] == [])
         with socket.create_server((HOST, 0)) as listener:
             closed = listener.getsockname()[1]
-        liar = TrackerConnection(HOST, port)
-        liar.ask("offer", "gone", closed, "ticket", "")
+        liar = TrackerSession(HOST, port)
+        liar.ask("offer", "gone", closed, "", "ticket")
         asked = f"request of 'gone': 1 times no session: {HOST}:{closed}: session for 'gone'"
         with pytest.raises(RPCError, match=f"^{HOST}:{port}: {asked}"):
             tracker.request("gone", max_retry=1)
         with pytest.raises(RPCError, match="a tracker has no operation 'nothing'"):
             liar.ask("nothing")
         with pytest.raises(RPCError, match="Expected `int`"):
-            liar.ask("offer", "key", "port", "ticket", "")
+            liar.ask("offer", "key", "port", "", "ticket")
         liar.close()
     with pytest.raises(RPCError, match="this is a server of sessions"), serving() as other:
         TrackerSession(HOST, other)
