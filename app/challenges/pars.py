@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-__all__ = ["PARS", "Par", "read_pars"]
+__all__ = ["PARS", "Par", "read_all", "read_pars"]
 
 PARS = Path(__file__).parent / "pars.json"
 """What ``strata challenge par`` writes."""
@@ -20,13 +20,18 @@ class Par(Struct, frozen=True, kw_only=True):
     cpu: str
     seconds: float
     numpy: float | None
-    searched: float
-    """The seconds that the search had."""
+    trials: int
+    """How many schedules the search measured."""
     date: str
 
 
 @cache
 def _all() -> dict[str, list[Par]]:
+    return read_all()
+
+
+def read_all() -> dict[str, list[Par]]:
+    """Read the pars of all problems, by name."""
     return msgspec.json.decode(PARS.read_bytes(), type=dict[str, list[Par]]) if PARS.exists() else {}
 
 

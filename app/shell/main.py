@@ -76,6 +76,11 @@ def parser() -> argparse.ArgumentParser:
     lessons.add_argument("action", choices=["check"])
     lessons.add_argument("files", nargs="+", metavar="FILE", help="a lesson such as 03_split.md, or a folder of some")
     lessons.add_argument("--no-measure", action="store_true", help="leave out what has to be measured")
+    challenges = commands.add_parser("challenge", help="list challenges, check a script for one, record pars")
+    challenges.add_argument("action", choices=["list", "check", "par"])
+    challenges.add_argument("names", nargs="*", metavar="NAME", help="check: a challenge and a script; par: challenges")
+    challenges.add_argument("--trials", type=int, default=64, help="par: schedules that a search measures (64)")
+    challenges.add_argument("--server", default=os.environ.get("STRATA_SERVER", ""), help="check it there, not here")
     completing = commands.add_parser("completion", help="print what makes a shell complete commands and options")
     completing.add_argument("shell", choices=["bash", "zsh", "fish"])
     assisting = commands.add_parser("mcp", help="serve an assistant over standard input and output")
@@ -137,6 +142,17 @@ def _carry_out(given: argparse.Namespace) -> int:
         from app.shell.lesson_check import check
 
         return check(given.files, measures=not given.no_measure)
+    if given.command == "challenge":
+        from app.shell import challenge
+
+        if given.action == "list":
+            return challenge.list_problems()
+        if given.action == "par":
+            return challenge.record_pars(given.names, given.trials)
+        if len(given.names) != 2:
+            raise Failure("challenge check: name a challenge and a script", status=2)
+        with nullcontext(Server(given.server)) if given.server else here() as explorer:
+            return challenge.check(explorer, *given.names)
     if given.command == "completion":
         from app.panes.texts import TEXT_PANES
         from app.shell.completion import script

@@ -7,7 +7,7 @@ import math
 import runpy
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -31,12 +31,12 @@ from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.schedule.schedule import Schedule as TIRSchedule
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["tune"]
+__all__ = ["Built", "built_by", "search", "seconds_of", "tune"]
 
 _TURNS = 5
 
 
-class _Built(Instrument):
+class Built(Instrument):
     """Notes what a program lowers last: the definition, and how what the program made of it is built."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class _Built(Instrument):
 
 def tune(given: argparse.Namespace) -> int:
     """Run a program, search for a faster schedule of the function that it builds last, and write that as a script."""
-    built = _run(given.script)
+    built = built_by(given.script)
     if built.definition is None:
         raise Failure("the script builds no function")
     target, threads = given.target or "llvm -mcpu=native", given.threads or 1
@@ -99,8 +99,9 @@ def tune(given: argparse.Namespace) -> int:
     return 0
 
 
-def _run(script: str) -> _Built:
-    built = _Built()
+def built_by(script: str) -> Built:
+    """Run a program from a file, and return what it lowers last."""
+    built = Built()
     if not Path(script).is_file():
         raise Failure(f"there is no file {script}", WRONG_COMMAND)
     alias.install()
@@ -115,21 +116,26 @@ def _run(script: str) -> _Built:
     return built
 
 
-def _numpy_seconds(built: _Built) -> float | None:
+def _numpy_seconds(built: Built) -> float | None:
     """Return the processor time of the NumPy program of a definition, None where there is none."""
     if built.definition is None or not built.tensors:
         return None
     inputs = {t: a for t, a in zip(built.tensors, random_arrays(built.definition, 0), strict=True) if not _is_made(t)}
     with suppress(NoNumPyProgram):
         _, run = numpy_program([t for t in built.tensors if _is_made(t)], inputs)
-        with threadpool_limits(1):
-            times = []
-            for _ in range(_TURNS):
-                started = time.thread_time()
-                run()
-                times.append(time.thread_time() - started)
-            return min(times)
+        return seconds_of(run)
     return None
+
+
+def seconds_of(run: Callable[[], object]) -> float:
+    """Return the processor time of a call on one thread, the least of a few."""
+    with threadpool_limits(1):
+        times = []
+        for _ in range(_TURNS):
+            started = time.thread_time()
+            run()
+            times.append(time.thread_time() - started)
+        return min(times)
 
 
 def _is_made(tensor: Tensor) -> bool:

@@ -70,6 +70,7 @@ def test_every_pane_is_reached_on_the_smallest_phone(
         assert page.evaluate("document.documentElement.scrollWidth") == 360
     for control in (
         "#open-lessons",
+        "#open-challenges",
         "#open-gallery",
         "#open-help",
         "#options summary",

@@ -1,5 +1,5 @@
 // A challenge beside the workspace: its check, the entry into its board, and the ladders of others as ghosts.
-import { startBeside } from "../beside.js";
+import { showWorkspace, startBeside } from "../beside.js";
 import { $, $$, announce, element, readJson, toast } from "../dom.js";
 import { editor } from "../editor.js";
 import { compareWith, measure } from "../ladder.js";
@@ -172,7 +172,10 @@ async function haunt(button, id) {
   const answer = pressed ? null : await entry(id);
   if (!pressed && !answer) return;
   for (const other of $$("[data-ghost]")) other.setAttribute("aria-pressed", String(other === button && !pressed));
-  if (answer) focusPane("bench");
+  if (answer) {
+    focusPane("bench");
+    showWorkspace();
+  }
   compareWith(answer && { measurements: answer.measurements, date: new Date(answer.entered * 1000).toISOString(), name: answer.name });
 }
 
