@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from app.artifacts import Answer, Drawing, GraphEdge, GraphNode
 from app.graphs.folding import Folding, fold
@@ -44,9 +44,11 @@ class Drawings:
         """For each drawing, the graphs that have it as a step."""
         for unit in answer.units:
             keys = (step.drawing for step in unit.steps[:MAX_STEPS])
-            steps = tuple(dict.fromkeys(key for key in keys if key in answer.drawings and answer.drawings[key].nodes))
-            for key in steps:
-                self._steps.setdefault(key, []).append(steps)
+            drawn = dict.fromkeys(key for key in keys if key in answer.drawings and answer.drawings[key].nodes)
+            for _, group in groupby(drawn, lambda key: answer.drawings[key].name):  # a file is laid out by itself
+                steps = tuple(group)
+                for key in steps:
+                    self._steps.setdefault(key, []).append(steps)
 
     def get(self, key: str, folding: Folding = "", last: str = "") -> DrawnGraph | None:
         """Return a drawing with its layout, in which nodes have the same position in all steps of the graph.

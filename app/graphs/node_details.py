@@ -157,7 +157,7 @@ def node_details(answer: Answer, graph: DrawnGraph, key: str, slot: int) -> Node
         [_neighbour(nodes[edge.source], edge.type) for edge in edges if edge.target == at][:MAX_NEIGHBOURS],
         [_neighbour(nodes[edge.target], edge.type) for edge in edges if edge.source == at][:MAX_NEIGHBOURS],
         source_lines(answer, node.origins[:MAX_ORIGINS]),
-        became(_unit_of(answer, key), group),
+        became(_unit_of(answer, key), group, graph.drawing.name == "file"),
         [other.label for other in group if other is not node],
     )
 
@@ -186,12 +186,17 @@ def source_lines(answer: Answer, origins: Sequence[OriginId]) -> list[int]:
     return sorted(lines)
 
 
-def became(unit: Unit | None, group: Sequence[GraphNode]) -> list[KernelRow]:
-    """Return the kernels of a group of nodes: those with exactly its operators, or else those with one of them."""
+def became(unit: Unit | None, group: Sequence[GraphNode], stored: bool = False) -> list[KernelRow]:
+    """Return the kernels of a group of nodes: those with exactly its operators, or else those with one of them.
+
+    The operators of a stored file have other names; its nodes became whatever comes from them.
+    """
     if unit is None:
         return []
     origins = {origin for node in group for origin in node.origins}
     operators = sorted(node.label for node in group)
     near = [row for row in kernel_rows(unit.kernels[:MAX_KERNELS]) if origins.intersection(row.kernel.origins)]
+    if stored:
+        return near
     same = [row for row in near if sorted(row.kernel.operators) == operators]
     return same or [row for row in near if set(operators).intersection(row.kernel.operators)]

@@ -82,7 +82,7 @@ class AnswerBuilder:
             drawings=drawings,
             origins=self._rows.rows(),
             console=self._script.transcript.finished(),
-            problems=[*self._script.problems, *self._faults()],
+            problems=[*self._problems(), *self._faults()],
             hints=self._hints.made(),
             measurements=list(measurements),
             milliseconds=(time.perf_counter() - self._began) * 1e3,
@@ -91,7 +91,14 @@ class AnswerBuilder:
 
     def _units(self) -> list[Unit]:
         graphs = [self._graphs.unit(graph) for graph in self._recorder.graphs]
-        return [*graphs, *(self._functions.unit(function) for function in self._recorder.functions)]
+        refused = self._recorder.refused_file
+        files = [self._graphs.file(refused)] if refused is not None else []
+        return [*graphs, *files, *(self._functions.unit(function) for function in self._recorder.functions)]
+
+    def _problems(self) -> list[Problem]:
+        """Return what ended the script, at the nodes of the model's file where its import failed."""
+        file = self._recorder.refused_file
+        return [p if file is None else self._graphs.at_nodes(p, file) for p in self._script.problems]
 
     def _faults(self) -> list[Problem]:
         """Return what the sanitizer found, at the lines of the script; the code is what the script asked for."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from app.recorder.gpus.device_code import kernels_of
 from app.recorder.hints.values import CallValues
 from app.recorder.scripts.frames import current_line
+from app.recorder.units.model_file import ModelFile, read_file
 from app.recorder.units.schedules import BlockSchedule, ScheduleRecord, Source, TensorSchedule
 from app.recorder.units.subjects import (
     MAX_FUNCTIONS,
@@ -27,6 +28,7 @@ from compiler.driver.relay.build import BuiltGraph
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import CodeForm, Instrument
 from compiler.ir.module import IRModule
+from compiler.ir.origin import current_ambient
 from compiler.ir.printing.text import TextBuilder
 from compiler.ir.transform import PassInfo
 from compiler.runtime.modules.module import Module
@@ -39,6 +41,8 @@ from compiler.tir.schedule.step import ScheduleStep
 from compiler.tir.statements.function import PrimFunc
 
 if TYPE_CHECKING:
+    from onnx import ModelProto
+
     from compiler.ir.instrument.interface import Callee
 
 DEVICE_PHASE = 4
@@ -69,6 +73,8 @@ class Recorder(Instrument):
         self.graphs: SubjectList[GraphSubject] = SubjectList(MAX_GRAPHS)
         self.schedules: list[ScheduleRecord] = []
         self.calls = CallValues()
+        self.refused_file: ModelFile | None = None
+        """The model that was read last, until it is imported."""
         self.last_program: PrimFunc | IRModule | None = None
         self._function: FunctionSubject | None = None
         self._graph: GraphSubject | None = None
@@ -221,6 +227,10 @@ class Recorder(Instrument):
 
     # graphs
 
+    def model_read(self, model: ModelProto) -> None:
+        table = current_ambient().table
+        self.refused_file = read_file(model, current_line(), len(table.rows) if table is not None else 0)
+
     def module_created(self, module: IRModule) -> None:
         if is_graph(module):
             self._begin_graph(module)
@@ -240,7 +250,8 @@ class Recorder(Instrument):
             self._graph = None
 
     def _begin_graph(self, module: IRModule) -> GraphSubject | None:
-        graph = GraphSubject("main", current_line(), module)
+        graph = GraphSubject("main", current_line(), module, file=self.refused_file)
+        self.refused_file = None
         return graph if self.graphs.add(graph) else None
 
     def _graph_of(self, module: IRModule) -> GraphSubject | None:

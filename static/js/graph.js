@@ -63,21 +63,25 @@ async function load() {
   if (drawing.problem) { shown = ""; toast(drawing.problem); return; }
   if (!drawing.characters) { toast("This drawing has expired; compile again to see it"); return; }
   const first = !$("#graph");
-  const change = common === steps ? beginChange() : null;
+  const copy = drawing.copy();
+  const stays = svg()?.dataset.name === copy.querySelector("#graph")?.dataset.name; // a file's nodes have places of their own
+  const change = common === steps && stays ? beginChange() : null;
   steps = common;
-  body.replaceChildren(drawing.copy());
+  body.replaceChildren(copy);
   bands = $$("#graph .band").map((node) => ({ node, top: Number(node.dataset.top), bottom: Number(node.dataset.bottom) }));
   for (const { node } of bands) node.toggleAttribute("hidden", true); // until it is placed: nothing out of sight is laid out
   body.dataset.folding = folding;
   if ($("#graph")) $("#graph").dataset.common = common;
   cursor = -1;
-  if (first || body.dataset.folded !== folding) fit(); else place();
+  if (first || !stays || body.dataset.folded !== folding) fit(); else place();
   body.dataset.folded = folding;
   showChange(change);
   matches = [];
   const sought = $("#graph-search")?.value;
   if (sought) search(sought);
   tell("drawn");
+  const faulty = fitted && $("#graph .node.faulty");
+  if (faulty && !inSight(faulty)) centre(faulty);
 }
 
 const svg = () => $("#graph");

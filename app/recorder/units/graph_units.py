@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from app.artifacts import Drawing, Kernel, Listing, OwnKernel, Step, Unit
+import msgspec
+
+from app.artifacts import Drawing, Kernel, Listing, OwnKernel, Problem, Step, Unit
 from app.recorder.gpus.kernel_scripts import KernelScripts
 from app.recorder.listings import from_builder
 from app.recorder.measuring.weights import Weights
 from app.recorder.printing import ArtifactPrinter, Memo
 from app.recorder.units.graph_drawing import draw_module, layer_names
 from app.recorder.units.kernels import kernel_groups, kernels_of, why_unmeasured
+from app.recorder.units.model_file import ModelFile, faulty_origins, show_file
 from app.recorder.units.pass_summary import pass_summary
 from app.recorder.units.subjects import GraphSubject, PassRecord
 from app.units import size
@@ -42,6 +45,7 @@ class GraphUnits:
         self._printing = printing
         self._table = table
         self._printed: Memo[tuple[Listing, Drawing | None]] = Memo()
+        self._files: Memo[tuple[Listing, Drawing | None]] = Memo()
         self._weights = Weights()
         self._facts: Memo[dict[str, float]] = Memo()
 
@@ -51,7 +55,7 @@ class GraphUnits:
             return self._unit(graph)
 
     def _unit(self, graph: GraphSubject) -> Unit:
-        steps = [self._first_step(graph)]
+        steps = [*self._file_steps(graph.file), self._first_step(graph)]
         for record in graph.passes:
             steps.append(self._changed(record, steps[-1]) if record.changed else _unchanged(record, steps[-1]))
         return Unit(
@@ -68,6 +72,38 @@ class GraphUnits:
             race=graph.race,
             memory=memory_words(graph.built) if graph.built is not None else [],
         )
+
+    def file(self, file: ModelFile) -> Unit:
+        """Build the unit of a model that could not be imported."""
+        with recording(self._table):
+            return Unit(name=FILE, kind="graph", line=file.line, steps=self._file_steps(file))
+
+    def at_nodes(self, problem: Problem, file: ModelFile) -> Problem:
+        """Return a problem with the nodes of a file that it names."""
+        origins = faulty_origins(file, self._table, problem.message)
+        return msgspec.structs.replace(problem, origins=origins) if origins else problem
+
+    def _file_steps(self, file: ModelFile | None) -> list[Step]:
+        if file is None:
+            return []
+        listing, drawing = self._printing.once(self._files, file, lambda: show_file(file, self._table)) or (None, None)
+        if listing is not None:
+            listing = self._printing.keep(listing)
+        if drawing is not None:
+            self._printing.drawings[drawing.key] = drawing
+        count = len(file.graph.nodes)
+        return [
+            Step(
+                group="graph",
+                name="File",
+                detail="the model as it is stored",
+                line=file.line,
+                listing=listing.key if listing else None,
+                drawing=drawing.key if drawing else None,
+                delta={"operators": count, "lines": len(listing.lines) if listing else 0},
+                facts={"operators": float(count)},
+            )
+        ]
 
     def _first_step(self, graph: GraphSubject) -> Step:
         listing, drawing, facts = self._shown(graph.first)
@@ -183,6 +219,7 @@ def memory_words(built: BuiltGraph | Executable) -> list[str]:
     return [f"activations {shared}" + (f" ({unshared} without reuse)" if shared != unshared else "")]
 
 
+FILE = "model file"
 NO_KERNEL = "the model has no kernel of this name now"
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from app.artifacts import ModelRace
 from app.kernel_reports import KernelReport
+from app.recorder.units.model_file import ModelFile
 from app.recorder.units.schedules import ScheduleRecord, Source
 from compiler.driver.relay.build import BuiltGraph
 from compiler.ir.instrument import CodeForm
@@ -126,6 +127,8 @@ class GraphSubject(Subject):
     """A graph, from its first form to its kernels."""
 
     first: IRModule
+    file: ModelFile | None = None
+    """The file that it was imported from."""
     built: BuiltGraph | Executable | None = None
     kernel_times: dict[str, list[Duration]] = field(default_factory=dict)
     """Of each kernel that was measured, all of its calls in one run."""

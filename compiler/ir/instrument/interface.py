@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from onnx import ModelProto
+
     from compiler.driver.relay.build import BuiltGraph
     from compiler.driver.relay.lower import KernelDefinition
     from compiler.ir.error import TVMError
@@ -133,6 +135,9 @@ class Instrument(PassInstrument):
         """Called when TVMScript was read: a decorated function or class, or a text."""
 
     # graphs
+
+    def model_read(self, model: ModelProto) -> None:
+        """Called when an ONNX file has been read; ``module_created`` follows if it can be imported."""
 
     def module_created(self, module: IRModule) -> None:
         """Called when a user creates a module: from an expression, a text, or a model's file."""

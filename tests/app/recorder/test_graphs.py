@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
+import onnx.parser
 import pytest
 
 from app.artifacts import Answer, Mode, Options
@@ -35,6 +36,20 @@ BUILD_LINE = NETWORK.count("\n")
 IMPORT = (
     'import onnx\nfrom tvm import relay\nmodel = onnx.load("m.onnx")\nrelay.frontend.from_onnx(model, {"x": (1, 4)})\n'
 )
+READ_LINE = IMPORT.count("\n")
+"""By then the file has been read; what fails there is its import."""
+BRANCHES = """\
+<ir_version: 8, opset_import: ["" : 17]>
+stored (float[1, 4] x) => (float[1, 4] y) <float[4, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}> {
+  [product] a = MatMul(x, w)
+  [sum] s = ReduceSum<keepdims = 0>(a)
+  [yes] c = Cast<to = 9>(s)
+  [choice] y = If(c) <
+    then_branch = positive () => (float[1, 4] t) { [same] t = Relu(a) },
+    else_branch = negative () => (float[1, 4] e) { [other] e = Neg(a) }
+  >
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +232,7 @@ with tvm.transform.PassContext(opt_level=3):
 def test_nodes_and_kernels_have_the_names_of_a_models_layers_after_every_pass(sandbox: Sandbox) -> None:
     answer = record(sandbox, BUILD, file=equal_layers())
     graph = answer.units[0]
-    for step in graph.steps:
+    for step in graph.steps[1:]:  # the first one is the file, which calls it Relu
         assert step.drawing is not None
         layers = [node.layers for node in answer.drawings[step.drawing].nodes if node.label == "nn.relu"]
         assert layers == [["bend"]], step.name
@@ -250,3 +265,29 @@ def test_a_broken_model_is_told_at_the_scripts_line(sandbox: Sandbox, name: str)
     assert problem.line == line
     for word in words:
         assert word in problem.message
+    # What could be read is shown as it is stored, with the nodes that the message names.
+    assert [unit.name for unit in answer.units] == (["model file"] if line == READ_LINE else [])
+    for unit in answer.units:
+        [step] = unit.steps
+        drawing = answer.drawings[step.drawing or ""]
+        assert drawing.is_sound
+        at = {node.layers[0] for node in drawing.nodes if node.layers and set(node.origins) & set(problem.origins)}
+        assert at == {word.strip("'") for word in words if word.startswith("'") and word != "'w'"}
+
+
+def test_a_model_is_shown_as_its_file_holds_it_before_what_became_of_it(sandbox: Sandbox) -> None:
+    answer = record(sandbox, IMPORT, file=onnx.parser.parse_model(BRANCHES).SerializeToString())
+    file, graph, *_ = answer.units[0].steps
+    assert (file.name, graph.name) == ("File", "Graph")
+    drawing, imported = answer.drawings[file.drawing or ""], answer.drawings[graph.drawing or ""]
+    assert drawing.is_sound
+    nodes = {node.label: node for node in drawing.nodes}
+    assert nodes["MatMul"].constants == ["w (4, 4) float32"]
+    assert nodes["Cast"].attributes == {"to": "bool"}
+    assert (nodes["Relu"].scope, nodes["Neg"].scope) == (["choice then_branch"], ["choice else_branch"])
+    lines = answer.listings[file.listing or ""].lines
+    assert "%s = ReduceSum(%a) {keepdims=0}" in [line.text for line in lines]
+    # Each node leads to what it became.
+    for stored, made in (("MatMul", "nn.dense"), ("ReduceSum", "sum"), ("Neg", "negative"), ("If", "if")):
+        assert nodes[stored].origins == next(node.origins for node in imported.nodes if node.label == made)
+        assert lines[nodes[stored].line - 1].origins == nodes[stored].origins

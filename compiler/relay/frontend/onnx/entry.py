@@ -10,6 +10,7 @@ from typing import Any
 import onnx
 
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from, mint, mint_use
 from compiler.relay.expr import Var
@@ -106,6 +107,8 @@ def from_onnx(
     opsets = opset_imports(proto, _checked_opset(opset))
     if export_node_renamed_model_path is not None:
         save_named(proto, export_node_renamed_model_path)
+    for instrument in active_instruments():
+        instrument.model_read(proto)
     begin_import()
     span = mint("graph", proto.graph.name or "model", mint_use("from_onnx", _VOCABULARY))
     with derived_from(span):
