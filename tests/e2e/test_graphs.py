@@ -378,6 +378,9 @@ def test_a_broken_model_is_told_at_the_scripts_line(explorer: str, open_page: Ca
     for word in words:
         expect(page.locator("#pane-console .problem")).to_contain_text(word)
     expect(page.locator(".cm-lintRange-error").first).to_be_visible()
+    if name == "unknown operators":
+        expect(page.locator("#graph .node.faulty")).to_have_count(2)
+        expect(page.locator("#graph .node.faulty").first).to_be_in_viewport()
 
 
 @pytest.mark.long

@@ -120,11 +120,15 @@ def _attribute(attribute: onnx.AttributeProto) -> str:
         return _dtype(attribute.i)
     if attribute.type in (AttributeProto.STRING, AttributeProto.INT, AttributeProto.FLOAT):
         value = get_attribute_value(attribute)
-        return value.decode(errors="replace") if isinstance(value, bytes) else f"{value:g}"
+        return value.decode(errors="replace") if isinstance(value, bytes) else _number(value)
     if attribute.type in (AttributeProto.INTS, AttributeProto.FLOATS):
         values = get_attribute_value(attribute)
-        return f"[{', '.join(f'{value:g}' for value in values[:16])}{', …' if len(values) > 16 else ''}]"
-    return AttributeProto.AttributeType.Name(attribute.type).lower()
+        return f"[{', '.join(map(_number, values[:16]))}{', …' if len(values) > 16 else ''}]"
+    return str(AttributeProto.AttributeType.Name(attribute.type)).lower()
+
+
+def _number(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:g}"
 
 
 def _value_type(item: onnx.ValueInfoProto) -> str:
@@ -145,7 +149,8 @@ def _dtype(number: int) -> str:
     from onnx import TensorProto
 
     try:
-        return {"float": "float32", "double": "float64"}.get(name := TensorProto.DataType.Name(number).lower(), name)
+        name = str(TensorProto.DataType.Name(number)).lower()
+        return {"float": "float32", "double": "float64"}.get(name, name)
     except ValueError:
         return f"data type {number}"
 
@@ -224,6 +229,7 @@ class _Shown:
         return made
 
     def _line(self, text: str, origins: Sequence[int] = ()) -> None:
+        text = " ".join(text.splitlines())
         self.lines.append(Line(text if len(text) <= MAX_LETTERS else f"{text[:MAX_LETTERS]} …", list(origins)))
 
     def _node(
