@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm
 from compiler.target.target import Target
 from compiler.te import Schedule, Stage, Tensor
@@ -53,6 +54,8 @@ _MAX_BLOCKS_OF_PAIRS = 2
 MAX_TUNED_BLOCKS = 8
 _MAX_TILES = 32
 """Tiles of an image with some output channels whose sums stay in the first cache."""
+_STRIP_BYTES = 1 << 16
+"""A strip of a padded image that stays in any second cache until each of its rows has been read several times."""
 _MIN_DEPTH, _MIN_STEPS = 512, 64
 """Steps of a reduction that is cut, and of its parts, for which sums are loaded and stored once."""
 
@@ -63,7 +66,7 @@ def schedule_conv(attrs: object, outputs: Sequence[Tensor], target: Target) -> S
     group = tiled_group(outputs, anchor, _STORED, may_be_cut=True)
     _RULES[Tag(anchor.tag)](group, target)
     for op in group.computations:
-        if op.tag in _STORED:
+        if op.tag in _STORED and group.schedule[op].attach_ivar is None:
             vectorize_elements(group.schedule[op], tile_lanes(target, op.output(0).dtype))
     return group.schedule
 
@@ -184,13 +187,19 @@ def packed_tile(blocks: int | None, width: int, target: Target, adds_pairs: bool
 
 
 def _packed_depthwise(group: Group, target: Target) -> None:
-    """Nothing is broadcast: with the window unrolled, a vector of the data serves several columns."""
+    """Nothing is broadcast: with the window unrolled, a vector of the data serves several columns.
+
+    An image is padded by strips: its rows are read so few times that loading them again would take longer.
+    """
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     n, c, h, w, b = group.result.op.axis
     vectors = max((extent(b) or 1) // tile_lanes(target), 1)
     columns = _choose_columns(group, even_tile(extent(w) or 1, accumulators(target) // 2 // vectors), target)
     wo, wi = s.split(w, factor=columns)
-    s.reorder(n, c, h, wo, wi, b)
+    rows = _rows_of_a_strip(group)
+    ho, hi = s.split(h, factor=rows)
+    s.reorder(n, c, ho, hi, wo, wi, b)
+    partition_partial_tile(s, h, ho, rows)
     partition_partial_tile(s, w, wo, columns)
     s.unroll(wi)
     s.vectorize(b)
@@ -202,7 +211,18 @@ def _packed_depthwise(group: Group, target: Target) -> None:
         tile.unroll(window_w)
     tile.unroll(tile_w)
     tile.vectorize(tile_b)
-    parallel(s, [n, c, h])
+    loop = parallel(s, [n, c, ho])
+    for op in group.computations:
+        if op.tag == Tag.PAD:
+            group.schedule[op].compute_at(s, ho if loop is None or ho in s.leaf_iter_vars else loop)
+            group.schedule[op].vectorize(op.axis[-1])
+
+
+def _rows_of_a_strip(group: Group) -> int:
+    """Return how many rows of the result are computed from one strip of the padded image."""
+    data = group.anchor.input_tensors[0]
+    row = math.prod(d.value for d in data.shape[3:] if isinstance(d, IntImm)) * dt.bits(data.dtype) // 8
+    return even_tile(extent(group.result.op.axis[2]) or 1, max(_STRIP_BYTES // row, 1))
 
 
 def _choose_columns(group: Group, usual: int, target: Target) -> int:

@@ -222,6 +222,28 @@ def test_tiles_of_packed_convolutions_stay_in_registers(blocks: int, width: int,
     assert not re.findall(r"vmov[au]ps\t%[yz]mm\d+, -?\d*\(%rsp\)", function.get_source("asm"))
 
 
+@pytest.mark.parametrize(("blocks", "stride"), [(2, 1), (3, 2), (80, 1)])
+def test_images_of_depthwise_convolutions_are_padded_by_strips(blocks: int, stride: int) -> None:
+    arrays = [random(1, blocks, 60, 52, 8), random(blocks, 1, 3, 3, 1, 8)]
+    names = {"data_layout": "NCHW8c", "kernel_layout": "OIHW1i8o", "out_layout": "NCHW8c"}
+    size = {"channels": blocks * 8, "groups": blocks * 8, "kernel_size": 3, "padding": (1, 0, 2, 1), "strides": stride}
+
+    def make(*given: Any) -> Any:
+        return nn.contrib_depthwise_conv2d_nchwc(*given, **size, **names)
+
+    call = make(*variables(arrays))
+    infer_expr(call)
+    inputs = [te.placeholder(a.shape, "float32", name="x") for a in arrays]
+    with Target("llvm -mcpu=haswell") as target:
+        outputs = call.op.compute(call.attrs, inputs, call.checked_type)
+        text = str(compiler.lower(call.op.schedule(call.attrs, outputs, target), [*inputs, *outputs]))
+    (vectors,) = re.findall(r"data_pad = T\.allocate\(\[(\d+)\], \"float32x8\"", text)
+    assert 3 * 53 < int(vectors) <= 2 * 1.25 * 65536 / 32, "a whole image has 3339 vectors for each block"
+    assert text.index("T.parallel") < text.index("data_pad = ")
+    if blocks < 80:
+        check(make, arrays, tolerance=1e-4)
+
+
 @pytest.mark.parametrize(("target", "half"), [("llvm -mcpu=haswell", 8 * 8), ("llvm -mcpu=skylake-avx512", 16 * 16)])
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 8])
 def test_partial_sums_of_few_rows_take_half_of_the_registers(rows: int, target: str, half: int) -> None:
