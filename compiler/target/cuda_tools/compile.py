@@ -23,8 +23,8 @@ __all__ = [
 
 DEFAULT_ARCH = "sm_90"
 """The default architecture."""
-DISASSEMBLER = ("bin/nvdisasm", "-gi", "-c")
-"""The disassembler and its options: line information, including inlining."""
+DISASSEMBLER = ("bin/nvdisasm", "-gi", "-c", "-hex")
+"""The disassembler and its options: line information, including inlining, and encodings."""
 _NVRTC = str(Path(__file__).with_name("nvrtc.py"))
 _BOUNDS = re.compile(r"__launch_bounds__\((\d+)\) (\w+)\(")
 

@@ -242,7 +242,7 @@ def test_a_job_without_a_script_becomes_the_disassembler(monkeypatch: pytest.Mon
     monkeypatch.setattr(cuda_jobs, "find_tool", lambda name: f"/opt/{name}")
     with pytest.raises(Execute) as execute:
         cuda_jobs.disassemble(Request(mode="sass", script=""), lambda _: None)
-    assert execute.value.command == ("/opt/bin/nvdisasm", "-gi", "-c", machine_code.CUBIN)
+    assert execute.value.command == ("/opt/bin/nvdisasm", "-gi", "-c", "-hex", machine_code.CUBIN)
 
 
 def test_what_was_not_built_for_the_graph_executor_is_no_file_of_a_model() -> None:

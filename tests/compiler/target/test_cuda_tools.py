@@ -14,7 +14,7 @@ from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.origin import OriginTable, recording
 from compiler.target.cuda_tools import PROCESSORS, compile_cuda, missing_tools, occupancy, report, tools, translate
 from compiler.target.cuda_tools.compile import cubin_of
-from compiler.target.cuda_tools.listings import ptx_lines, sass_lines
+from compiler.target.cuda_tools.listings import Control, ptx_lines, sass_lines
 from compiler.target.cuda_tools.nvrtc import NvrtcResult, load_nvrtc
 from compiler.target.cuda_tools.resources import KernelResources, parse_resources
 from compiler.target.cuda_tools.tools import NVRTC, find_tool, include_folders, knows, toolkits
@@ -238,6 +238,39 @@ def test_lines_of_inlined_functions_lead_to_where_they_are_called():
         '\t//## File "/include/crt/mma.hpp", line 4\n        /*0030*/                   EXIT ;\n'
     )
     assert [line.source_line for line in sass_lines(sass) if line.is_instruction] == [9, 9, None]
+
+
+ENCODED = """\
+.text.k:
+        /*0050*/                   S2R R2, SR_TID.X ;                         /* 0x0000000000027919 */
+                                                                              /* 0x000e2a0000002100 */
+        /*0080*/                   IMAD R3, R3, UR4, R2 ;                     /* 0x0000000403037c24 */
+                                                                              /* 0x001fc8000f8e0202 */
+        /*00a0*/                   LDG.E R0, desc[UR8][R28.64] ;              /* 0x000000081c007981 */
+                                                                              /* 0x000f22000c1e1900 */
+        /*0100*/                   STS [R3], R0 ;                             /* 0x0000000003007388 */
+                                                                              /* 0x0101e20000000800 */
+.L_x_0:
+        /*0110*/                   NOP ;                                      /* 0x0000000000007918 */
+                                                                              /* 0x000fc00000000000 */
+"""
+"""Instructions of a kernel for sm_90, as nvdisasm prints them with their encodings."""
+
+
+def test_encodings_say_what_instructions_wait_for() -> None:
+    lines = sass_lines(ENCODED)
+    assert [line.text.strip() for line in lines] == [
+        ".text.k:", "S2R R2, SR_TID.X", "IMAD R3, R3, UR4, R2", "LDG.E R0, desc[UR8][R28.64]", "STS [R3], R0", ".L_x_0:"
+    ]  # fmt: skip
+    assert [line.control for line in lines] == [
+        None,
+        Control(5, False, 0, None, ()),  # its result opens barrier 0
+        Control(4, True, None, None, (0,)),  # which the product waits for
+        Control(1, False, 4, None, ()),
+        Control(1, False, None, 0, (4,)),
+        None,
+    ]
+    assert str(Control(12, True, 2, None, (0, 5))) == "/* 0----5  -  2 y 12 */"
 
 
 _REFERENCE = """
