@@ -260,11 +260,27 @@ def _operand(text: str) -> str:
     return ", ".join(words) + reused if words else reused.lstrip("; ")
 
 
+def control_words(columns: str) -> list[tuple[str, str]]:
+    """Return what the columns before an instruction say of its scheduling: waits, read, write, yield, cycles."""
+    waits, read, write, yields, stall = columns.split()
+    said = []
+    if barriers := waits.replace("-", ""):
+        said.append((waits, f"waits for barrier{'s' * (len(barriers) > 1)} {' and '.join(barriers)}"))
+    if read != "-":
+        said.append((f"rd {read}", f"barrier {read} opens when the operands have been read"))
+    if write != "-":
+        said.append((f"wr {write}", f"barrier {write} opens when the result is written"))
+    if yields != "-":
+        said.append((yields, "the scheduler prefers another warp next"))
+    cycles = f"{stall} cycle{'s' * (stall != '1')} later, at the earliest"
+    return [*said, (f"cy {stall}", f"the warp’s next instruction is issued {cycles}")]
+
+
 SASS = instruction_set(
     "sass",
     _ROWS,
     "ds",
     modifiers=_MODIFIERS,
     operand=_operand,
-    line=r"\s+(?:/\*.*?\*/\s*)?(?P<guard>@!?U?P\w+\s+)?(?P<name>[A-Z][\w.]*)\s*(?P<rest>.*?);?\s*",
+    line=r"\s+(?:/\*(?P<control>.*?)\*/\s*)?(?P<guard>@!?U?P\w+\s+)?(?P<name>[A-Z][\w.]*)\s*(?P<rest>.*?);?\s*",
 )

@@ -14,7 +14,7 @@ from app.instructions.operands import split_operands
 from app.instructions.ptx import PTX
 from app.instructions.riscv import RISCV
 from app.instructions.rules import ROLES, InstructionSet, Meaning
-from app.instructions.sass import SASS
+from app.instructions.sass import SASS, control_words
 from app.instructions.wasm import WASM
 from app.instructions.x86 import X86
 from compiler.target.instruction_kinds import architecture_of
@@ -69,16 +69,20 @@ def tip_of(line: str, instructions: str) -> Tip | None:
     meaning = meaning_of(match["name"], instructions) if match is not None else None
     if table is None or match is None or meaning is None:
         return None
-    guard = (match.groupdict().get("guard") or "").strip()
     texts = [text for text in split_operands(match["rest"].strip()) if text]
     whats = [table.operand(text) for text in texts]
     said = zip(texts, _roles(texts, whats, meaning, table), whats, strict=True)
     operands = [(text, ", ".join(filter(None, (role, what)))) for text, role, what in said]
+    groups = match.groupdict(default="")
     parts = [(f".{part}", words) for part, words in meaning.modifiers if words]
+    if guard := groups.get("guard", "").strip():
+        parts.insert(0, (guard, _guarded(guard)))
+    if columns := groups.get("control"):
+        parts += control_words(columns)
     return Tip(
         name=match["name"],
         meaning=_with_lanes(meaning, texts),
-        parts=[(guard, _guarded(guard)), *parts] if guard else parts,
+        parts=parts,
         operands=[(text, words) for text, words in operands if words],
     )
 

@@ -13,7 +13,7 @@ from app.artifacts import Answer, Console, DeviceListing, Line, Listing, Region,
 from app.jobs.assembly import listing_excess
 from app.kernel_reports import KernelReport
 from app.machine_code import CompiledKernels
-from compiler.target.cuda_tools import CodeLine, CudaReport, report
+from compiler.target.cuda_tools import CONTROL_HEADING, CodeLine, CudaReport, report
 
 
 def with_kernels(answer: Answer, compiled: Sequence[CompiledKernels]) -> Answer:
@@ -107,12 +107,17 @@ def from_device_code(
         Statistics for the title.
     """
     made = [_code_line(line, source) for line in lines]
+    first = next((at for at, line in enumerate(lines) if line.control is not None), None)
+    if first is not None:
+        made.insert(first, Line(f"    {CONTROL_HEADING}"))
     instructions = sum(line.is_instruction for line in lines)
     return make_listing("asm", source.name, language, made, {"instructions": instructions, **facts})
 
 
 def _code_line(line: CodeLine, source: Listing) -> Line:
     text = line.text.expandtabs(4)
+    if line.control is not None:
+        text = f"    {line.control} {text.strip()}"
     number = line.source_line or 0
     origins = source.lines[number - 1].origins if 0 < number <= len(source.lines) else []
     start = len(text) - len(text.lstrip())

@@ -43,7 +43,7 @@ LANGUAGES: Mapping[str, Language] = {
     "metal": Language("pygments.lexers.c_cpp:CppLexer", ".metal"),
     "webgpu": Language("pygments.lexers.wgsl:WgslLexer", ".wgsl"),
     "ptx": Language("pygments.lexers.ptx:PtxLexer", ".ptx"),
-    "sass": Language("pygments.lexers.ptx:PtxLexer", ".sass"),
+    "sass": Language("app.panes.sass_lexer:SassLexer", ".sass"),
 }
 
 

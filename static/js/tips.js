@@ -33,7 +33,7 @@ export function startTips() {
 }
 
 /** The word of an instruction. */
-const wordAt = (target) => (target.closest(TIPS) ? target.closest(".l .k, .l .f") : null);
+const wordAt = (target) => (target.closest(TIPS) ? target.closest(".l .k, .l .f, .l .c") : null);
 
 /** Say what the instruction does that a word belongs to; null hides the tip. */
 async function tell(word, byPointer) {

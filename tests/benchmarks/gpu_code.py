@@ -28,7 +28,7 @@ from compiler.driver.device_pipeline import split_for_device
 from compiler.ir.origin import OriginTable, recording, user_line
 from compiler.ir.printing.text import Line
 from compiler.target.codegen.source import source_code
-from compiler.target.cuda_tools import compile_cuda, missing_tools
+from compiler.target.cuda_tools import CONTROL_HEADING, compile_cuda, missing_tools
 from compiler.target.cuda_tools.listings import CodeLine
 from compiler.target.target import Target
 
@@ -209,7 +209,9 @@ def page_lines(listing: dict[str, Any], origins: dict[int, Any]) -> list[CodeLin
     lines = []
     for text, made_of, _ in listing["lines"]:
         is_code = (
-            text.strip(" {}") != "" and not text.lstrip().startswith(("//", "#include")) and not text.endswith(":")
+            text.strip(" {}") != ""
+            and not text.lstrip().startswith(("//", "#include", CONTROL_HEADING))
+            and not text.endswith(":")
         )
         lines.append(CodeLine(text, 1 if {"source", "loop"} <= levels(made_of) else None, is_code))
     return lines

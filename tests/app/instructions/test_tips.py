@@ -150,6 +150,18 @@ def test_guards_and_modifiers_of_gpus_are_explained() -> None:
     assert load.keys() == {"@!%p1", ".global", ".nc", ".v4", ".f32"}
 
 
+def test_columns_before_sass_say_how_it_is_scheduled() -> None:
+    store = parts("    /* 01----  0  - y  4 */ STS.128 [R3], R4", "sass")
+    assert store == {
+        ".128": "128 bits",
+        "01----": "waits for barriers 0 and 1",
+        "rd 0": "barrier 0 opens when the operands have been read",
+        "y": "the scheduler prefers another warp next",
+        "cy 4": "the warp’s next instruction is issued 4 cycles later, at the earliest",
+    }
+    assert tip_of("    /* waits  rd wr y cy */", "sass") is None
+
+
 @pytest.mark.parametrize("instructions", sorted(SETS))
 def test_every_sentence_can_be_filled(instructions: str) -> None:
     for rule in SETS[instructions].rules:

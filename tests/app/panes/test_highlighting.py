@@ -100,3 +100,10 @@ def test_a_lexer_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch
     assert "<i" not in highlight(["x = 1 # words" * 20], "python")[0]
     highlighting.renew_budget()
     assert "<i" in highlight(["x = 1"], "python")[0]
+
+
+def test_instructions_of_sass_are_told_from_their_operands_and_columns() -> None:
+    [line] = highlight(["    /* 01----  -  - y 12 */ @!P0 STS [R3+0x10], R0"], "sass")
+    assert re.findall(r'<i class="(\w)">([^<]*)</i>', line) == [
+        ("c", "/* 01----  -  - y 12 */"), ("r", "@!P0"), ("k", "STS"), ("r", "R3"), ("n", "0x10"), ("r", "R0")
+    ]  # fmt: skip
