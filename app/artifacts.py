@@ -425,7 +425,8 @@ class Unit(Struct, frozen=True, kw_only=True):
     """Description of the memory plan of a graph."""
 
 
-ConsoleStream = Literal["stdout", "stderr", "note"]
+ConsoleStream = Literal["stdout", "stderr", "note", "value"]
+"""What a piece of console output is; ``value`` is that of the last statement of a cell."""
 
 
 class Console(Struct, frozen=True):
@@ -433,6 +434,24 @@ class Console(Struct, frozen=True):
 
     stream: ConsoleStream
     text: str
+    cell: int | None = None
+    """Position of the cell that it belongs to."""
+
+
+MAX_CELLS = 200
+"""The maximum number of cells of a script; one with more has none."""
+
+
+class Cell(Struct, frozen=True, kw_only=True):
+    """A part of a script that begins with a line ``# %%``."""
+
+    title: Annotated[str, Meta(max_length=80)] = ""
+    """What stands on that line; empty for what stands before the first."""
+    line: int
+    """The first line."""
+    end_line: int
+    state: Literal["waiting", "ran", "failed"] = "waiting"
+    """``waiting`` for those behind one that failed."""
 
 
 Severity = Literal["error", "warning", "info"]
@@ -560,6 +579,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     drawings: dict[str, Drawing] = {}
     origins: list[Origin] = []
     console: list[Console] = []
+    cells: Annotated[list[Cell], Meta(max_length=MAX_CELLS)] = []
+    """The cells of a script that has any."""
     problems: list[Problem] = []
     hints: Annotated[list[Hint], Meta(max_length=MAX_HINTS)] = []
     measurements: list[Measurement] = []

@@ -16,6 +16,7 @@ from app.panes.gpu import produce_gpu
 from app.panes.kernels import produce_kernels
 from app.panes.listing_pane import produce_listing
 from app.panes.pane import LISTING_TEMPLATE, Arrangement, Dock, Group, Pane
+from app.panes.results import produce_console
 from app.panes.schedule import produce_schedule
 from app.panes.selection import Selection
 
@@ -177,7 +178,7 @@ _ORIGINALS = (
         dock="left",
         size=22,
         template="panes/_console.html",
-        producer=_answer,
+        producer=produce_console,
         empty="What the script prints appears here.",
         live=True,
     ),

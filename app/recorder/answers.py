@@ -82,6 +82,7 @@ class AnswerBuilder:
             drawings=drawings,
             origins=self._rows.rows(),
             console=self._script.transcript.finished(),
+            cells=list(self._script.cells),
             problems=[*self._problems(), *self._faults()],
             hints=self._hints.made(),
             measurements=list(measurements),

@@ -38,7 +38,7 @@ def print_console(answer: Answer) -> None:
 
 
 def _stream(name: str) -> TextIO:
-    return sys.stdout if name == "stdout" else sys.stderr
+    return sys.stdout if name in ("stdout", "value") else sys.stderr
 
 
 def print_problems(answer: Answer, name: str) -> bool:

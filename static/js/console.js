@@ -11,6 +11,13 @@ export function startConsole() {
   pane.addEventListener("scroll", ({ target }) => {
     following = Math.abs(target.scrollTop - followed) < 1 || target.scrollTop + target.clientHeight >= target.scrollHeight - SLACK;
   }, true);
+  pane.addEventListener("click", ({ target }) => {
+    const { shows, at } = target.closest("[data-shows]")?.dataset ?? {};
+    const choice = shows && $(`#${shows}`); // where there is only one, it is shown already
+    if (!choice) return;
+    choice.value = at;
+    choice.dispatchEvent(new Event("change", { bubbles: true }));
+  });
   new MutationObserver(follow).observe(pane, { childList: true, characterData: true, subtree: true });
   follow();
 }

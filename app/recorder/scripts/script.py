@@ -20,6 +20,7 @@ import msgspec
 
 from app.artifacts import SCRIPT_NAME, Console, ConsoleStream, Problem, Severity
 from app.recorder.scripts.allowance import Allowance
+from app.recorder.scripts.cells import CellRunner, cells_of
 from app.recorder.scripts.failures import exit_problem, printable, problem, problems_of
 from app.recorder.scripts.frames import deepest_line, first_line, lines_after, main_thread_statement
 from app.recorder.scripts.terminal import as_shown
@@ -37,7 +38,10 @@ class Transcript:
     """What the script wrote and what the explorer has to say, in order."""
 
     def __init__(self) -> None:
-        self._pieces: list[tuple[ConsoleStream, str]] = []  # only ever appended to: a signal may break a write off
+        # only ever appended to: a signal may break a write off
+        self._pieces: list[tuple[int | None, ConsoleStream, str]] = []
+        self.cell: int | None = None
+        """Position of the cell that is running."""
         self._size = 0
         self.dropped = 0
 
@@ -49,19 +53,20 @@ class Transcript:
         text = text[:room]
         self._size += len(text)
         if text:
-            self._pieces.append((stream, text))
+            self._pieces.append((self.cell, stream, text))
 
     def note(self, text: str) -> None:
         """Add a remark of the explorer, once."""
-        if ("note", text) not in self._pieces:
-            self._pieces.append(("note", text))
+        if not any(stream == "note" and text == said for _, stream, said in self._pieces):
+            self._pieces.append((self.cell, "note", text))
 
     def finished(self) -> list[Console]:
         """Return everything, neighbours of one stream joined, with a remark when something was dropped."""
         entries: list[Console] = []
-        for stream, pieces in groupby(self._pieces, key=itemgetter(0)):
-            texts = [text for _, text in pieces]
-            entries += [Console(stream, text) for text in (texts if stream == "note" else [as_shown("".join(texts))])]
+        for (cell, stream), pieces in groupby(self._pieces, key=itemgetter(0, 1)):
+            texts = [text for _, _, text in pieces]
+            joined = texts if stream == "note" else [as_shown("".join(texts))]
+            entries += [Console(stream, text, cell) for text in joined]
         if self.dropped:
             entries.append(Console("note", f"output stops here: {self.dropped:,} more characters were dropped"))
         return entries
@@ -141,6 +146,8 @@ class Script:
         self.transcript = Transcript()
         self._module = types.ModuleType("__main__")
         self._module.__dict__.update(__file__=SCRIPT_NAME, __builtins__=builtins)
+        self.cells = cells_of(source)
+        """Its cells, with the states in which they are."""
         self._further: list[Problem] = []
         self._ending: _Ending | None = None
         self._given_up: _Ending | None = None
@@ -157,7 +164,12 @@ class Script:
     def problems(self) -> list[Problem]:
         """What went wrong: in threads of the script and in what it leaves unbuilt, then what ended it."""
         ending = self._ending or self._given_up
-        return [*self._further, *(ending.problems if ending else ())]
+        failed = next(((at, cell) for at, cell in enumerate(self.cells, 1) if cell.state == "failed"), None)
+        problems = ending.problems if ending else ()
+        if failed is not None:
+            where = " ".join(["cell", str(failed[0]), failed[1].title]).strip()
+            problems = tuple(msgspec.structs.replace(p, message=f"{p.message} (in {where})") for p in problems)
+        return [*self._further, *problems]
 
     @property
     def timed_out(self) -> bool:
@@ -199,13 +211,14 @@ class Script:
         try:
             with self._budget(allowance), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 try:
-                    exec(compile(self.source, SCRIPT_NAME, "exec", dont_inherit=True), self.names)
+                    self._execute()
                 except SystemExit as exc:
                     left = exit_problem(exc)
                     if left is not None:
                         self._end(_Ending((left,)))
                 except Exception:
                     if after_failure is not None:
+                        self.transcript.cell = None
                         after_failure()
                     raise
                 if afterwards is not None:
@@ -222,6 +235,24 @@ class Script:
                 self.transcript.note(f"live preview: {where} checks what was not computed to its end; press Run")
             else:
                 self._end(_Ending(tuple(problems_of(exc, self.names, self.source))))
+
+    def _execute(self) -> None:
+        """Run the script, or its cells one by one; those behind one that fails do not run."""
+        if not self.cells:
+            exec(compile(self.source, SCRIPT_NAME, "exec", dont_inherit=True), self.names)
+            return
+        runner = CellRunner(self.source, self.names, self._show)
+        for at, cell in enumerate(self.cells):
+            self.transcript.cell = at
+            self.cells[at] = msgspec.structs.replace(cell, state="failed")
+            runner.run(cell)
+            self.cells[at] = msgspec.structs.replace(cell, state="ran")
+        self.transcript.cell = None
+
+    def _show(self, value: object) -> None:
+        """Show the value of a cell's last statement; what has no representation of its own is shown as text."""
+        text = str(value) if type(value).__repr__ is object.__repr__ else repr(value)
+        self.transcript.write("value", f"{text}\n")
 
     def _thread_failed(self, failure: threading.ExceptHookArgs) -> None:
         """Report an error in a thread of the script as one of the script itself."""
