@@ -138,14 +138,14 @@ async function showBoard(cpu = $("#board-cpu").value) {
   markOwn();
 }
 
-/** Names belong to browsers: the row with one's own has more to choose from. */
+/** Names belong to browsers: of one's own row more can be done. */
 function markOwn() {
   const mine = (recall("board name") ?? "").toLowerCase();
-  for (const row of $$("[data-entry]")) {
-    if (!mine || $("bdi", row).textContent.toLowerCase() !== mine) continue;
+  const own = $$("[data-entry]").filter((row) => mine && $("bdi", row).textContent.toLowerCase() === mine);
+  for (const row of own) {
     row.classList.add("own");
     const button = (title, attribute) => element("button", { type: "button", class: "small", [attribute]: row.dataset.entry }, title);
-    $(".board-actions", row).append(" ", button("Open", "data-own-script"), " ", button("Withdraw", "data-withdraw"));
+    $("#challenge-board").append(element("p", { class: "board-own" }, "Your entry: ", button("Open", "data-own-script"), " ", button("Withdraw", "data-withdraw")));
   }
 }
 
