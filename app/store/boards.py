@@ -229,7 +229,8 @@ class Boards:
     def _row(self, challenge: str, entry: str) -> Row[tuple[object, ...]]:
         query = select(ENTRIES).where((ENTRIES.c.id == entry) & (ENTRIES.c.challenge == challenge))
         row = None
-        if entry.isascii() and entry.isprintable():  # PostgreSQL cannot represent every character
+        asked = challenge + entry
+        if asked.isascii() and asked.isprintable():  # PostgreSQL cannot represent every character
             with database_errors(_WHAT), self._engine.connect() as connection:
                 row = connection.execute(query).one_or_none()
         if row is None:

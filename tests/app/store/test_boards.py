@@ -19,8 +19,12 @@ CPU = "A processor"
 
 
 @pytest.fixture
-def boards(tmp_path: Path) -> Iterator[Boards]:
-    url = f"sqlite:///{tmp_path / 'boards.sqlite3'}"
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'boards.sqlite3'}"
+
+
+@pytest.fixture
+def boards(url: str) -> Iterator[Boards]:
     with create_engine(url).begin() as connection:
         create_tables(connection)
     ticks = itertools.count(1e9)
@@ -115,6 +119,8 @@ def test_an_entry_shows_its_ladder_to_all_and_its_script_to_its_owner(boards: Bo
     for unknown in (ada, "é", "\0"):
         with pytest.raises(NotFound):
             boards.ghost("matmul", unknown)
+    with pytest.raises(NotFound):
+        boards.ghost("mat\0mul", "ada")
 
 
 def test_an_entry_belongs_to_its_problem(boards: Boards) -> None:

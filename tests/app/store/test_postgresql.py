@@ -1,4 +1,4 @@
-"""Links and classes in a PostgreSQL server: what holds for the database in a file holds there too."""
+"""Links, classes and boards in a PostgreSQL server: what holds for the database in a file holds there too."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ from tests.app.lessons.test_classes import (
 from tests.app.store.doubles import Store
 from tests.app.store.servers import database as database
 from tests.app.store.servers import postgresql as postgresql
+from tests.app.store.test_boards import (
+    boards,
+    test_a_board_keeps_the_fastest_and_one_of_each_owner,
+    test_an_entry_shows_its_ladder_to_all_and_its_script_to_its_owner,
+    test_ranks_are_those_of_the_last_batch,
+)
 from tests.app.store.test_links import (
     state,
     test_a_link_goes_when_all_who_shared_it_took_it_back,
@@ -38,16 +44,20 @@ from tests.app.store.test_links import (
 )
 
 __all__ = [
+    "boards",
     "clock",
     "one",
     "school",
+    "test_a_board_keeps_the_fastest_and_one_of_each_owner",
     "test_a_link_goes_when_all_who_shared_it_took_it_back",
     "test_a_quota_counts_what_is_stored",
     "test_a_token_opens_only_its_own_link",
+    "test_an_entry_shows_its_ladder_to_all_and_its_script_to_its_owner",
     "test_colliding_prefixes_are_lengthened",
     "test_links_of_the_first_format_open",
     "test_many_at_once_lose_nothing",
     "test_news_reaches_who_follows_at_another_server",
+    "test_ranks_are_those_of_the_last_batch",
     "test_students_who_come_at_once_have_different_names",
     "test_the_same_content_has_the_same_id",
     "test_two_servers_have_one_class",
