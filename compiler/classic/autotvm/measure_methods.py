@@ -12,7 +12,7 @@ import numpy as np
 from compiler.classic.autotvm.measure import Builder, BuildResult, MeasureErrorNo, MeasureInput, MeasureResult, Runner
 from compiler.classic.autotvm.task import Task
 from compiler.classic.autotvm.task.space import InstantiationError
-from compiler.classic.rpc.devices import is_there, request_remote
+from compiler.classic.rpc.devices import check_remote, request_remote
 from compiler.driver.build import build
 from compiler.ir.error import RPCError, RPCSessionTimeoutError, TVMError, expected
 from compiler.ir.expr.scalars import int_value
@@ -156,7 +156,7 @@ class RPCRunner(LocalRunner):
             If no machine of the key is free within ten seconds.
         """
         super().set_task(task)
-        if not is_there(self.key, self.host, self.port):
+        if not check_remote(task.target, self.key, self.host, self.port):
             raise RPCError(f"RPCRunner: the tracker at {self.host}:{self.port} lends no free machine {self.key!r}")
 
     def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[BuildResult]) -> list[MeasureResult]:
@@ -169,18 +169,6 @@ class RPCRunner(LocalRunner):
         with request_remote(self.key, self.host, self.port, self.priority, self.timeout) as remote:
             remote.upload(module.exported("candidate.tar"), "candidate.tar")
             return self._timed(remote.load_module("candidate.tar"), args, remote.cpu())
-
-
-def check_remote(
-    target: object,
-    device_key: str,
-    host: str | None = None,
-    port: int | None = None,
-    priority: int = 100,
-    timeout: float = 10,
-) -> bool:
-    """Return whether a tracker lends a machine of a key within ``timeout`` seconds."""
-    return is_there(device_key, host, port, priority, timeout)
 
 
 def _random(rng: np.random.Generator, tensor: Tensor) -> NDArray:

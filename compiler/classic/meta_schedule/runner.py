@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from compiler.classic.rpc.devices import request_remote
-from compiler.ir.error import ArgumentError
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.rpc.client import RPCSession
 from compiler.search.pairing import Patience
 from compiler.search.remote import RemoteMeasurer
 
+_TURNS = 12
+"""As many turns last together what one measurement lasts at least in TVM."""
+
 
 class RPCConfig(NamedTuple):
-    """The tracker, the key of the machines that it lends, and how long a session takes at most, in seconds."""
+    """The tracker, the key of the machines that it lends, and how many seconds a session takes at most."""
 
     tracker_host: str | None = None
     tracker_port: int | None = None
@@ -33,19 +35,11 @@ class EvaluatorConfig(NamedTuple):
 
 
 class RPCRunner:
-    """Measures schedules on machines of a key that a tracker lends, one after another, each in a session of its own."""
+    """Measures schedules on machines that a tracker lends, one after another, each in a session of its own."""
 
-    def __init__(
-        self,
-        rpc_config: RPCConfig | None = None,
-        evaluator_config: EvaluatorConfig | None = None,
-        **options: object,
-    ) -> None:
+    def __init__(self, rpc_config: RPCConfig | None = None, evaluator_config: EvaluatorConfig | None = None) -> None:
         self.rpc_config = rpc_config or RPCConfig()
         self.evaluator_config = evaluator_config or EvaluatorConfig()
-        replaced = sorted(name for name in options if name.startswith("f_"))
-        if replaced:
-            raise ArgumentError(f"RPCRunner: {replaced[0]}: the parts of a measurement are not replaced one by one")
 
     def measuring(self, arrays: Sequence[NumPyArray], threads: int) -> RemoteMeasurer:
         """Return what measures with some arguments of a function."""
@@ -56,7 +50,3 @@ class RPCRunner:
     def _session(self) -> RPCSession:
         host, port, key, priority, seconds = self.rpc_config
         return request_remote(key or "", host, port, priority, seconds)
-
-
-_TURNS = 12
-"""As many turns last together what one measurement lasts at least in TVM."""

@@ -17,15 +17,10 @@ __all__ = ["LocalSession", "RPCSession", "Server", "TrackerSession", "connect", 
 
 
 def connect(
-    url: str,
-    port: int,
-    key: str = "",
-    session_timeout: float = 0,
-    session_constructor_args: Sequence[object] | None = None,
-    enable_logging: bool = False,
-    *,
+    url: str, port: int, key: str = "", session_timeout: float = 0,
+    session_constructor_args: Sequence[object] | None = None, enable_logging: bool = False, *,
     secret: str | None = None,
-) -> RPCSession:
+) -> RPCSession:  # fmt: skip
     """Return a session on a server or behind a proxy.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Sessions for tuners, on machines that a tracker lends."""
+"""Sessions for tuners, on machines that a tracker lends: by default that of ``TVM_TRACKER_HOST`` and its ``_PORT``."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from compiler.runtime.rpc.tracker import TrackerSession
 def request_remote(
     device_key: str, host: str | None = None, port: int | None = None, priority: int = 1, timeout: float = 60
 ) -> RPCSession:
-    """Return a session on a machine of a key, which ends after ``timeout`` seconds.
-
-    The tracker is the one of ``TVM_TRACKER_HOST`` and ``TVM_TRACKER_PORT`` unless it is given.
-    """
+    """Return a session on a machine of a key, which ends after ``timeout`` seconds."""
     return _tracker(host, port, None).request(device_key, priority, timeout)
 
 
-def is_there(
-    device_key: str, host: str | None = None, port: int | None = None, priority: int = 100, timeout: float = 10
-) -> bool:
+def check_remote(
+    target: object, device_key: str, host: str | None = None, port: int | None = None, priority: int = 100,
+    timeout: float = 10,
+) -> bool:  # fmt: skip
     """Return whether a tracker lends a machine of a key within ``timeout`` seconds."""
     try:
         _tracker(host, port, timeout).request(device_key, priority, max_retry=1).close()

@@ -14,6 +14,7 @@ from compiler.runtime.device import device as as_device
 from compiler.runtime.modules.library import load_module, system_lib
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.packed_func import get_global_func
+from compiler.runtime.rpc.client import content_of
 
 __all__ = ["LocalSession"]
 
@@ -32,17 +33,8 @@ class LocalSession:
         ArgumentError
             If content has no name, or the file cannot be read.
         """
-        if isinstance(data, (bytes, bytearray)):
-            if not target:
-                raise ArgumentError("upload: target must name the file to write when data is bytes")
-            content = bytes(data)
-        else:
-            target = target or Path(data).name
-            try:
-                content = Path(data).read_bytes()
-            except OSError as exc:
-                raise ArgumentError(f"upload: cannot read {str(data)!r}: {exc.strerror}") from None
-        self._path(target).write_bytes(content)
+        name, content = content_of(data, target)
+        self._path(name).write_bytes(content)
 
     def download(self, path: str) -> bytearray:
         """Return what a file of the session contains."""

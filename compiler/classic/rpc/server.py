@@ -45,23 +45,12 @@ class Server:
     """
 
     def __init__(
-        self,
-        host: str = "127.0.0.1",
-        port: int = 9091,
-        port_end: int = 9199,
-        is_proxy: bool = False,
-        tracker_addr: tuple[str, int] | None = None,
-        key: str = "",
-        load_library: str | None = None,
-        custom_addr: str | None = None,
-        silent: bool = False,
-        no_fork: bool = True,
-        server_init_callback: Callable[[], object] | None = None,
-        reuse_addr: bool = True,
-        timeout: float | None = None,
-        *,
-        secret: str | None = None,
-    ) -> None:
+        self, host: str = "127.0.0.1", port: int = 9091, port_end: int = 9199, is_proxy: bool = False,
+        tracker_addr: tuple[str, int] | None = None, key: str = "", load_library: str | None = None,
+        custom_addr: str | None = None, silent: bool = False, no_fork: bool = True,
+        server_init_callback: Callable[[], object] | None = None, reuse_addr: bool = True,
+        timeout: float | None = None, *, secret: str | None = None,
+    ) -> None:  # fmt: skip
         self.host, self.key = host, key
         known = shared_secret(secret)
         libraries = tuple(filter(None, (load_library or "").split(":")))

@@ -12,21 +12,12 @@ class Tracker:
     """Lends servers of sessions by key, in threads of this process; parameters as of :class:`tvm.rpc.Server`."""
 
     def __init__(
-        self,
-        host: str = "127.0.0.1",
-        port: int = 9190,
-        port_end: int = 9199,
-        silent: bool = False,
-        reuse_addr: bool = True,
-        timeout: float | None = None,
-        *,
-        secret: str | None = None,
-    ) -> None:
+        self, host: str = "127.0.0.1", port: int = 9190, port_end: int = 9199, silent: bool = False,
+        reuse_addr: bool = True, timeout: float | None = None, *, secret: str | None = None,
+    ) -> None:  # fmt: skip
         known = shared_secret(secret)
-        listener = listen(host, ports_from(port, port_end), known)
-        self.host = host
-        self.port: int = listener.getsockname()[1]
-        self._tracker = tracker.Tracker(listener, known)
+        self._tracker = tracker.Tracker(listen(host, ports_from(port, port_end), known), known)
+        self.host, self.port = host, self._tracker.port
         self._tracker.start()
 
     def terminate(self) -> None:

@@ -258,7 +258,7 @@ _ROWS: tuple[tuple[str, str, Check | None, Check | None, Sequence[str]], ...] = 
     ("arm_fp16", "Arm's half precision", None, _cpu_flag("fullfp16"), ("aarch64",)),
     ("aarch64_sve", "SVE", None, _cpu_flag("sve"), ("aarch64",)),
     ("aarch64_sme", "SME", None, _cpu_flag("sme"), ("aarch64",)),
-    ("rpc", "RPC", _never("there is no RPC here"), None, ()),
+    ("rpc", "RPC", None, None, ()),
     ("micro", "microTVM", _never("there is no microTVM here"), None, ()),
     ("corstone300", "a Corstone-300", _never("there is no board here"), None, ()),
     ("aprofile_aem_fvp", "Arm's simulator of A-profile", _never("there is no simulator here"), None, ()),

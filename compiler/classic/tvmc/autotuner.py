@@ -96,7 +96,7 @@ def tune_model(
 def _check_options(tuner: str, options: Mapping[str, object]) -> None:
     for name in ("hostname", "port", "rpc_key", "rpc_tracker"):
         if options.get(name):
-            raise TVMCException(f"tvmc.tune: {name}: there is no RPC to other machines")
+            raise TVMCException(f"tvmc.tune: {name}: measured is on this machine; autotvm has an RPCRunner")
     if tuner not in TUNERS:
         raise TVMCException(f"tvmc.tune: tuner must be of {', '.join(TUNERS)}, got {tuner!r}")
 

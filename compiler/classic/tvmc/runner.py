@@ -104,7 +104,7 @@ def run_module(
         If another machine is asked for, or a single function is to be profiled.
     """
     if hostname is not None or rpc_key is not None or options:
-        raise TVMCException("tvmc.run: there is no RPC to other machines or boards")
+        raise TVMCException("tvmc.run: models run on this machine; tvm.rpc.connect runs them on another one")
     where = as_device(device)
     if tvmc_package.type == "vm":
         return _run_program(tvmc_package.lib, where, dict(inputs or {}), (number, repeat) if benchmark else None)

@@ -90,9 +90,11 @@ class RPCSession:
                     self._channel.sock.settimeout(max(self._ends - time.monotonic(), 0.0) + _GRACE)
                 self._channel.send(Request(operation, given, freed), body)
                 answer, content = self._channel.receive(Done | Failed, self._decoded)  # type: ignore[arg-type]
-            except (EndedError, ClosedError, DamagedError, TimeoutError) as exc:
-                self.close()
-                raise self._ended(exc, words) from None
+            except BaseException as exc:
+                self.close()  # so that a late answer is none to the next question
+                if isinstance(exc, (EndedError, ClosedError, DamagedError, TimeoutError)):
+                    raise self._ended(exc, words) from None
+                raise
         if isinstance(answer, Failed):
             raise RPCError(f"{self.peer}: {words}: {answer.reason}")
         assert isinstance(answer, Done)
@@ -172,18 +174,9 @@ class RPCSession:
         ArgumentError
             If content has no name, or the file cannot be read.
         """
-        if isinstance(data, (bytes, bytearray)):
-            if not target:
-                raise ArgumentError("upload: target must name the file to write when data is bytes")
-            content: Bytes = data
-        else:
-            target = target or Path(data).name
-            try:
-                content = Path(data).read_bytes()
-            except OSError as exc:
-                raise ArgumentError(f"upload: cannot read {str(data)!r}: {exc.strerror}") from None
+        name, content = content_of(data, target)
         for start in range(0, max(len(content), 1), PIECE):
-            self.ask("upload", target, start, body=memoryview(content)[start : start + PIECE])
+            self.ask("upload", name, start, body=memoryview(content)[start : start + PIECE])
 
     def download(self, path: str) -> bytearray:
         """Return what a file of the session contains."""
@@ -223,6 +216,18 @@ class RPCSession:
         if any(name == kind.name or name in kind.also for kind in DEVICE_KINDS):
             return lambda dev_id=0: self.device(name, dev_id)
         raise AttributeError(f"RPCSession has no attribute {name!r}")
+
+
+def content_of(data: bytearray | bytes | str | Path, target: str | None) -> tuple[str, Bytes]:
+    """Return the name of a file to send, and its content."""
+    if isinstance(data, (bytes, bytearray)):
+        if not target:
+            raise ArgumentError("upload: target must name the file to write when data is bytes")
+        return target, data
+    try:
+        return target or Path(data).name, Path(data).read_bytes()
+    except OSError as exc:
+        raise ArgumentError(f"upload: cannot read {str(data)!r}: {exc.strerror}") from None
 
 
 def session_on(

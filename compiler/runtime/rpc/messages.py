@@ -64,6 +64,8 @@ def packed(value: object, extension: Callable[[object], Ext | None]) -> object:
     """
     if isinstance(value, str):
         return str.__str__(value)
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        raise ArgumentError(f"an int of more than 64 bits cannot be sent to another process: {value}")
     if value is None or isinstance(value, (bool, int, float, bytes)):
         return value
     if isinstance(value, (list, tuple)):

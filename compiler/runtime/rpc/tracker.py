@@ -64,6 +64,11 @@ class Tracker:
         self._numbers = itertools.count()
         self._is_ended = False
 
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self._listener.getsockname()[1])
+
     def start(self) -> None:
         """Serve in a thread."""
         threading.Thread(target=self.serve, name="rpc tracker", daemon=True).start()
@@ -215,7 +220,6 @@ class TrackerSession:
             try:
                 answer = self._answer(operation, arguments)
             except ClosedError:
-                self._channel.close()
                 self._channel = self._connected()
                 answer = self._answer(operation, arguments)
         if isinstance(answer, Failed):
@@ -226,9 +230,11 @@ class TrackerSession:
         try:
             self._channel.send(Request(operation, list(arguments)))
             answer: Done | Failed = self._channel.receive(Done | Failed)[0]  # type: ignore[arg-type]
-        except TimeoutError:
+        except BaseException as exc:
             self._channel.close()  # so that a late answer is none to the next question
-            raise RPCError(f"{self.peer}: {operation}: no answer within {self._patience:g} seconds") from None
+            if isinstance(exc, TimeoutError):
+                raise RPCError(f"{self.peer}: {operation}: no answer within {self._patience:g} seconds") from None
+            raise
         return answer
 
     def summary(self) -> dict[str, Any]:

@@ -121,8 +121,10 @@ def test_values_of_functions(remote: RPCSession) -> None:
     assert isinstance(echo(array), RemoteArray)
     with pytest.raises(RPCError, match=f"{remote.peer}: call of rpc.test.echo: IndexError"):
         echo()
-    with pytest.raises(ArgumentError, match="a value of type object cannot be sent"):
-        echo(object())
+    for value, reason in ((object(), "a value of type object cannot be sent"), (2**64, "an int of more than 64 bits")):
+        with pytest.raises(ArgumentError, match=reason):
+            echo(value)
+    assert echo(1) == 1
 
 
 def test_what_lies_elsewhere_is_told_apart(remote: RPCSession, tmp_path: Path) -> None:
@@ -264,6 +266,22 @@ def test_who_has_another_key_or_secret_is_refused(port: int) -> None:
             remote._channel.trust(b"k" * 32, b"k" * 32)
             with pytest.raises(RPCError, match="a frame whose signature is wrong"):
                 remote.listdir(".")
+
+
+def test_an_answer_that_nobody_waited_for_is_none_to_the_next_question(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remote = connect(HOST, port, "here")
+
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(remote._channel, "receive", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        remote.listdir(".")
+    monkeypatch.undo()
+    with pytest.raises(RPCError, match="the session is closed"):
+        remote.get_function("rpc.test.echo")
 
 
 def test_nobody_answers() -> None:
