@@ -21,7 +21,7 @@ def connect(
     session_constructor_args: Sequence[object] | None = None, enable_logging: bool = False, *,
     secret: str | None = None,
 ) -> RPCSession:  # fmt: skip
-    """Return a session on a server or behind a proxy.
+    """Return a session on a server.
 
     Parameters
     ----------

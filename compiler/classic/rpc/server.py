@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.classic.contrib.popen_pool import PopenWorker
+from compiler.classic.names.unavailable import NO_PROXY
+from compiler.ir.error import UnavailableError
 from compiler.runtime.rpc import server
 from compiler.runtime.rpc.handshake import listen, ports_from, shared_secret
 
@@ -26,22 +28,16 @@ class Server:
         Only this machine can connect unless another address says otherwise, such as ``0.0.0.0``.
     port, port_end : int
         The first free one of these ports is taken; any with port 0.
-    key : str
-        Which clients have to name.
     tracker_addr : tuple, optional
-        Host and port of a tracker; only its clients are served.
-    custom_addr : str, optional
-        The host that they connect to; by default where the tracker sees the server connect from.
+        Host and port of a tracker; only its clients are served, which connect to ``custom_addr`` if that is given.
+    key, secret : str
+        What clients have to name, and to know; the secret is by default that of ``STRATA_RPC_SECRET``, if any.
     load_library : str, optional
-        Shared libraries to load, with colons between.
+        Shared libraries to load first, with colons between.
     server_init_callback : callable, optional
         Called in the process first, e.g. to register functions.
     timeout : float, optional
         Seconds that a session may take at most.
-    secret : str, optional
-        What clients must know, too; by default the environment variable ``STRATA_RPC_SECRET``, if there is one.
-    no_fork, reuse_addr : bool
-        No effect.
     """
 
     def __init__(
@@ -51,6 +47,8 @@ class Server:
         server_init_callback: Callable[[], object] | None = None, reuse_addr: bool = True,
         timeout: float | None = None, *, secret: str | None = None,
     ) -> None:  # fmt: skip
+        if is_proxy:
+            raise UnavailableError(f"rpc.Server: is_proxy: {NO_PROXY}")
         self.host, self.key = host, key
         known = shared_secret(secret)
         libraries = tuple(filter(None, (load_library or "").split(":")))

@@ -39,11 +39,11 @@ MAX_TIMEOUT = 1e8
 
 Text = Annotated[str, msgspec.Meta(max_length=256)]
 Nonce = Annotated[bytes, msgspec.Meta(min_length=16, max_length=64)]
-Role = Literal["session", "tracker", "server"]
+Role = Literal["session", "tracker"]
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello"):
-    """Who connects: to be served, to speak with a tracker, or to be a server behind a proxy.
+    """Who connects: to be served, or to speak with a tracker.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ def welcome(channel: Channel, role: Role, expected: str | None, key: str, secret
             channel.send(Refused("the secret is another one"))
             return None
     if hello.role != role:
-        what = {"session": "a server of sessions", "tracker": "a tracker", "server": "a proxy"}[role]
+        what = "a tracker" if role == "tracker" else "a server of sessions"
         channel.send(Refused(f"this is {what}, which does not serve a connection as {hello.role!r}"))
         return None
     if expected is not None and hello.key != expected:
