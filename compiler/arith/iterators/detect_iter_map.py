@@ -245,7 +245,7 @@ def _check(
     for mark, splits in parts.items():
         ordered = order_splits(mark, splits, is_bijective, analyzer)
         if mark in paddings and level is not IterMapLevel.NoCheck:
-            _check_padding(paddings[mark], ordered, is_bijective, analyzer)
+            _check_padding(paddings[mark], ordered, analyzer)
     for constraint in rewriter.constraints:
         if constraint.mark not in parts and any(mark in parts for mark in _input_marks(constraint.mark)):
             raise NotAffine("a predicate compares iterators that are not adjacent in the indices")
@@ -255,10 +255,9 @@ def _check(
     return parts.keys()
 
 
-def _check_padding(
-    padded: PaddedMark, ordered: Sequence[IterSplitExpr], is_bijective: bool, analyzer: Analyzer
-) -> None:
-    if is_bijective or not padded.is_reached(ordered, analyzer):
+def _check_padding(padded: PaddedMark, ordered: Sequence[IterSplitExpr], analyzer: Analyzer) -> None:
+    """Raise an error if splits that cover a mark do not take all their values; some of a padded one are not taken."""
+    if not padded.is_reached(ordered, analyzer):
         raise NotAffine(f"the splits of {padded.mark.source} only take values from the padding")
 
 

@@ -55,13 +55,14 @@ from compiler.ir.expr.primexpr import (
     PrimExpr,
     Ramp,
     Range,
+    SizeVar,
     Sub,
     Var,
     const,
 )
 from compiler.ir.expr.substitute import substitute
 from compiler.tir.expressions.op import all as all_of
-from compiler.tir.expressions.op import if_then_else, likely, truncdiv
+from compiler.tir.expressions.op import if_then_else, likely, truncdiv, truncmod
 from tests.compiler.arith.expressions import ASSIGNMENTS, INTEGERS, RANGES, VARIABLES, evaluate, examples, written
 
 x, y, z, w = VARIABLES
@@ -323,7 +324,51 @@ def test_nothing_and_everything() -> None:
     assert eval_set(i + j, {i: IntSet.everything()}).is_everything()
 
 
+@pytest.mark.parametrize(
+    ("e", "low", "high"),
+    [
+        (j * n, "T.Select(0 <= n, 0, n * 3)", "T.Select(0 <= n, n * 3, 0)"),
+        (i * (m % -3), "m % -3 * 7", "0"),
+        (i % m, "1 - T.Select(0 <= m, m, m * -1)", "T.Select(0 <= m, m, m * -1) - 1"),
+        (i % SizeVar("s"), "1 - s", "s - 1"),
+        (i % (SizeVar("s") + 1), "0", "s"),
+        (truncmod(i, SizeVar("s")), "1 - s", "s - 1"),
+        (truncmod(i, SizeVar("s") + 1), "0", "s"),
+        (truncmod(i - 4, SizeVar("s") + 1), "s * -1", "s"),
+        (n < 4, "n < 4", "n < 4"),
+        (Not(n < 4), "n < 4", "n < 4"),
+        (i < n, "T.bool(False)", "T.bool(True)"),
+    ],
+)
+def test_sets_with_ends_of_unknown_sign(e: PrimExpr, low: str, high: str) -> None:
+    found = eval_set(e, {i: Range(0, 8), j: IntSet.interval(0, 3)})
+    if isinstance(e, Not):
+        assert found.min_value is found.max_value is e
+    else:
+        assert (str(found.min_value), str(found.max_value)) == (low, high)
+
+
+def test_sets_of_lanes() -> None:
+    for stride, low, high in ((8, n, n + 24), (-1, n - 3, n), (0, n, n)):
+        found = IntSet.vector(Ramp(n, const(stride), 4))
+        assert deep_equal(found.min_value, low)
+        assert deep_equal(found.max_value, high)
+    assert ends(eval_set(Ramp(const(0), const(8), 4), {})) == (0, 24)
+
+
+def test_which_ends_a_set_has() -> None:
+    below, above = IntervalSet(neg_inf(), const(3)), IntervalSet(n, pos_inf())
+    assert not below.is_everything()
+    assert not above.is_everything()
+    assert IntSet.interval(4, 4).is_single_point()
+    assert IntervalSet(pos_inf(), const(3)).is_nothing()
+    assert IntervalSet(const(3), neg_inf()).is_nothing()
+    assert union_lower_bound([below, IntervalSet(const(5), pos_inf())]) is below
+
+
 def test_linear_equation() -> None:
+    assert [e.value for e in detect_linear_equation((i - 2 - 4) * 5, [i])] == [5, -30]
+    assert [e.value for e in detect_linear_equation(5 * (i - 2), [i])] == [5, -10]
     found = detect_linear_equation(i * 4 + j * n + m + 1, [i, j])
     assert found[0].value == 4
     assert found[1] is n
@@ -346,6 +391,10 @@ def test_clip_bound() -> None:
     assert detect_clip_bound((i * 2).equal(n), [i]) == []
     assert detect_clip_bound(i * n < 4, [i]) == []
     assert detect_clip_bound(i < j, [i, j]) == []
+    assert detect_clip_bound(const(True), [i]) == [None, None]
+    assert [e.value for e in detect_clip_bound(i.equal(2), [i])] == [2, 2]
+    for condition in (const(False), i != 3, i % n < 4, i * 2 >= i % -2, i * 2 <= j + i * 2):
+        assert detect_clip_bound(condition, [i]) == [], condition
 
 
 @pytest.mark.parametrize(
@@ -371,6 +420,12 @@ def test_nothing_can_be_deduced() -> None:
     assert deduce_bound(i, i * i < 3, {}, {}).is_nothing()
     assert deduce_bound(i, i * n < 3, {}, {}).is_nothing()
     assert deduce_bound(i, i % 4 < 3, {}, {}).is_nothing()
+    assert deduce_bound(i, (i + i).equal(2), {}, {}).is_nothing()
+    assert deduce_bound(i, Mul(i, const(0)) < 1, {}, {}).is_nothing()
+    assert deduce_bound(i, (i // 2).equal(n), {}, {}).is_nothing()
+    for kind, low, high in ((LT, 0, 5), (GE, 0, 5), (LT, -5, 0), (GE, -5, 0), (LT, -5, 5)):
+        for divided in (i // n, i * n):
+            assert deduce_bound(i, kind(divided, const(3)), {n: IntSet.interval(low, high)}, {}).is_nothing()
 
 
 @examples(300)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import random
+from functools import reduce
 
 import pytest
 
-from compiler.arith.integer_region import certain_region, possible_region
+from compiler.arith.integer_region import MAX_INEQUALITIES, MAX_PARTS, Region, certain_region, possible_region
+from compiler.arith.linear.linear_form import Atom
 from compiler.ir.expr.primexpr import And, FloorDiv, FloorMod, IntImm, Not, Or, PrimExpr, Var, const
 
 x, y, z = (Var(name) for name in "xyz")
@@ -109,9 +111,45 @@ def test_what_follows(assumed: PrimExpr, follows: PrimExpr, expected: bool) -> N
     assert certain_region(follows).covers(possible_region(assumed)) == expected
 
 
+def test_what_regions_say_of_themselves() -> None:
+    (part,) = possible_region(x > 1).parts
+    assert [part.uses(var) for var in (x, y, z)] == [True, False, False]
+    (part,) = possible_region(x.equal(FloorMod(y, x))).parts
+    assert [part.uses(var) for var in (x, y, z)] == [True, True, False]
+    assert possible_region(x > 1) == possible_region(x >= 2)
+    assert possible_region(x > 1) != possible_region(x >= 1)
+    assert possible_region(x > 1) != (x > 1)
+    assert possible_region(And(x > 1, x < 2)).is_empty()
+    assert not possible_region(Or(x > 1, And(x > 1, x < 2))).is_empty()
+    assert Atom(x) == Atom(x)
+    assert Atom(x) != Atom(y)
+    assert Atom(x) != x.name
+
+
+def test_a_region_of_many_parts_or_inequalities_is_not_decided() -> None:
+    """Whatever the limits are: beyond them nothing is claimed, up to them it is."""
+    many = [Var(f"v{i}") for i in range(MAX_INEQUALITIES - 1)]
+    impossible = And(x < y, y < x)
+    assert possible_region(impossible).is_empty()
+    assert not possible_region(reduce(And, [v > y for v in many], impossible)).is_empty()
+    assert possible_region(reduce(And, [v > y for v in many[1:]], impossible)).is_empty()
+
+    line = possible_region(And(x >= 0, x < 3 * MAX_PARTS + 9))
+    whole = [possible_region(And(x >= 3 * i, x < 3 * i + 3)).parts[0] for i in range(MAX_PARTS + 3)]
+    for count in (MAX_PARTS - 1, MAX_PARTS):  # points inside of the line leave one piece more than they are
+        points = [possible_region(x.equal(3 * i + 1)).parts[0] for i in range(count)]
+        assert not Region(points).covers(line)
+        assert Region([*points, *whole]).covers(line) is (count < MAX_PARTS)
+
+
 @pytest.mark.parametrize(
     ("condition", "value"),
-    [(x.equal(y + 2), y + 2), (And(x * 4 <= y, y < x * 4 + 4), FloorDiv(y, const(4))), (x < y, None)],
+    [
+        (x.equal(y + 2), y + 2),
+        (And(x * 4 <= y, y < x * 4 + 4), FloorDiv(y, const(4))),
+        (x < y, None),
+        (x.equal(FloorMod(y, x)), None),
+    ],
 )
 def test_the_solution_for_a_variable(condition: PrimExpr, value: PrimExpr | None) -> None:
     (part,) = possible_region(condition).parts

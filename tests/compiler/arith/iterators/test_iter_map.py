@@ -26,7 +26,7 @@ from compiler.arith.iterators.inverse_affine_iter_map import inverse_affine_iter
 from compiler.arith.iterators.subspace_divide import subspace_divide
 from compiler.arith.linear.linear_form import NotLinearError, linear_form
 from compiler.ir.error import ArgumentError
-from compiler.ir.expr.primexpr import And, IntImm, Or, PrimExpr, Ramp, Range, SizeVar, Var, const
+from compiler.ir.expr.primexpr import And, IntImm, Min, Or, PrimExpr, Ramp, Range, SizeVar, Var, const
 from compiler.ir.expr.substitute import free_vars, substitute
 
 Domains = dict[Var, Range]
@@ -230,6 +230,7 @@ def test_sums_are_ordered_by_symbolic_scales_first() -> None:
     domains = {x: Range(0, 9), y: Range(0, 4), z: Range(0, 3)}
     s = normalize_to_iter_sum(z + (y + x * 4 + 2) * n + 3, domains)
     assert [split.source.source for split in s.args] == [x, y, z]
+    assert len(normalize_to_iter_sum(x % n * 4 + x, domains).args) == 2
     (third,) = normalize_to_iter_sum(x // 4, domains).args
     assert third.source.source is x
     assert (value(third.lower_factor, {}), value(third.extent, {})) == (4, 3)
@@ -255,6 +256,10 @@ def test_regions_of_buffers() -> None:
     gaps = [Range.from_min_extent(i * 4, const(2))]
     assert estimate_region_lower_bound(gaps, domains) is None
     assert [str(s) for s in estimate_region_upper_bound(gaps, domains)] == ["IntervalSet[0, 29]"]
+    assert estimate_region_lower_bound([Range.from_min_extent(i, Var("n"))], domains) is None
+    for step, extent, text in ((-1, 1, "[-7, 0]"), (-4, 4, "[-28, 3]"), (4, 4, "[0, 31]"), (-4, 3, None), (4, 3, None)):
+        sets = estimate_region_lower_bound([Range.from_min_extent(i * step, const(extent))], domains)
+        assert (None if sets is None else str(sets[0])) == (text and f"IntervalSet{text}")
 
 
 def test_iterators_of_one_value_stay_where_they_are_to() -> None:
@@ -357,6 +362,7 @@ def test_an_inverse_has_an_output_for_each_index() -> None:
         inverse_affine_iter_map(detected, [Var("a")])
     with pytest.raises(ValueError, match=r"expected one of .*bijective.*, got 'injective'"):
         IterMapLevel.from_str("injective")
+    assert IterMapLevel.from_str(None) is IterMapLevel.NoCheck  # type: ignore[arg-type]
 
 
 def test_conditions_that_no_iterators_can_be_shortened_by() -> None:
@@ -391,14 +397,72 @@ def test_what_is_not_a_part_of_each_side_is_not_divided() -> None:
         ([fused], [i], const(True, "bool")),
         ([fused // 4, fused % 4], [j], const(True, "bool")),
         ([fused], [j], fused < 17),
+        ([fused], [j], And(fused >= 3, fused < 15)),
+        ([fused % 8], [j], const(True, "bool")),
     ):
         assert detect_iter_map(indices, domains, condition).indices
         assert subspace_divide(indices, domains, inner, condition) == [], indices
-    for indices in ([fused // 2, fused % 2], [fused // 12, fused % 12], [fused // 3, fused % 3]):
+    for indices in ([fused // 2, fused % 2], [fused // 12, fused % 12], [fused // 3, fused % 3], [j * 4], [i * 4, j]):
         for (outer, sub), index in zip(subspace_divide(indices, domains, [j])[:-1], indices, strict=True):
             for at in points(domains):
                 parts = [value(normalize_iter_map_to_expr(mark.source), at) for mark in (outer, sub)]
                 assert value(index, at) == parts[0] * value(sub.extent, {}) + parts[1]
+
+
+@pytest.mark.parametrize(
+    ("indices", "predicate", "level", "expected"),
+    [
+        # a condition that the indices need not know of
+        (["x // 4"], "x < 2", "surjective", ["0"]),
+        (["x // 4 * 4", "y"], "x < 2", "surjective", ["0", "y"]),
+        # one value, inside of its bounds and just outside
+        (["one"], "one >= 0", "surjective", ["0"]),
+        (["one"], "one > 0", "surjective", "0 is outside of its bounds 1 and None"),
+        (["one"], "one < 1", "surjective", ["0"]),
+        (["one"], "one < 0", "surjective", "0 is outside of its bounds None and 0"),
+        (["one"], "one < n", "surjective", ["0"]),
+        (["one + n"], "one + n > 7", "surjective", ["n"]),
+        # padding that a part consists of
+        (["(x + 1) // 2", "(x + 1) % 2"], "True", "surjective", "only take values from the padding"),
+        (["x // 2", "x % 2"], "x > 0", "surjective", "only take values from the padding"),
+        (["x % 4 * 4"], "x > 1", "surjective", ["x % 4 * 4"]),
+        (["(w + 5) % 4"], "True", "surjective", ["(w + 1) % 4"]),
+        (["x // n", "x % 5"], "True", "nocheck", "an iterator needs both n and 5 for its divisions"),
+        # scales
+        (["x * n + y * m", "x"], "True", "surjective", "no scale divides all others"),
+        (["0 - x + y * 8"], "True", "surjective", "the scale -1 of a split is not positive"),
+        (["0 * x + (0 - x) % 4"], "True", "surjective", "neither of -1 and 4 divides the other"),
+        (["x * y"], "True", "surjective", "is a product of iterators"),
+        (["min(x, y)"], "True", "surjective", "is not affine in the iterators"),
+        (["x // (w + 1)"], "True", "surjective", "the divisor of"),
+        # parts of two iterators, and of one iterator that are different
+        (["y // 4 * 4 + x % 4"], "True", "surjective", ["y // 4 * 4 + x % 4"]),
+        (["x + y", "y"], "True", "surjective", "the splits of y overlap, or do not cover it"),
+        (["x + y * 9"], "True", "surjective", "no split has the scale 8"),
+        # every iterator is asked for
+        (["x", "y", "w"], "True", "bijective", ["x", "y", "w"]),
+        (["x", "y"], "True", "bijective", "no index depends on w"),
+        (["x", "y"], "True", "surjective", ["x", "y"]),
+        # a predicate within another one
+        (["y * 6 + x"], "And(x < 6, y * 6 + x < 20)", "surjective", ["y * 6 + x"]),
+        (["y * 8 + x"], "And(y * 8 + x < 32, x * 2 + 2 + 2 + 2 < 20)", "surjective", "are not adjacent"),
+        (["y * 8 + x"], "And(y * 8 + x < 32, x < 7)", "surjective", "no split has the scale 7"),
+    ],
+)
+def test_what_is_a_map_and_what_is_just_none(
+    indices: list[str], predicate: str, level: str, expected: list[str] | str
+) -> None:
+    """The reason is named, or the map is as it is written."""
+    names = {name: Var(name) for name in ("x", "y", "w", "one", "n", "m")}
+    x, y, w, one = (names[name] for name in ("x", "y", "w", "one"))
+    domains = {x: Range(0, 8), y: Range(0, 8), w: Range(0, 4), one: Range(0, 1)}
+    read = {**names, "And": And, "min": Min}
+    found = detect_iter_map([eval(index, read) for index in indices], domains, eval(predicate, read), level)
+    if isinstance(expected, str):
+        assert expected in found.errors[0]
+    else:
+        assert found.errors == []
+        assert [str(Analyzer().simplify(normalize_iter_map_to_expr(s))) for s in found.indices] == expected
 
 
 @pytest.mark.parametrize("e", [const(1.0), Var("x", "float32") + 1.0, Var("u", "uint8"), Ramp(Var("i"), 1, 4)])
