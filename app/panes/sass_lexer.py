@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pygments.lexer import RegexLexer, bygroups
+from pygments.lexer import RegexLexer
 from pygments.token import Comment, Keyword, Name, Number, Text
 
 __all__ = ["SassLexer"]
@@ -25,7 +25,8 @@ class SassLexer(RegexLexer):
             (r".", Text),
         ],
         "operation": [
-            (r"(@!?\w+)( +)", bygroups(Name.Variable, Text)),
+            (r"@!?\w+", Name.Variable),
+            (r" +", Text),
             (r"[A-Z][\w.]*", Keyword, "#pop"),
             (r"", Text, "#pop"),
         ],

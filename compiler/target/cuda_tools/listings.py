@@ -47,9 +47,9 @@ class Control:
     def of(cls, upper: int) -> Control:
         """Decode the upper 64 bits of an instruction of 128."""
         bits = upper >> 41
-        write, read = bits >> 5 & 7, bits >> 8 & 7
+        write, read = (None if at == 7 else at for at in (bits >> 5 & 7, bits >> 8 & 7))
         waits = tuple(barrier for barrier in range(6) if bits >> 11 + barrier & 1)
-        return cls(bits & 15, not bits >> 4 & 1, *(None if at == 7 else at for at in (write, read)), waits)
+        return cls(bits & 15, not bits >> 4 & 1, write, read, waits)
 
     def __str__(self) -> str:
         """Columns under :data:`CONTROL_HEADING`."""
