@@ -230,6 +230,17 @@ def recording(table: OriginTable, process_wide: bool = False) -> Iterator[Origin
         _NOWHERE.table = shared
 
 
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """Mint no origins inside the block, in this thread or task: what is made there has empty spans."""
+    outer = _ambient.get()
+    _ambient.set(Ambient())
+    try:
+        yield
+    finally:
+        _ambient.set(outer)
+
+
 def begin_traversal(outer: Ambient) -> Ambient:
     """Give a traversal an ambient of its own, which its visits may change; it ends by setting ``outer`` again."""
     ambient = Ambient(outer.span, outer.inherited, outer.table, outer.level)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from compiler.ir.error import ArgumentError, expected, show
+from compiler.ir.instrument import uninstrumented
+from compiler.ir.origin import unrecorded
 from compiler.tir.statements.block import BlockRealize
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["TensorIntrin"]
 
-_REGISTERED: dict[str, TensorIntrin] = {}
+_REGISTERED: dict[str, TensorIntrin | Callable[[], TensorIntrin]] = {}
+"""By name; intrinsics that are registered with how to make them are made when they are first asked for."""
 
 
 class TensorIntrin:
@@ -47,7 +52,17 @@ class TensorIntrin:
         """
         if name not in _REGISTERED and not allow_missing:
             raise ArgumentError(f"TensorIntrin {show(name)} is not registered")
-        return _REGISTERED.get(name)
+        found = _REGISTERED.get(name)
+        if not callable(found):
+            return found
+        with uninstrumented(), unrecorded():  # the user wrote none of it
+            made = _REGISTERED[name] = found()
+        return made
+
+
+def register_to_be_made(name: str, make: Callable[[], tuple[PrimFunc, PrimFunc]]) -> None:
+    """Register an intrinsic, in place of one of that name; its two functions are made when it is first asked for."""
+    _REGISTERED[name] = lambda: TensorIntrin(*make())
 
 
 def _buffers(func: PrimFunc) -> list[Buffer]:

@@ -58,7 +58,9 @@ neon_4x4_i8i8i32_impl = _NEON.implementation(
     'a = T.reinterpret("int8x8", T.broadcast(T.reinterpret("int32", A.vload([0], "int8x4")), 2))',
 )
 
-ARM_DOT_4x4_i8_NEON_INTRIN = register_intrinsic("dot_4x4_i8i8s32_neon", neon_4x4_i8i8i32_desc, neon_4x4_i8i8i32_impl)
-ARM_DOT_4x4_i8_SDOT_INTRIN = register_intrinsic("dot_4x4_i8i8s32_sdot", *get_dotprod_intrin("int8", "int32"))
-ARM_DOT_4x4_u8_UDOT_INTRIN = register_intrinsic("dot_4x4_u8u8u32_udot", *get_dotprod_intrin("uint8", "uint32"))
-ARM_DOT_4x4_u8_HDOT_INTRIN = register_intrinsic("dot_4x4_u8u8i32_hdot", *get_dotprod_intrin("uint8", "int32"))
+ARM_DOT_4x4_i8_NEON_INTRIN = register_intrinsic(
+    "dot_4x4_i8i8s32_neon", lambda: (neon_4x4_i8i8i32_desc, neon_4x4_i8i8i32_impl)
+)
+ARM_DOT_4x4_i8_SDOT_INTRIN = register_intrinsic("dot_4x4_i8i8s32_sdot", get_dotprod_intrin, "int8", "int32")
+ARM_DOT_4x4_u8_UDOT_INTRIN = register_intrinsic("dot_4x4_u8u8u32_udot", get_dotprod_intrin, "uint8", "uint32")
+ARM_DOT_4x4_u8_HDOT_INTRIN = register_intrinsic("dot_4x4_u8u8i32_hdot", get_dotprod_intrin, "uint8", "int32")

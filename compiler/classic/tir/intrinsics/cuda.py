@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 from compiler.classic.tir.intrinsics.fragment_layouts import (
@@ -270,9 +271,9 @@ def __getattr__(name: str) -> str:
     return _CONSTANTS[name]
 
 
-def _register(name: str, intrinsic: Pair) -> None:
+def _register(name: str, make: Callable[..., Pair], *args: object) -> None:
     """Register an intrinsic, whose name is the value of a constant: ``WMMA_FILL_16x16x16_F32_INTRIN`` and the like."""
-    register_intrinsic(name, *intrinsic)
+    register_intrinsic(name, make, *args)
     family, kind, shape, *rest = name.split("_")
     if kind == "sync":
         rest = [rest[0], *(part.upper() for part in rest[1:])]
@@ -287,12 +288,12 @@ def _register_four_bits() -> None:
     for operand, is_b in (("a", False), ("b_trans", True)):
         for scope in ("shared", "shared.dyn"):
             name = f"wmma_load_8x8x32_s4_{operand}_{scope.replace('.', '_')}"
-            _register(name, get_wmma_load_intrin(*shape, "int4", scope, is_b, is_b))
-    _register("wmma_fill_8x8x32_s32", get_wmma_fill_intrin(*shape, "int32"))
+            _register(name, get_wmma_load_intrin, *shape, "int4", scope, is_b, is_b)
+    _register("wmma_fill_8x8x32_s32", get_wmma_fill_intrin, *shape, "int32")
     for scope in ("shared", "shared.dyn", "global"):
         name = f"wmma_store_8x8x32_s32_{scope.replace('.', '_')}"
-        _register(name, get_wmma_store_intrin(*shape, "int32", scope))
-    _register("wmma_sync_8x8x32_s4s4s32_trans", get_wmma_sync_intrin(*shape, "int4", "int32", True))
+        _register(name, get_wmma_store_intrin, *shape, "int32", scope)
+    _register("wmma_sync_8x8x32_s4s4s32_trans", get_wmma_sync_intrin, *shape, "int4", "int32", True)
 
 
 def _register_all() -> None:
@@ -303,20 +304,25 @@ def _register_all() -> None:
         operand = f"{'b' if is_b else 'a'}{'_trans' if trans else ''}_{scope.replace('.', '_')}"
         _register(
             f"wmma_load_16x16x16_{_SHORT[dtype]}_{operand}",
-            get_wmma_load_intrin(*cube, dtype, scope, is_b, trans),
+            get_wmma_load_intrin,
+            *cube,
+            dtype,
+            scope,
+            is_b,
+            trans,
         )
     _register_four_bits()
     for dtype in ("float32", "float16", "int32"):
-        _register(f"wmma_fill_16x16x16_{_SHORT[dtype]}", get_wmma_fill_intrin(*cube, dtype))
+        _register(f"wmma_fill_16x16x16_{_SHORT[dtype]}", get_wmma_fill_intrin, *cube, dtype)
         for scope in ("shared", "shared.dyn", "global"):
             name = f"wmma_store_16x16x16_{_SHORT[dtype]}_{scope.replace('.', '_')}"
-            _register(name, get_wmma_store_intrin(*cube, dtype, scope))
+            _register(name, get_wmma_store_intrin, *cube, dtype, scope)
     for (in_dtype, out_dtype), trans in product(
         (("float16", "float32"), ("float16", "float16"), ("int8", "int32")), (False, True)
     ):
         types = f"{_SHORT[in_dtype] * 2}{_SHORT[out_dtype]}"
         name = f"wmma_sync_16x16x16_{types}{'_trans' if trans else ''}"
-        _register(name, get_wmma_sync_intrin(*cube, in_dtype, out_dtype, trans))
+        _register(name, get_wmma_sync_intrin, *cube, in_dtype, out_dtype, trans)
 
 
 _register_all()

@@ -57,7 +57,7 @@ def get_dp4a_intrin(dtype_a: str, dtype_b: str, dtype_c: str) -> tuple[PrimFunc,
     return description, lanes_product(dtype_a, dtype_b, dtype_c, f"C[0] += {call}")
 
 
-DP4A_S8S8S32_INTRIN = register_intrinsic("dp4a_s8s8s32", *get_dp4a_intrin("int8", "int8", "int32"))
-DP4A_U8S8S32_INTRIN = register_intrinsic("dp4a_u8s8s32", *get_dp4a_intrin("uint8", "int8", "int32"))
-DP4A_S8U8S32_INTRIN = register_intrinsic("dp4a_s8u8s32", *get_dp4a_intrin("int8", "uint8", "int32"))
-DP4A_U8U8U32_INTRIN = register_intrinsic("dp4a_u8u8u32", *get_dp4a_intrin("uint8", "uint8", "uint32"))
+DP4A_S8S8S32_INTRIN = register_intrinsic("dp4a_s8s8s32", get_dp4a_intrin, "int8", "int8", "int32")
+DP4A_U8S8S32_INTRIN = register_intrinsic("dp4a_u8s8s32", get_dp4a_intrin, "uint8", "int8", "int32")
+DP4A_S8U8S32_INTRIN = register_intrinsic("dp4a_s8u8s32", get_dp4a_intrin, "int8", "uint8", "int32")
+DP4A_U8U8U32_INTRIN = register_intrinsic("dp4a_u8u8u32", get_dp4a_intrin, "uint8", "uint8", "uint32")

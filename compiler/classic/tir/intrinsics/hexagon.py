@@ -46,12 +46,12 @@ def generate_dot_product_32x2_i16i16i32(mem_scope: str = "global") -> tuple[Prim
     return _product(2, "int16", "int16", mem_scope, "vdmpyhvsat")
 
 
-VRMPY_u8u8i32_INTRIN = register_intrinsic("dot_32x4_u8u8i32_vrmpy", *generate_dot_product_32x4_u8u8i32())
-VRMPY_u8i8i32_INTRIN = register_intrinsic("dot_32x4_u8i8i32_vrmpy", *generate_dot_product_32x4_u8i8i32())
-VDMPY_i16i16i32_INTRIN = register_intrinsic("dot_product_32x2_i16i16i32_vdmpy", *generate_dot_product_32x2_i16i16i32())
+VRMPY_u8u8i32_INTRIN = register_intrinsic("dot_32x4_u8u8i32_vrmpy", generate_dot_product_32x4_u8u8i32)
+VRMPY_u8i8i32_INTRIN = register_intrinsic("dot_32x4_u8i8i32_vrmpy", generate_dot_product_32x4_u8i8i32)
+VDMPY_i16i16i32_INTRIN = register_intrinsic("dot_product_32x2_i16i16i32_vdmpy", generate_dot_product_32x2_i16i16i32)
 VRMPY_u8u8i32_VTCM_INTRIN = register_intrinsic(
-    "dot_32x4_u8u8i32_vtcm_vrmpy", *generate_dot_product_32x4_u8u8i32("global.vtcm")
+    "dot_32x4_u8u8i32_vtcm_vrmpy", generate_dot_product_32x4_u8u8i32, "global.vtcm"
 )
 VRMPY_u8i8i32_VTCM_INTRIN = register_intrinsic(
-    "dot_32x4_u8i8i32_vtcm_vrmpy", *generate_dot_product_32x4_u8i8i32("global.vtcm")
+    "dot_32x4_u8i8i32_vtcm_vrmpy", generate_dot_product_32x4_u8i8i32, "global.vtcm"
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from compiler.classic.tir.intrinsics.fragment_layouts import fragment_number
 from compiler.classic.tir.intrinsics.products import register_intrinsic
 from compiler.classic.tir.intrinsics.program_text import function_head, match_buffer, parse_function, root_block, whole
@@ -139,15 +142,15 @@ def _register(dtype: str) -> dict[str, str]:
     """Register the intrinsics of a data type, and return their names."""
     group = get_simdgroup_intrin_group("shared", "global", dtype)
     turned = get_simdgroup_intrin_group("shared", "shared", dtype, trans_a=True)
-    made = {
-        group["init"]: get_make_filled_simdgroup_matrix_intrin(dtype),
-        group["load_a"]: get_simdgroup_load_intrin(dtype, "shared"),
-        turned["load_a"]: get_simdgroup_load_intrin(dtype, "shared", transpose_matrix=True),
-        group["compute"]: get_simdgroup_multiply_accumulate_intrin(8, 8, 8, dtype),
-        group["store"]: get_simdgroup_store_intrin(dtype, "global"),
-        turned["store"]: get_simdgroup_store_intrin(dtype, "shared"),
+    made: dict[str, Callable[[], Pair]] = {
+        group["init"]: partial(get_make_filled_simdgroup_matrix_intrin, dtype),
+        group["load_a"]: partial(get_simdgroup_load_intrin, dtype, "shared"),
+        turned["load_a"]: partial(get_simdgroup_load_intrin, dtype, "shared", transpose_matrix=True),
+        group["compute"]: partial(get_simdgroup_multiply_accumulate_intrin, 8, 8, 8, dtype),
+        group["store"]: partial(get_simdgroup_store_intrin, dtype, "global"),
+        turned["store"]: partial(get_simdgroup_store_intrin, dtype, "shared"),
     }
-    names = [register_intrinsic(name, *intrinsic) for name, intrinsic in made.items()]
+    names = list(map(register_intrinsic, made, made.values()))
     return dict(zip(("filled", "load", "load_trans", "compute", "store_global", "store_shared"), names, strict=True))
 
 
@@ -159,8 +162,8 @@ SIMDGROUP_MULTI_ACC_8x8x8_f16_INTRIN = _HALF["compute"]
 SIMDGROUP_STORE_8x8x8_f16_GLOBAL_INTRIN = _HALF["store_global"]
 SIMDGROUP_STORE_8x8x8_f16_SHARED_INTRIN = _HALF["store_shared"]
 SIMDGROUP_FILLED_8x8x8_bf16_INTRIN = register_intrinsic(
-    "simdgroup_fill_8x8x8_bf16", *get_make_filled_simdgroup_matrix_intrin("bfloat16")
+    "simdgroup_fill_8x8x8_bf16", get_make_filled_simdgroup_matrix_intrin, "bfloat16"
 )
 SIMDGROUP_FILLED_8x8x8_f32_INTRIN = register_intrinsic(
-    "simdgroup_fill_8x8x8_f32", *get_make_filled_simdgroup_matrix_intrin("float32")
+    "simdgroup_fill_8x8x8_f32", get_make_filled_simdgroup_matrix_intrin, "float32"
 )

@@ -10,6 +10,7 @@ operand and of the result each thread of a wave has.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from compiler.classic.tir.intrinsics.fragment_layouts import MFMA_LAYOUTS, shared_16x16_to_local_64x4_layout_C
@@ -235,17 +236,17 @@ def _register() -> dict[str, str]:
             tile = f"16x{each.depth}"
             constant = f"ROCM_MFMA_LOAD_{tile}_{'B' if is_b else 'A'}_SHARED_{each.short}_INTRIN"
             place = f"b_{tile}" if is_b else f"{tile}_a"
-            pair = get_mfma_load_intrin(each.depth, each.dtype, is_b=is_b)
-            names[constant] = register_intrinsic(f"rocm_mfma_load_{place}_shared_{each.short}", *pair)
+            make = partial(get_mfma_load_intrin, each.depth, each.dtype, is_b=is_b)
+            names[constant] = register_intrinsic(f"rocm_mfma_load_{place}_shared_{each.short}", make)
         types = f"{each.short}{each.short}{each.short_result}"
-        pair = get_mfma_intrin(each.depth, each.dtype, each.result)
-        names[f"ROCM_MFMA_{types}_INTRIN"] = register_intrinsic(f"rocm_mfma_{types}", *pair)
+        product = (get_mfma_intrin, each.depth, each.dtype, each.result)
+        names[f"ROCM_MFMA_{types}_INTRIN"] = register_intrinsic(f"rocm_mfma_{types}", *product)
     for dtype, short in _RESULTS.items():
-        pair = get_mfma_store_intrin(dtype=dtype)
-        names[f"ROCM_MFMA_STORE_16x16_{short}_INTRIN"] = register_intrinsic(f"rocm_mfma_store_16x16_{short}", *pair)
+        store = partial(get_mfma_store_intrin, dtype=dtype)
+        names[f"ROCM_MFMA_STORE_16x16_{short}_INTRIN"] = register_intrinsic(f"rocm_mfma_store_16x16_{short}", store)
         filled = short.replace("s", "i")
-        pair = get_mma_fill_intrin(dtype, _OF_RESULT)
-        names[f"ROCM_MFMA_fill_16x16_{filled}_INTRIN"] = register_intrinsic(f"ROCM_mfma_fill_16x16_{filled}", *pair)
+        fill = (get_mma_fill_intrin, dtype, _OF_RESULT)
+        names[f"ROCM_MFMA_fill_16x16_{filled}_INTRIN"] = register_intrinsic(f"ROCM_mfma_fill_16x16_{filled}", *fill)
     return names
 
 

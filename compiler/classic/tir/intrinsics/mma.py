@@ -281,8 +281,9 @@ def _register_loads(operand: _Operand) -> None:
             continue
         words = [operand.short, matrix, *["TRANS"] * transposed, *["DYN"] * (scope == "shared.dyn")]
         name = "_".join(["mma_ldmatrix", *words]).lower()
-        intrinsic = get_ldmatrix_intrin(operand.depth, operand.dtype, matrix, transposed, scope)
-        CONSTANTS["_".join(["LDMATRIX", *words, "INTRIN"])] = register_intrinsic(name, *intrinsic)
+        CONSTANTS["_".join(["LDMATRIX", *words, "INTRIN"])] = register_intrinsic(
+            name, get_ldmatrix_intrin, operand.depth, operand.dtype, matrix, transposed, scope
+        )
 
 
 def _register_products(operand: _Operand) -> None:
@@ -291,19 +292,20 @@ def _register_products(operand: _Operand) -> None:
             continue
         short, _ = _ACCUMULATORS[out_dtype]
         words = [f"{operand.short * 2}{short}", *["TRANS_A"] * trans_a, *["TRANS_B"] * trans_b]
-        intrinsic = get_mma_intrin(operand.depth, out_dtype, trans_a, trans_b)
         name = "_".join(["mma", *words]).lower()
-        CONSTANTS["_".join(["MMA", *words, "INTRIN"])] = register_intrinsic(name, *intrinsic)
+        CONSTANTS["_".join(["MMA", *words, "INTRIN"])] = register_intrinsic(
+            name, get_mma_intrin, operand.depth, out_dtype, trans_a, trans_b
+        )
 
 
 def _register_accumulators() -> None:
     for dtype, (short, _) in _ACCUMULATORS.items():
-        fill = register_intrinsic(f"mma_fill_16x16_{short}", *get_mma_fill_intrin(dtype, 8))
+        fill = register_intrinsic(f"mma_fill_16x16_{short}", get_mma_fill_intrin, dtype, 8)
         CONSTANTS[f"MMA_fill_16x16_{short}_INTRIN"] = fill
         for scope, is_loop in product(("global", "shared", "shared.dyn"), (False, True)):
             words = f"16x16_{short}_{scope.replace('.', '_')}"
-            intrinsic = get_mma_store_intrin(dtype, 8, scope, not is_loop)
-            name = register_intrinsic(f"mma_store_{words}_{'simple_' if is_loop else ''}", *intrinsic)
+            name = f"mma_store_{words}_{'simple_' if is_loop else ''}"
+            register_intrinsic(name, get_mma_store_intrin, dtype, 8, scope, not is_loop)
             CONSTANTS[f"MMA_store_{words}_INTRIN{'_SIMPLE' if is_loop else ''}"] = name
 
 

@@ -167,12 +167,12 @@ def index_map_shared_16x16_to_ldmatrix_32x8_layout(indices: Sequence[ExprLike]) 
 
 def _register_all() -> None:
     for dtype, short in _SHORT.items():
-        register_intrinsic(f"mma_init_m16n8k8_{short}", *get_mma_init_intrin(16, 8, 8, dtype))
-        register_intrinsic(f"mma_sync_m16n8k8_f16f16{short}", *get_mma_sync_intrin(16, 8, 8, "float16", dtype, False))
-        register_intrinsic(f"mma_store_m16n8k8_{short}_global", *get_mma_store_dummy_intrin(16, 8, 8, dtype))
+        register_intrinsic(f"mma_init_m16n8k8_{short}", get_mma_init_intrin, 16, 8, 8, dtype)
+        register_intrinsic(f"mma_sync_m16n8k8_f16f16{short}", get_mma_sync_intrin, 16, 8, 8, "float16", dtype, False)
+        register_intrinsic(f"mma_store_m16n8k8_{short}_global", get_mma_store_dummy_intrin, 16, 8, 8, dtype)
     for matrix, is_b in (("A", False), ("B", True)):
-        intrinsic = get_mma_load_intrin(32, 32, 8, "float16", "shared.dyn", is_b, False)
-        register_intrinsic(f"mma_load_m16n8k8_f16_{matrix}_shared_dyn", *intrinsic)
+        name = f"mma_load_m16n8k8_f16_{matrix}_shared_dyn"
+        register_intrinsic(name, get_mma_load_intrin, 32, 32, 8, "float16", "shared.dyn", is_b, False)
 
 
 _register_all()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
-from compiler.tir.expressions.intrin_registry import TensorIntrin
+from compiler.tir.expressions.intrin_registry import register_to_be_made
 from compiler.tir.script import from_source
 from compiler.tir.statements.function import PrimFunc
 
@@ -61,7 +63,7 @@ def _function(source: str) -> PrimFunc:
     return func
 
 
-def register_intrinsic(name: str, description: PrimFunc, implementation: PrimFunc) -> str:
-    """Register an intrinsic, and return its name."""
-    TensorIntrin.register(name, description, implementation, override=True)
+def register_intrinsic(name: str, make: Callable[..., tuple[PrimFunc, PrimFunc]], *args: object) -> str:
+    """Register an intrinsic and return its name; ``make`` gives its description and implementation once it is used."""
+    register_to_be_made(name, partial(make, *args))
     return name

@@ -58,7 +58,7 @@ sdot4 = lanes_product(
     'C[0] += T.call_llvm_pure_intrin("int32", "llvm.amdgcn.sdot4", a, b, T.int32(0), T.bool(True))',
 )
 
-AMDGPU_SDOT4_INTRIN = register_intrinsic("sdot4", dp4a_desc, sdot4)
+AMDGPU_SDOT4_INTRIN = register_intrinsic("sdot4", lambda: (dp4a_desc, sdot4))
 
 
 def __getattr__(name: str) -> str:

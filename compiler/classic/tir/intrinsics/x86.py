@@ -28,7 +28,9 @@ dot_product_16x4_u8i8i32_avx512 = _PRODUCT.implementation(
     'T.reinterpret("int8x64", a), T.reinterpret("int8x64", b))',
 )
 
-VNNI_DOT_16x4_INTRIN = register_intrinsic("dot_16x4_vnni", dot_product_16x4_u8i8i32_desc, dot_product_16x4_u8i8i32_vnni)
+VNNI_DOT_16x4_INTRIN = register_intrinsic(
+    "dot_16x4_vnni", lambda: (dot_product_16x4_u8i8i32_desc, dot_product_16x4_u8i8i32_vnni)
+)
 AVX512_DOT_16x4_INTRIN = register_intrinsic(
-    "dot_16x4_avx512", dot_product_16x4_u8i8i32_desc, dot_product_16x4_u8i8i32_avx512
+    "dot_16x4_avx512", lambda: (dot_product_16x4_u8i8i32_desc, dot_product_16x4_u8i8i32_avx512)
 )

@@ -6,8 +6,10 @@ import pytest
 import compiler as tvm
 from compiler.classic.tir.intrinsics import arm_cpu, cuda, dot_product_common, hexagon, rocm, x86
 from compiler.ir.error import BuildError
+from compiler.ir.instrument import Instrument, instrumented
+from compiler.ir.origin import OriginTable, recording
 from compiler.target.cpu.vector_registers import vector_bits
-from compiler.tir.expressions.intrin_registry import TensorIntrin
+from compiler.tir.expressions.intrin_registry import TensorIntrin, register_to_be_made
 from compiler.tir.schedule import Schedule
 from compiler.tir.script import from_source
 
@@ -135,3 +137,25 @@ def test_fragments_of_tensor_cores(trans_b: bool) -> None:
         cuda.WMMA_SYNC_16x16x16_f16f16f32_INTRIN,
         cuda.WMMA_SYNC_16x16x16_f16f16f32_TRANS_INTRIN,
     )
+
+
+def test_an_intrinsic_is_made_once_when_it_is_asked_for_and_nobody_is_told():
+    made = []
+
+    def make():
+        made.append(arm_cpu.get_dotprod_intrin("int8", "int32"))
+        return made[-1]
+
+    class Listener(Instrument):
+        def program_parsed(self, program):
+            raise AssertionError("it is not the user's program")
+
+    register_to_be_made("test.made_late", make)
+    assert not made
+    with recording(OriginTable()) as table, instrumented(Listener()):
+        first, second = (TensorIntrin.get("test.made_late") for _ in range(2))
+    assert first is second
+    assert (first.desc, first.impl) == made[0]
+    assert len(made) == 1
+    assert not table.rows
+    assert not first.desc.body.span
