@@ -113,8 +113,8 @@ def _memory(shape: Sequence[object] | None, dtype: str, device: Device) -> NDArr
 class AotModule(ModelModule):
     """A model that was compiled ahead of time, with TVM's interface, around what ``lib["default"](dev)`` returned."""
 
-    def __init__(self, module: AotExecutor) -> None:
-        if not isinstance(module, AotExecutor):
+    def __init__(self, module: ModelExecutor) -> None:
+        if not isinstance(module, ModelExecutor) or module.is_graph:
             expected("AotModule", "module", 'what lib["default"](dev) returns', type(module).__name__)
         super().__init__(module)
 

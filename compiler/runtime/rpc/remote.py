@@ -51,6 +51,10 @@ class Held:
         self.session.free(self.number)
 
 
+_FOR_MEMORY = ("nd.empty", "Device.sync")
+"""What can be done from here with a device of a server; all else is done by code that is there."""
+
+
 @dataclass(frozen=True, slots=True)
 class RemoteDevice(Device):
     """A device of a session's server."""
@@ -58,6 +62,11 @@ class RemoteDevice(Device):
     session: RPCSession = field(kw_only=True, repr=False)
 
     def require(self, operation: str) -> Device:
+        if operation not in _FOR_MEMORY:
+            raise ArgumentError(
+                f"{operation}: {self} is a device of {self.session.peer}:"
+                " only code that remote.load_module loaded there runs on it"
+            )
         if not self.exist:
             raise ArgumentError(f"{operation}: device {self} has no runtime on {self.session.peer}")
         return self
@@ -162,8 +171,12 @@ class RemoteModule(Module):
     """A module on the server."""
 
     def __init__(self, held: Held) -> None:
-        super().__init__((), lambda: held.call(self, "no code of it is here"))
+        super().__init__((), self._is_there)
         self.held = held
+        self.program = self._is_there
+
+    def _is_there(self) -> NoReturn:
+        raise ArgumentError(f"a module on {self.held.session.peer} is run there: its code and programs are not here")
 
     @property
     def type_key(self) -> str:
@@ -235,6 +248,14 @@ class RemoteExecutor(ModelExecutor):
         else:
             super().set_input(key, value)
 
+    def set_input_zero_copy(self, key: int | str, value: NDArray) -> None:
+        """Let an array on the server be an input, without a copy."""
+        self.get_function("set_input_zero_copy")(key, value)
+
+    def set_output_zero_copy(self, key: int, value: NDArray) -> None:
+        """Let an array on the server be an output, without a copy."""
+        self.get_function("set_output_zero_copy")(key, value)
+
     def load_params(self, params_bytes: bytes | bytearray) -> None:
         """Set parameters that ``save_param_dict`` wrote."""
         self.get_function("load_params")(bytes(params_bytes))
@@ -249,6 +270,7 @@ class RemoteExecutor(ModelExecutor):
 
     __getitem__ = get_function
 
-    def evaluator(self, func_name: str, number: int, repeat: int, min_seconds: float) -> Callable[..., BenchmarkResult]:
-        counts = self.held.session.cpu(0), number, repeat, round(min_seconds * 1e3)
-        return self.held.evaluator(self, func_name, *counts)
+    def time_evaluator(
+        self, func_name: str, dev: Device, *counts: Any, **options: object
+    ) -> Callable[..., BenchmarkResult]:
+        return self.held.evaluator(self, func_name, dev, *counts, **options)

@@ -25,6 +25,7 @@ from compiler.runtime.rpc import client, frames, handshake
 from compiler.runtime.rpc.client import RPCSession
 from compiler.runtime.rpc.client import session_on as connect
 from compiler.runtime.rpc.remote import RemoteArray
+from compiler.runtime.vm import VirtualMachine
 from tests.compiler.runtime.rpc.servers import serving
 from tests.machines import pretended
 
@@ -137,6 +138,8 @@ def test_what_lies_elsewhere_is_told_apart(remote: RPCSession, tmp_path: Path) -
         there(a, a)
     with pytest.raises(ArgumentError, match=f"an array on {remote.peer} cannot be used here: copy it with"):
         here(tvm.nd.array(a, remote.cpu()), tvm.nd.array(a))
+    with pytest.raises(ArgumentError, match=rf"time_evaluator: .* is a device of {remote.peer}: only code that"):
+        here.time_evaluator("twice", remote.cpu())
     with pytest.raises(ArgumentError, match="is a device of this machine"):
         remote.get_function("rpc.test.echo")(tvm.cpu())
     for name in ("../lib.tar", "/etc/passwd", "..", "../a\0b"):
@@ -179,6 +182,14 @@ def test_a_graph_runs_there(remote: RPCSession, tmp_path: Path) -> None:
         np.testing.assert_allclose(output.numpy(), values @ weight.T * 2, rtol=1e-5)
         assert len(model.benchmark(device, repeat=2, number=2).results) == 2
         assert len(model.benchmark(device, repeat=2, number=2, end_to_end=True).results) == 2
+        out = tvm.nd.empty((2, 5), "float32", device)
+        model.set_output_zero_copy(0, out)
+        model.run(x=values)
+        np.testing.assert_allclose(out.numpy(), values @ weight.T, rtol=1e-5)
+    with pytest.raises(ArgumentError, match=r"only code that remote\.load_module loaded there runs on it"):
+        built["default"](device)
+    with pytest.raises(ArgumentError, match="its code and programs are not here"):
+        VirtualMachine(remote.load_module("kernels.tar"), device)
 
 
 def test_code_for_another_processor_is_refused(remote: RPCSession, tmp_path: Path) -> None:
