@@ -14,8 +14,16 @@ from app.panes.throughput import target_of
 from compiler.ir.error import BuildError, TargetError, UnavailableError
 from compiler.target.cpu.cpus import TRIPLES
 from compiler.target.cpu.throughput import Timing, instruction_timings
+from compiler.target.cuda_tools import PROCESSORS, Processor
 
 MAX_LISTED_PORTS = 5
+WARP = 32
+"""Threads that run an instruction together."""
+_FLOATS = re.compile(
+    r"(?:(?P<single>F)|D)(?:FMA|ADD|MUL)(?:\.(?:RM|RN|RP|RZ|FTZ|SAT))*"
+    r"|(?:fma|add|sub|mul)(?:\.r[nzmp])?(?:\.ftz)?(?:\.sat)?\.f(?:(?P<narrow>32)|64)"
+)
+_ARCH = re.compile(r"\bsm_\d+")
 _ACCESS = re.compile(r"memory: ")
 _ELSEWHERE = re.compile(r"on the stack|beside the code")
 _BUFFER = re.compile(r"([A-Za-z_][\w.]*)\[")
@@ -37,12 +45,35 @@ def instruction_tips(answer: Answer, listing: Listing, assembly: str, start: int
     labels = {origin.id: origin.label for origin in answer.origins}
     tips = [_with_buffer(tip, line, labels) for tip, line in zip(tips, lines, strict=True)]
     if instructions not in TRIPLES:
-        return tips
+        processor = _gpu(answer, listing)
+        return [_with_rate(tip, *processor) if tip is not None and processor else tip for tip in tips]
     timed = [at for at, tip in enumerate(tips) if tip is not None]
     said = _timed(answer, listing, assembly, tuple(lines[at].text.strip() for at in timed))
     for at, words in zip(timed, said, strict=True):
         tips[at] = msgspec.structs.replace(tips[at], timing=words)  # type: ignore[type-var]
     return tips
+
+
+def _gpu(answer: Answer, listing: Listing) -> tuple[str, Processor] | None:
+    """Return the architecture that PTX or SASS is for, with its resources, if they are known."""
+    titles = (step.name for unit in answer.units for step in unit.steps if step.listing == listing.key)
+    arch = next((match[0] for title in titles if (match := _ARCH.search(title))), "")
+    return (arch, PROCESSORS[arch]) if arch in PROCESSORS else None
+
+
+def _with_rate(tip: Tip, arch: str, processor: Processor) -> Tip:
+    """Say how often a multiprocessor begins an instruction of floating point, where the data sheet says so."""
+    match = _FLOATS.fullmatch(tip.name)
+    lanes = 0 if match is None else processor.float32 if match["single"] or match["narrow"] else processor.float64
+    if not lanes:
+        return tip
+    warps = lanes / WARP
+    rate = (
+        f"{warps:g} warps each cycle"
+        if warps > 1
+        else f"a warp every {f'{1 / warps:g} cycles' if warps < 1 else 'cycle'}"
+    )
+    return msgspec.structs.replace(tip, timing=f"A multiprocessor of {arch} begins {rate}: {lanes} threads.")
 
 
 def _timed(answer: Answer, listing: Listing, assembly: str, texts: tuple[str, ...]) -> list[str]:

@@ -43,6 +43,34 @@ def test_the_buffer_of_an_access_is_named_where_the_line_comes_from_one_access()
     assert end is not None
 
 
+def test_the_rate_of_floating_point_is_that_of_the_gpu_s_multiprocessor() -> None:
+    shown = listing(
+        "asm", "sass", ".text.k:\n    FFMA R1, R2, R3, R4\n    DFMA R2, R4, R6, R8\n    MUFU.EX2 R1, R2", {}
+    )
+
+    def rates(arch: str) -> list[str]:
+        unit = Unit(name="k", steps=[Step(group="sass", name=f"SASS, {arch}", listing=shown.key)])
+        tips = instruction_tips(Answer(units=[unit]), shown, "", 1, 4)
+        return [tip.timing for tip in tips if tip is not None]
+
+    single, double, function = rates("sm_90")
+    assert single == "A multiprocessor of sm_90 begins 4 warps each cycle: 128 threads."
+    assert double == "A multiprocessor of sm_90 begins 2 warps each cycle: 64 threads."
+    assert function == "", "nothing is said of what is not known"
+    assert rates("sm_89")[1] == "A multiprocessor of sm_89 begins a warp every 16 cycles: 2 threads."
+    assert rates("sm_80")[1] == "A multiprocessor of sm_80 begins a warp every cycle: 32 threads."
+    assert rates("sm_121") == ["", "", ""]
+
+
+def test_llvm_ir_names_the_buffer_too() -> None:
+    origins = [Origin(0, "loop", "A_1[i * 16:i * 16 + 16]", line=3)]
+    shown = listing("llvm", "llvm", "  %0 = load <16 x float>, ptr %a, align 4", {1: [0]})
+    [load] = instruction_tips(Answer(origins=origins), shown, "", 0, 200)
+    assert words(load, "%a") == "memory: where %a points to, of A_1"
+    assert load is not None
+    assert not load.timing, "LLVM IR runs on no processor"
+
+
 def test_costs_are_those_of_the_model_that_is_named() -> None:
     try:
         find_llvm_mca()
