@@ -140,6 +140,14 @@ _WORD = re.compile(r"(?<![%@\w.!#\"-])[a-z_]\w*(?![\w.]*[:\"])|![a-z][\w.]*|(?<=
 _TYPES = re.compile(r"\.(?:(?:nx)?v\d+)?(?:[if]\d+|bf16|p\d+|isVoid)(?=\.|$)")
 
 
+_MEMORY_ACCESS = re.compile(r".* (?:load|store) .*?\bptr (%[\w.$-]+)(?=,|$)")
+_ADDRESS = re.compile(
+    r".* getelementptr (?:inbounds |nuw |nusw )*(\w+|<\d+ x \w+>), ptr (%?[\w.$@-]+), i\d+ (%?[\w.$-]+)(?:,|$)"
+)
+_SIZES = {"i8": 1, "i16": 2, "half": 2, "bfloat": 2, "i32": 4, "float": 4, "i64": 8, "double": 8, "ptr": 8}
+"""Bytes of a value."""
+
+
 def _llvm_tip(line: str) -> Tip | None:
     match = _INSTRUCTION.fullmatch(line.rstrip())
     meaning = llvm_ir.LLVM.meaning(match["name"]) if match is not None else None
@@ -153,4 +161,16 @@ def _llvm_tip(line: str) -> Tip | None:
             word, words = f"llvm.{word}", found.sentence
         if words:
             parts[word] = words
-    return Tip(name=match["name"], meaning=meaning.sentence, parts=list(parts.items()))
+    return Tip(name=match["name"], meaning=meaning.sentence, parts=list(parts.items()), operands=_llvm_operands(line))
+
+
+def _llvm_operands(line: str) -> list[tuple[str, str]]:
+    """Return what an address is made of, and what a load or store accesses."""
+    if access := _MEMORY_ACCESS.match(line):
+        return [(access[1], f"memory: where {access[1]} points to")]
+    if address := _ADDRESS.match(line):
+        kind, base, index = address.groups()
+        lanes = re.match(r"<(\d+) x", kind)
+        size = _SIZES.get(kind.rpartition(" ")[2].rstrip(">"), 0) * (int(lanes[1]) if lanes else 1)
+        return [(base, "base"), (index, f"index, × {size} byte{'s' * (size != 1)}")] if size else []
+    return []

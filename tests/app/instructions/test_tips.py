@@ -144,6 +144,15 @@ def test_flags_intrinsics_and_metadata_of_llvm_ir_are_explained() -> None:
     assert tip_of("entry:", "llvm") is None
 
 
+def test_addresses_of_llvm_ir_are_taken_apart() -> None:
+    address = operands("  %.13 = getelementptr inbounds float, ptr %C, i64 %.12", "llvm")
+    assert address == {"%C": "base", "%.12": "index, × 4 bytes"}
+    wide = operands("  %9 = getelementptr nuw <8 x half>, ptr %C, i64 %i", "llvm")
+    assert wide["%i"] == "index, × 16 bytes"
+    assert operands("  store <64 x float> %.37, ptr %.38, align 4", "llvm") == {"%.38": "memory: where %.38 points to"}
+    assert operands("  %x = load ptr, ptr %.2, align 8", "llvm") == {"%.2": "memory: where %.2 points to"}
+
+
 def test_guards_and_modifiers_of_gpus_are_explained() -> None:
     load = parts("    @!%p1 ld.global.nc.v4.f32 {%f1,%f2,%f3,%f4}, [%rd4+16];", "ptx")
     assert load["@!%p1"] == "only where %p1 is false"
