@@ -451,7 +451,7 @@ class Cell(Struct, frozen=True, kw_only=True):
     """The first line."""
     end_line: int
     state: Literal["waiting", "ran", "failed"] = "waiting"
-    """``waiting`` for those behind one that failed."""
+    """``waiting`` for one that does not run: it needs what another one failed to make, or the script ended before."""
 
 
 Severity = Literal["error", "warning", "info"]

@@ -91,13 +91,6 @@ class Completion:
         except TVMError as error:
             self._note(f"the program before {schedule.primitives[-1].name} is not shown: {error}")
 
-    def show_what_ran(self) -> None:
-        """Build what the cells before the one that failed left unbuilt."""
-        try:
-            self.run()
-        except TVMError as error:
-            self._note(f"what ran before the error is not shown: {error}")
-
     def check_graphs(self) -> None:
         """Check that the passes of the last graph preserve its results; for longer in run mode."""
         if self._recorder.graphs.last is not None:

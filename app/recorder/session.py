@@ -110,10 +110,10 @@ class Session:
         instruments = instrumented(*watching, process_wide=True)
         guard = nullcontext() if self._guard is None else self._guard.watching(None)
         comments = commented_assembly() if "comments" in self._request.options.assembly_filters else nullcontext()
-        completion = self._completion
-        after_failure = completion.show_what_ran if len(self._script.cells) > 1 else completion.show_refusal
         with recording(self._table, process_wide=True), instruments, guard, comments, self._exits_noted():
-            self._script.run(self._allowance, completion.run, after_failure, self._policy.has_broken_off)
+            self._script.run(
+                self._allowance, self._completion.run, self._completion.show_refusal, self._policy.has_broken_off
+            )
         for program in self._completion.cuda_programs():
             self._send(program)
         measures = self._request.mode in ("ladder", "record", "propose", "file")

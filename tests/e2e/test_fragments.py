@@ -24,9 +24,9 @@ A = te.placeholder((64,), name="A")
 B = te.compute((64,), lambda i: A[i] * 2.0, name="B")
 B.shape
 # %% Mistake
-print(C)
+D = C + 1
 # %% Never
-print("last")
+print(D)
 """
 
 
@@ -54,13 +54,14 @@ def test_a_pasted_definition_is_mended_by_its_buttons_and_shows_its_loops(
     settled(page)
     expect(message).to_contain_text("name 'M' is not defined")
     assert violations(page) == []
-    # cells: each with its results, and those behind an error did not run
+    # cells: each with its results; one that needs what another did not make does not run
     write(page, CELLS)
     results = page.locator("#pane-console .cell")
     expect(results).to_have_text(["Sizes ✓", "Definition ✓ function B", "Mistake ✗ failed", "Never did not run"])
     console = page.locator("#pane-console .console")
     expect(console).to_contain_text("first 64")
     expect(console).to_contain_text("(64,)")
+    expect(console).to_contain_text("it needs D, which a cell above did not come to make")
     expect(message).to_contain_text("name 'C' is not defined (in cell 3 Mistake)")
     expect(page.locator("#body-loops .l")).not_to_have_count(0)
     results.get_by_role("button", name="Definition").click()

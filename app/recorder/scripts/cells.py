@@ -63,26 +63,59 @@ class CellRunner:
         self._names = names
         self._show = show
         self._flags = 0
+        self._lost: set[str] = set()  # names that cells did not come to give values
+
+    def lacking(self, cell: Cell) -> list[str]:
+        """Return the names that a cell reads and one before, which failed or did not run, would have given values.
+
+        Such a cell is not to be run: it gives none of its own values either.
+        """
+        tree = self._tree(cell)
+        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)] if tree is not None else []
+        given = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+        lost = self._lost - self._names.keys()
+        lacking = [name for name in dict.fromkeys(node.id for node in names) if name in lost and name not in given]
+        if lacking:
+            self._lost |= given
+        return lacking
 
     def run(self, cell: Cell) -> None:
-        """Run a cell; what it imports from the future holds for those that follow."""
-        source = "\n" * (cell.line - 1) + "".join(self._lines[cell.line - 1 : cell.end_line])
-        tree = ast.parse(source, SCRIPT_NAME)
+        """Run a cell; what it imports from the future holds for those that follow.
+
+        Raises
+        ------
+        Exception
+            What it raises, or SyntaxError.
+        """
+        tree = ast.parse(self._source(cell), SCRIPT_NAME)
         last = tree.body[-1] if tree.body else None
-        shown = isinstance(last, ast.Expr) and not re.match(r"[ \t]*;", _rest(source, last))
-        exec(self._compiled(ast.Module(tree.body[:-1] if shown else tree.body, []), "exec"), self._names)
-        if isinstance(last, ast.Expr) and shown:
-            value = eval(self._compiled(ast.Expression(last.value), "eval"), self._names)
-            if value is not None:
-                self._show(value)
+        shown = isinstance(last, ast.Expr) and not re.match(r"[ \t]*;", self._rest(last))
+        try:
+            exec(self._compiled(ast.Module(tree.body[:-1] if shown else tree.body, []), "exec"), self._names)
+            if isinstance(last, ast.Expr) and shown:
+                value = eval(self._compiled(ast.Expression(last.value), "eval"), self._names)
+                if value is not None:
+                    self._show(value)
+        except Exception:
+            stored = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+            self._lost |= {node.id for node in stored}
+            raise
+
+    def _source(self, cell: Cell) -> str:
+        """Return the text of a cell, at its lines."""
+        return "\n" * (cell.line - 1) + "".join(self._lines[cell.line - 1 : cell.end_line])
+
+    def _tree(self, cell: Cell) -> ast.Module | None:
+        try:
+            return ast.parse(self._source(cell))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None  # running it will say so
+
+    def _rest(self, statement: ast.Expr) -> str:
+        """Return what stands behind a statement on its last line."""
+        return self._lines[(statement.end_lineno or 1) - 1].encode()[statement.end_col_offset or 0 :].decode()
 
     def _compiled(self, tree: ast.Module | ast.Expression, mode: str) -> CodeType:
         code: CodeType = compile(tree, SCRIPT_NAME, mode, flags=self._flags, dont_inherit=True)
         self._flags |= code.co_flags & _FUTURE
         return code
-
-
-def _rest(source: str, statement: ast.Expr) -> str:
-    """Return what stands behind a statement on its last line."""
-    line = source.splitlines()[(statement.end_lineno or 1) - 1]
-    return line.encode()[statement.end_col_offset or 0 :].decode()

@@ -50,6 +50,11 @@ class Failure:
         return self.source.splitlines()
 
     @property
+    def tree(self) -> ast.Module | None:
+        """The script, else as much of it as ran: cells behind may be no Python."""
+        return _parsed(self.source) or _parsed("\n".join(self.lines[: _cell_end(self)]))
+
+    @property
     def text(self) -> str:
         """The line where it is."""
         return self.lines[self.line - 1]
@@ -86,7 +91,7 @@ def _import(failure: Failure) -> Fix | None:
 
 def _after_imports(failure: Failure) -> int:
     """Return the line before which an import belongs: behind the first ones, else before the first statement."""
-    tree = _parsed(failure.source)
+    tree = failure.tree
     if tree is None:
         return 1
     body = [node for index, node in enumerate(tree.body) if index or not _is_docstring(node)]
@@ -111,7 +116,7 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 def _size(failure: Failure) -> Fix | None:
     """Give a size to the dimensions that the script names and leaves open."""
-    exc, tree = failure.exc, _parsed(failure.source)
+    exc, tree = failure.exc, failure.tree
     if not isinstance(exc, NameError) or isinstance(exc, UnboundLocalError) or tree is None:
         return None
     undefined = set(_undefined(failure))
@@ -139,7 +144,7 @@ def _dimensions(tree: ast.Module) -> Iterator[str]:
 
 def _undefined(failure: Failure) -> Iterator[str]:
     """Yield the names that a script reads and nowhere gives a value, in order."""
-    tree = _parsed(failure.source)
+    tree = failure.tree
     if tree is None:
         return
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
@@ -308,8 +313,10 @@ def _comment_out(failure: Failure) -> Fix | None:
         beside = line - 1 in commented or line + 1 in commented
         if line in commented or not 1 <= line <= len(lines) or not (beside or _NOT_PYTHON.match(lines[line - 1])):
             break
-    edits = [Edit(line=number, removed=1, text=lines[number - 1]) for number in sorted(commented)]
-    return Fix(label=f"Comment out {_ranges(sorted(commented))}", edits=edits)
+    whole = range(min(commented), max(commented) + 1)  # what stands between lines of another language is one too
+    numbers = [at for at in whole if (text := failure.lines[at - 1].lstrip()) and not text.startswith("#")]
+    edits = [Edit(line=at, removed=1, text=f"# {failure.lines[at - 1]}") for at in numbers]
+    return Fix(label=f"Comment out {_ranges(numbers)}", edits=edits)
 
 
 def _text_above(failure: Failure) -> int:

@@ -164,12 +164,7 @@ class Script:
     def problems(self) -> list[Problem]:
         """What went wrong: in threads of the script and in what it leaves unbuilt, then what ended it."""
         ending = self._ending or self._given_up
-        failed = next(((at, cell) for at, cell in enumerate(self.cells, 1) if cell.state == "failed"), None)
-        problems = ending.problems if ending else ()
-        if failed is not None:
-            where = " ".join(["cell", str(failed[0]), failed[1].title]).strip()
-            problems = tuple(msgspec.structs.replace(p, message=f"{p.message} (in {where})") for p in problems)
-        return [*self._further, *problems]
+        return [*self._further, *(ending.problems if ending else ())]
 
     @property
     def timed_out(self) -> bool:
@@ -211,14 +206,13 @@ class Script:
         try:
             with self._budget(allowance), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 try:
-                    self._execute()
+                    self._execute(incomplete)
                 except SystemExit as exc:
                     left = exit_problem(exc)
                     if left is not None:
-                        self._end(_Ending((left,)))
+                        self._end(_Ending((self._in_cell(left),)))
                 except Exception:
                     if after_failure is not None:
-                        self.transcript.cell = None
                         after_failure()
                     raise
                 if afterwards is not None:
@@ -228,26 +222,45 @@ class Script:
             stopped = problem("Timeout", message + self._rest(first_line(exc.__traceback__)), exc)
             starved = allowance.lacked > allowance.elapsed / 2
             stopped = msgspec.structs.replace(stopped, cut_short=True, starved=starved, severity=self._severity)
-            self._end(_Ending((stopped,), timed_out=True))
+            self._end(_Ending((self._in_cell(stopped),), timed_out=True))
         except BaseException as exc:
-            if issubclass(type(exc), AssertionError) and incomplete():  # an exception may refuse to tell its class
-                where = f"line {deepest_line(exc.__traceback__)}"
-                self.transcript.note(f"live preview: {where} checks what was not computed to its end; press Run")
-            else:
-                self._end(_Ending(tuple(problems_of(exc, self.names, self.source))))
+            self._end(_Ending(tuple(self._problems_of(exc, incomplete))))
 
-    def _execute(self) -> None:
-        """Run the script, or its cells one by one; those behind one that fails do not run."""
+    def _execute(self, incomplete: Callable[[], bool]) -> None:
+        """Run the script, or its cells one by one; those that need what one did not come to make do not run."""
         if not self.cells:
             exec(compile(self.source, SCRIPT_NAME, "exec", dont_inherit=True), self.names)
             return
         runner = CellRunner(self.source, self.names, self._show)
         for at, cell in enumerate(self.cells):
             self.transcript.cell = at
+            if lacking := runner.lacking(cell):
+                self.transcript.note(f"it needs {', '.join(lacking)}, which a cell above did not come to make")
+                continue
             self.cells[at] = msgspec.structs.replace(cell, state="failed")
-            runner.run(cell)
-            self.cells[at] = msgspec.structs.replace(cell, state="ran")
+            try:
+                runner.run(cell)
+            except Exception as exc:
+                self._further.extend(self._problems_of(exc, incomplete))
+            else:
+                self.cells[at] = msgspec.structs.replace(cell, state="ran")
         self.transcript.cell = None
+
+    def _problems_of(self, exc: BaseException, incomplete: Callable[[], bool]) -> list[Problem]:
+        """Return what is wrong, and in which cell; what is asserted of results that were not computed is not."""
+        if issubclass(type(exc), AssertionError) and incomplete():  # an exception may refuse to tell its class
+            where = f"line {deepest_line(exc.__traceback__)}"
+            self.transcript.note(f"live preview: {where} checks what was not computed to its end; press Run")
+            return []
+        return [self._in_cell(problem) for problem in problems_of(exc, self.names, self.source)]
+
+    def _in_cell(self, problem: Problem) -> Problem:
+        """Return a problem whose message names the cell that is running."""
+        at = self.transcript.cell
+        if at is None:
+            return problem
+        where = f"cell {at + 1} {self.cells[at].title}".strip()
+        return msgspec.structs.replace(problem, message=f"{problem.message} (in {where})")
 
     def _show(self, value: object) -> None:
         """Show the value of a cell's last statement; what has no representation of its own is shown as text."""
@@ -306,7 +319,7 @@ class Script:
         stopped = Problem(
             kind="Timeout", message=message, line=line, cut_short=True, starved=starved, severity=self._severity
         )
-        self._given_up = _Ending((stopped,), timed_out=True)
+        self._given_up = _Ending((self._in_cell(stopped),), timed_out=True)
 
     @property
     def _severity(self) -> Severity:

@@ -25,12 +25,17 @@ from compiler.tir.statements.function import PrimFunc
 MAX_SHOWN = 4
 """Definitions that are shown, the last ones: each is lowered, and the last is built."""
 
+MAX_TEXT = 400
+"""The length of what is told of a value that is neither."""
+
 Values = Sequence[tuple[str, object]]
 """A script's values in the order of their definition, with their names."""
 
 
 def show_definitions(names: Mapping[str, object], recorder: Recorder, note: Callable[[str], None]) -> None:
     """Make of a script's last definitions what is shown of them: of tensors the most, else of graphs, else programs.
+
+    Of other values, such as types, the last is told in a note.
 
     Parameters
     ----------
@@ -50,6 +55,19 @@ def show_definitions(names: Mapping[str, object], recorder: Recorder, note: Call
         except TVMError as error:
             note(f"what the script defines is not shown: {error}")
             return
+    if objects := [(name, value) for name, value in values if _has_text(value)]:
+        name, value = objects[-1]
+        note(f"{name} = {_shortened(str(value))}")
+
+
+def _has_text(value: object) -> bool:
+    """Return whether a value is one of the compiler's that says what it is, such as a type."""
+    kind = type(value)
+    return kind.__module__.startswith("compiler.") and object.__str__ not in (kind.__str__, kind.__repr__)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]} …"
 
 
 def _values(names: Mapping[str, object]) -> Iterator[tuple[str, object]]:

@@ -27,7 +27,7 @@ B.shape
 s = te.create_schedule(B.op)
 loops = tvm.lower(s, [A, B], simple_mode=True)
 loops;
-# %% Never
+# %% Behind
 def f(x: unknown): ...
 f.__annotations__
 """
@@ -42,16 +42,20 @@ def console(answer: Answer) -> list[tuple[int | None, str, str]]:
     return [(entry.cell, entry.stream, entry.text) for entry in answer.console]
 
 
-def test_an_error_keeps_the_results_of_the_cells_before_it_and_names_its_own() -> None:
+def test_an_error_names_its_cell_and_keeps_the_results_of_the_others() -> None:
     answer = run(CELLS)
     assert [(c.title, c.line, c.end_line, c.state) for c in answer.cells] == [
         ("", 1, 1, "ran"),
         ("Sizes", 2, 5, "ran"),
         ("", 6, 9, "ran"),
         ("Loops", 10, 13, "failed"),
-        ("Never", 14, 16, "waiting"),
+        ("Behind", 14, 16, "ran"),
     ]
-    assert console(answer) == [(1, "stdout", "size 64\n"), (2, "value", "(64,)\n")]
+    assert console(answer) == [
+        (1, "stdout", "size 64\n"),
+        (2, "value", "(64,)\n"),
+        (4, "value", "{'x': 'unknown'}\n"),
+    ]
     [problem] = answer.problems
     assert (problem.line, problem.message) == (
         12,
@@ -60,6 +64,26 @@ def test_an_error_keeps_the_results_of_the_cells_before_it_and_names_its_own() -
     assert [fix.edits[0].line for fix in problem.fixes] == [4]
     [function] = answer.units
     assert (function.name, function.built) == ("main", True)
+
+
+def test_cells_behind_an_error_run_unless_they_need_what_it_did_not_make() -> None:
+    answer = run(
+        "# %% 1\nx = 1 / 0\n# %% 2\ny = x + 1\n# %% 3\nprint(y)\n# %% 4\nx = 2\nx\n# %% 5\nx + 1\nraise KeyError(x)\n"
+    )
+    assert [cell.state for cell in answer.cells] == ["failed", "waiting", "waiting", "ran", "failed"]
+    assert [(at, text) for at, _, text in console(answer)] == [
+        (1, "it needs x, which a cell above did not come to make"),
+        (2, "it needs y, which a cell above did not come to make"),
+        (3, "2\n"),
+    ]
+    assert [(problem.kind, problem.line) for problem in answer.problems] == [("ZeroDivisionError", 2), ("KeyError", 12)]
+    assert answer.problems[1].message == "2 (in cell 5 5)"
+
+
+def test_an_exit_ends_all_cells() -> None:
+    answer = run("# %% 1\nimport sys\nsys.exit(3)\n# %% 2\nprint(1)\n")
+    assert [cell.state for cell in answer.cells] == ["failed", "waiting"]
+    assert answer.problems[0].message == "the script ended at line 3 with status 3 (in cell 1 1)"
 
 
 def test_all_cells_share_their_names_and_what_they_import_from_the_future() -> None:

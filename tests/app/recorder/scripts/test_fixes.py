@@ -8,6 +8,7 @@ from app.artifacts import Fix, Problem
 from app.recorder.scripts.allowance import Allowance
 from app.recorder.scripts.script import Script
 from compiler.classic import alias
+from tests.app.recorder.scripts.pasting import applied
 
 
 @pytest.fixture(autouse=True)
@@ -22,13 +23,6 @@ def problem(source: str) -> Problem:
         script.run(Allowance(5.0, 5.0))
     [found] = script.problems
     return found
-
-
-def applied(source: str, fix: Fix) -> str:
-    lines = source.split("\n")
-    for edit in reversed(fix.edits):
-        lines[edit.line - 1 : edit.line - 1 + edit.removed] = edit.text.split("\n")
-    return "\n".join(lines)
 
 
 TE = "import tvm\nfrom tvm import te\n"
@@ -46,6 +40,7 @@ IF_LOST = "def f(x):\n    if x:\n    return 1\n    return 2\nf(1)\n"
         ),
         ('"""A"""\nimport tvm\nte.var\n', f"Add {TE[11:].strip()}", f'"""A"""\n{TE}te.var\n'),
         ("# %% 1\nonnx.load\n", "Add import onnx", "# %% 1\nimport onnx\nonnx.load\n"),
+        ("# %% 1\n# of it\nonnx.load\n", "Add import onnx", "# %% 1\nimport onnx\n# of it\nonnx.load\n"),
         # sizes that are left open
         (
             TE + "A = te.placeholder((M, N), name='A')\nk = te.reduce_axis((0, K))\n",
@@ -65,9 +60,9 @@ IF_LOST = "def f(x):\n    if x:\n    return 1\n    return 2\nf(1)\n"
         ("pip install apache-tvm\nx = 1\n", "Comment out line 1", "# pip install apache-tvm\nx = 1\n"),
         ("x = 1\n%1 = add(%0) \u2190 it\n}\n", "Comment out lines 2 to 3", "x = 1\n# %1 = add(%0) \u2190 it\n# }\n"),
         (
-            "// a nest\nfor (i, 0, 4) {\nC[i] = 0f\n}\n# %% next\nx = 1\n",
-            "Comment out lines 1 to 4",
-            "# // a nest\n# for (i, 0, 4) {\n# C[i] = 0f\n# }\n# %% next\nx = 1\n",
+            "// a nest\nfor (i, 0, 4) {\nC[i] = C[i] + 1\nC[i] = 0f\n}\n# %% next\nx = 1\n",
+            "Comment out lines 1 to 5",
+            "# // a nest\n# for (i, 0, 4) {\n# C[i] = C[i] + 1\n# C[i] = 0f\n# }\n# %% next\nx = 1\n",
         ),
         (
             "def @main(%x: Tensor[(2), int8]) {\nnn.relu(%x)\n}\n",
@@ -109,6 +104,15 @@ def test_a_missing_file_can_be_chosen_under_its_name() -> None:
 )
 def test_what_nothing_mends_has_no_fix(source: str) -> None:
     assert problem(source).fixes == []
+
+
+def test_a_cell_behind_that_is_no_python_does_not_hide_what_is_missing() -> None:
+    script = Script("import onnx\n# %% 1\nx = np.pi\n# %% 2\nx =\n")
+    with script.as_main():
+        script.run(Allowance(5.0, 5.0))
+    [fix] = script.problems[0].fixes
+    assert [found.kind for found in script.problems] == ["NameError", "SyntaxError"]
+    assert (fix.label, fix.edits[0].line) == ("Add import numpy as np", 2)
 
 
 def test_a_fix_that_is_too_long_for_the_page_is_left_out() -> None:

@@ -85,6 +85,13 @@ def test_a_script_that_schedules_something_shows_nothing_else() -> None:
     assert shown("x = 1\n").units == []
 
 
+def test_of_what_has_no_pane_the_last_value_is_told() -> None:
+    types = "from tvm import relay\nt = relay.TensorType((2,), 'int8')\ntt = relay.TupleType([t] * {})\nx = 1\n"
+    assert [note.text for note in shown(types.format(1)).console] == ["tt = (Tensor[(2), int8],)"]
+    assert len(shown(types.format(100)).console[0].text) < 420
+    assert shown("import tvm\nx = 1\n").console == []
+
+
 def test_what_cannot_be_read_is_said() -> None:
     answer = shown(UNDECORATED.replace("b[i] = a[i] + 1.0", "b[i] = unknown(a[i])"))
     assert (answer.status, answer.units) == ("ok", [])
