@@ -1,7 +1,7 @@
 // The list of lessons: how far this browser has come with each.
-import { $, $$ } from "./dom.js";
-import { readProgress } from "./lesson-progress.js";
-import { remember } from "./memory.js";
+import { $, $$ } from "../dom.js";
+import { readProgress } from "../lesson-progress.js";
+import { remember } from "../memory.js";
 
 for (const card of $$("[data-lesson]")) {
   const done = readProgress(card.dataset.lesson).done.length;

@@ -1,5 +1,5 @@
 // The page of the API: sends the examples, as they are edited, and shows what comes back.
-import { $$, element } from "./dom.js";
+import { $$, element } from "../dom.js";
 
 /** Characters of an answer that are shown. */
 const SHOWN = 20_000;
