@@ -4,6 +4,7 @@ import { on, state } from "./state.js";
 import { setOption } from "./steps.js";
 
 const MORE = "more";
+const SEVERAL = "several";
 const HOST = "host"; // its assembly is always there
 let architectures = null; // [{name, cpus}], fetched when they are asked for
 
@@ -12,9 +13,10 @@ export function startAssembly() {
   document.addEventListener("change", ({ target }) => {
     if (target.dataset.machine) chooseForCopy(target);
     if (target.id !== "assembly") return;
-    if (target.value === MORE) {
+    if (target.value === MORE || target.value === SEVERAL) {
+      if (target.value === MORE) search();
+      else compare().then(({ chooseTargets }) => chooseTargets());
       target.value = state.options.assembly ?? HOST;
-      search();
       return;
     }
     setOption("assembly", target.value);
@@ -40,7 +42,10 @@ export function startAssembly() {
   filters.addEventListener("submit", (event) => event.preventDefault());
   on("answered", nameMachines);
   tell();
+  if (state.options.assembly_also) compare(); // as a link says
 }
+
+const compare = () => import("./targets/panel.js");
 
 /** Show the assembly for a machine: one that the pane names, or a CPU of an architecture, as `aarch64:cortex-a53`.
  * @param {string} machine */
@@ -59,6 +64,7 @@ function chooseForCopy({ dataset, selectedOptions }) {
   state.view[dataset.machine] = selectedOptions[0].dataset.step;
   const keys = new Set($$("#panes .pane:not(.closed) [data-machine]").map(({ value }) => value));
   keys.delete(HOST);
+  compare();
   setOption("assembly_also", keys.size ? [...keys].sort() : undefined);
 }
 

@@ -92,3 +92,35 @@ def test_pointing_at_a_placeholder_shows_where_it_is_loaded(explorer: str, open_
     texts = loads.all_text_contents()
     assert len(texts) < instructions / 3, "its own instructions, not all"
     assert all("mov" in text or "fmadd" in text for text in texts), texts
+
+
+def test_targets_stand_side_by_side_and_a_link_keeps_them(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, 1280, 800)
+    write(page, MATMUL)
+    page.select_option("#assembly", "several")
+    assert violations(page) == []
+    for target in ("x86-64-avx2", "aarch64-neon"):
+        page.check(f".targets [value={target}]")
+    expect(page.locator(".targets [value=riscv64-v]")).to_be_disabled()
+    page.click(".targets button")
+    settled(page)
+    figures = page.locator(".hot-figures")
+    expect(figures.nth(1)).to_contain_text("256-bit vectors")
+    expect(figures.nth(2)).to_contain_text("128-bit vectors")
+    boxes = [page.locator(f"#pane-{name}").bounding_box() for name in ("asm", "asm-2", "asm-3")]
+    assert all(box and box["width"] > 400 and box["y"] == boxes[0]["y"] for box in boxes if boxes[0])
+    page.locator("#body-asm-2 .l", has_text="vfmadd").first.hover()
+    for pane in ("asm", "asm-2", "asm-3"):
+        expect(page.locator(f"#body-{pane} .l.related")).not_to_have_count(0)
+    page.keyboard.press("Control+s")
+    expect(page.locator("#shared-link")).to_have_value(re.compile("/z/"))
+    other = open_page(page.locator("#shared-link").input_value(), 1280, 800)
+    expect(other.locator(".hot-figures").nth(2)).to_contain_text("128-bit vectors")
+    page.keyboard.press("Escape")
+    page.select_option("#assembly", "several")
+    page.uncheck(".targets [value=aarch64-neon]")
+    page.uncheck(".targets [value=x86-64-avx2]")
+    page.click(".targets button")
+    settled(page)
+    expect(figures).to_have_count(0)
+    expect(page.locator("#pane-asm-2")).to_be_hidden()
