@@ -112,7 +112,7 @@ function makeView() {
       { key: "Escape", run: leaveEditor },
     ]),
     EditorView.updateListener.of((update) => {
-      if (update.docChanged && !update.startState.doc.eq(update.state.doc)) {
+      if (update.docChanged) {
         keepDraft(update.state.doc.toString());
         if (isAnother(update.startState.doc, update.state.doc, update.changes)) tell("replaced");
         tell("edited");

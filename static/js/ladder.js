@@ -9,12 +9,18 @@ import { keepInLinks, on, state, tell, workspaceJson } from "./state.js";
 
 let running = null; // {id, source, seen}
 let shown = null; // what the chart was drawn from
+let slid = null; // what is drawn while a number of the script slides
 let reference = null; // {measurements, date}: an earlier ladder that is drawn under this one
 
 export const ladder = {
   get shown() { return shown !== null && !shown.stored; },
   /** Let the measurements of a run take the ladder's place. */
   forget() { if (!running) shown = null; },
+  /** Draw other measurements over those that were made, or these alone again. */
+  slide(measurements) {
+    if (slid !== measurements) draw(slid = measurements);
+  },
+  get isFresh() { return this.shown && !running && !$("#pane-bench").matches(".stale"); },
   get measurements() { return shown?.stored ? undefined : shown?.measurements; },
 };
 
@@ -40,7 +46,7 @@ export function startLadder() {
   });
   on("replaced", ladder.forget);
   on("edited", forgetPredictions);
-  on("edited", () => { if ($("#bench table")) $("#pane-bench").classList.add("stale"); });
+  on("edited", () => { if ($("#bench table") && !state.sliding) $("#pane-bench").classList.add("stale"); });
 }
 
 /** Show the ladders that a link holds. */
@@ -179,7 +185,7 @@ async function redraw() {
     $("#scale").value = shown.scale = recall("scale") ?? "auto";
     $("#ladder-keep").hidden = shown.running || shown.stored || !shown.measurements.some(({ kind }) => kind === "prefix");
     $("#ladder-keep").textContent = reference ? "Stop comparing" : "Keep to compare";
-    const compared = { reference: reference?.measurements ?? [], reference_label: reference ? `${reference.name ? `of ${reference.name}, ` : ""}${told(reference)}` : "", predictions: predictions() };
+    const compared = slid ? { measurements: slid, reference: shown.measurements, reference_label: "as measured" } : { reference: reference?.measurements ?? [], reference_label: reference ? `${reference.name ? `of ${reference.name}, ` : ""}${told(reference)}` : "", predictions: predictions() };
     shown.room = Math.max(340, $("#bench").clientWidth - 28);
     await htmx.ajax("POST", "/chart", { target: "#bench", swap: "morph", source: "#pane-bench", values: { asked: JSON.stringify({ ...shown, ...compared, began: undefined, date: undefined, stored: undefined, name: undefined }) } });
   } while (again);

@@ -29,27 +29,37 @@ STOPS_OF = """async (numbers) => {
 FACTOR = "jo, ji = s[C].split(j, factor=16)"
 
 
-def measure(page: Page, seconds: dict[str, float], refused: dict[str, str]) -> list[dict[str, object]]:
-    """Let the server's measurements come out so; returns what is asked."""
+def answer(page: Page, address: str, events: list[tuple[str, object]]) -> list[dict[str, object]]:
+    """Let measurements that are asked for at an address come out so; returns what is asked."""
     asked: list[dict[str, object]] = []
+    told = [*events, ("ended", {"status": "ok", "message": ""})]
+    body = "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in told)
 
     def start(route: Route) -> None:
         asked.append(route.request.post_data_json)
-        route.fulfill(status=202, json={"id": "1", "events": "/measured"})
+        route.fulfill(status=202, json={"id": "1", "events": f"/told{address}"})
 
-    def events(route: Route) -> None:
-        rows = [{"name": name, "seconds": time, "disturbed": time > 1} for name, time in seconds.items()]
-        told: list[tuple[str, object]] = [("measured", {"measurement": row}) for row in rows]
-        told += [("failed", {"label": name, "problem": {"message": why}}) for name, why in refused.items()]
-        body = "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in [*told, ENDED])
-        route.fulfill(status=200, content_type="text/event-stream", body=body)
-
-    page.route("**/api/scrubs", start)
-    page.route("**/measured", events)
+    page.route(f"**{address}", start)
+    page.route(f"**/told{address}", lambda route: route.fulfill(content_type="text/event-stream", body=body))
     return asked
 
 
-ENDED = ("ended", {"status": "ok", "message": ""})
+def measured(**fields: object) -> tuple[str, object]:
+    return "measured", {"measurement": fields}
+
+
+def refused(label: str, message: str) -> tuple[str, object]:
+    return "failed", {"label": label, "problem": {"message": message}}
+
+
+LADDER = [
+    measured(name=name, kind="prefix", step=step, seconds=seconds, flops=1e6, gflops=1e-3 / seconds)
+    for step, (name, seconds) in enumerate(
+        [("default", 0.02), ("split", 0.02), ("reorder", 0.01), ("vectorize", 0.002)]
+    )
+]
+SCRUB = [measured(name=name, kind="kernel", seconds=seconds, flops=1e6, disturbed=seconds > 1) for name, seconds in
+         {"8": 0.003, "16": 0.002, "32": 0.001, "64": 2.0}.items()]  # fmt: skip
 
 
 def test_a_number_slides_and_its_values_are_measured(explorer: str, open_page: Callable[..., Page]) -> None:
@@ -61,6 +71,7 @@ def test_a_number_slides_and_its_values_are_measured(explorer: str, open_page: C
     line.locator(".n").click()
     page.keyboard.press("F4")
     slider = page.locator(".slider input")
+    last = page.locator("#bench tr.prefix").last
     expect(slider).to_be_focused()
     words = page.locator(".slider > .slider-words")
     expect(words).to_contain_text("Hot loop: ")
@@ -83,8 +94,12 @@ def test_a_number_slides_and_its_values_are_measured(explorer: str, open_page: C
     page.keyboard.press("Escape")
     expect(line).to_have_text(FACTOR)
     settled(page)
+    answer(page, "/api/ladders", LADDER)
+    page.click("#ladder-button")
+    expect(last).to_contain_text("2 ms")
+    line.locator(".n").click()
     page.keyboard.press("F4")
-    asked = measure(page, {"8": 0.003, "16": 0.002, "32": 0.001, "64": 2.0}, {"15": "no factor of 64"})
+    asked = answer(page, "/api/scrubs", [*SCRUB, refused("15", "no factor of 64")])
     page.get_by_role("button", name="Measure all").click()
     verdict = page.locator(".curve .slider-words")
     expect(verdict).to_contain_text("Best: 32 with 1 ms, 2 × as fast as 16. Other programs")
@@ -96,6 +111,15 @@ def test_a_number_slides_and_its_values_are_measured(explorer: str, open_page: C
     page.get_by_role("button", name="32: 1 ms, the best").click()
     settled(page)
     expect(line).to_have_text(FACTOR.replace("16", "32"))
+    expect(last).to_contain_text("measured with 32 in the place of 16")
+    page.get_by_role("button", name="1: not measured yet", exact=True).click()
+    settled(page)
+    expect(last).to_contain_text("≈")
+    expect(last).to_contain_text("by the model of the hot loop")
+    page.get_by_role("button", name="32: 1 ms, the best").click()
     page.locator(".slider").get_by_role("button", name="Close").click()
+    expect(last).not_to_contain_text("in the place of 16")
+    page.keyboard.press("Control+z")
+    page.keyboard.press("Control+z")
     page.keyboard.press("Control+z")
     expect(line).to_have_text(FACTOR)

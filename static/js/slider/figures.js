@@ -1,14 +1,17 @@
 // What the hot loop of the assembly consists of, in figures and in words.
 import { counted } from "../dom.js";
-import { ask } from "../server.js";
+import { askPatiently } from "../server.js";
 
 /** Ask for the figures of a listing.
  * @param {string | undefined} key of the listing
  * @param {string} assembly key of the machine that it is for
- * @returns {Promise<object>} {instructions, vector_bits, spills, work, unit, cycles, processor, reason} */
-export async function figuresOf(key, assembly) {
+ * @param {AbortSignal} [signal] of one who may want it no longer
+ * @returns {Promise<object | null>} {instructions, vector_bits, spills, work, unit, cycles, processor, reason}, or null
+ *   where it was given up */
+export async function figuresOf(key, assembly, signal) {
   if (!key) return { instructions: 0, reason: "no assembly was made" };
-  const answer = await ask(`/hot-loop/${key}?${new URLSearchParams({ assembly })}`);
+  const answer = await askPatiently(`/hot-loop/${key}?${new URLSearchParams({ assembly })}`, { signal }).catch(() => null); // fails only so
+  if (!answer) return null;
   const figures = await answer.json().catch(() => null);
   return answer.ok && figures ? figures : { instructions: 0, reason: figures?.error?.message ?? "the server is not responding" };
 }

@@ -1,6 +1,7 @@
 // The slider of a number: the script follows it, the panes follow the script, and what the code became stands beside it.
 import { StateEffect, StateField, isolateHistory, showTooltip, syntaxTree, undo } from "../../vendor/codemirror.js";
 import { $, announce, element, readJson } from "../dom.js";
+import { ladder } from "../ladder.js";
 import { on, state as page } from "../state.js";
 import { figuresOf, told } from "./figures.js";
 import { Scrub } from "./scrub.js";
@@ -9,6 +10,7 @@ import { stopsOf } from "./stops.js";
 const LEAVING = 350; // milliseconds that a pointer may be away from a panel that it only passed
 const STEP = 14; // pixels that a pointer is dragged from one stop to the next
 const SLIDES = "input.slide";
+const JOINED = "input.type.compose"; // what the editor's history joins with the change before, however long ago
 
 let shown = null; // the panel that is open
 
@@ -17,7 +19,7 @@ const tooltip = StateField.define({
   create: () => null,
   update(value, transaction) {
     for (const effect of transaction.effects) if (effect.is(setTooltip)) return effect.value;
-    return transaction.docChanged && !transaction.isUserEvent(SLIDES) ? null : value;
+    return transaction.docChanged && !page.sliding ? null : value;
   },
   provide: (field) => showTooltip.from(field),
 });
@@ -44,7 +46,8 @@ export function openSlider(view, place, { focus = false, passing = false, dragge
     if (dragged) shown.drag(place);
     return;
   }
-  const stops = node ? stopsOf(view.state.sliceDoc(node.from, node.to), extentsFor(view.state, node)) : [];
+  const extents = node ? extentsFor(view.state, node) : [];
+  const stops = node ? stopsOf(view.state.sliceDoc(node.from, node.to), extents) : [];
   if (stops.length < 2 || view.state.readOnly) {
     if (focus) announce("No number is at the cursor");
     return;
@@ -53,6 +56,7 @@ export function openSlider(view, place, { focus = false, passing = false, dragge
   if (view.state.field(tooltip, false) === undefined) view.dispatch({ effects: StateEffect.appendConfig.of(tooltip) });
   shown?.close();
   shown = new Slider(view, node, stops, passing);
+  shown.splits = extents.length > 0;
   shown.open(focus);
   if (dragged) shown.drag(place);
 }
@@ -86,11 +90,14 @@ class Slider {
     this.view = view;
     this.from = from;
     this.start = this.value = view.state.sliceDoc(from, to); // at the opening, and now
-    this.saved = this.start; // what Undo knows of
+    this.moving = false; // whether the next value belongs to the same step of Undo as the last one
     this.stops = stops;
+    this.splits = false; // whether it splits loops, so that all of its values make the same work
     this.kept = !passing;
     this.figures = new Map(); // value -> what the code became
     this.scrub = new Scrub(this);
+    this.ladder = ladder.isFresh ? ladder.measurements : []; // of the script as it is
+    this.last = this.ladder.findLast(({ kind }) => kind === "prefix");
     this.build();
   }
 
@@ -122,6 +129,7 @@ class Slider {
     this.view.dispatch({ effects: setTooltip.of({ pos: this.from, above: true, create }) });
     document.addEventListener("pointerdown", this.outside, true);
     document.addEventListener("pointermove", this.passed);
+    this.show();
     if (!document.body.classList.contains("pending")) this.answered();
   }
 
@@ -157,26 +165,19 @@ class Slider {
   /** Write a value into the script; the panes follow as fast as answers come. */
   set(value) {
     if (value === this.value) return;
-    const { view } = this;
-    const { addToHistory } = view.state.update({}).constructor;
+    const { from, view } = this;
     page.sliding = true;
-    view.dispatch({ changes: this.change(value), userEvent: SLIDES, annotations: addToHistory.of(false) });
+    view.dispatch({ changes: { from, to: from + this.value.length, insert: value }, userEvent: this.moving ? JOINED : SLIDES });
     page.sliding = false;
+    this.moving = true;
     this.value = value;
     this.showValue();
   }
 
-  change(insert, value = this.value) { return { from: this.from, to: this.from + value.length, insert }; }
-
-  /** Let Undo take back all that was done since it knew of the number last, in one step. */
+  /** End a step of Undo: what was set since the last one is taken back at once. */
   settle() {
-    if (this.value === this.saved) return;
-    const { view } = this;
-    const { addToHistory } = view.state.update({}).constructor;
-    const back = view.state.update({ changes: this.change(this.saved), userEvent: SLIDES, annotations: addToHistory.of(false) });
-    const forth = back.state.update({ changes: this.change(this.value, this.saved), userEvent: SLIDES, annotations: isolateHistory.of("full") });
-    view.dispatch([back, forth]);
-    this.saved = this.value;
+    if (this.moving) this.view.dispatch({ annotations: isolateHistory.of("full") });
+    this.moving = false;
   }
 
   pressed(event) {
@@ -213,6 +214,8 @@ class Slider {
     document.removeEventListener("pointerdown", this.outside, true);
     document.removeEventListener("pointermove", this.passed);
     this.scrub.stop();
+    ladder.slide(null);
+    if (this.last && this.value !== this.start) $("#pane-bench").classList.add("stale");
   }
 
   showValue() {
@@ -229,27 +232,50 @@ class Slider {
     const asked = page.asked || view.state.doc.toString(); // the page may have come compiled
     const answered = asked.slice(from, asked.length - (view.state.doc.length - from - value.length));
     const problem = readJson("answer").problems.find(({ severity }) => severity === "error");
-    this.figures.set(answered, problem ? { problem } : await figuresOf($("#body-asm")?.dataset.listing, page.options.assembly ?? "host"));
+    if (problem) this.figures.set(answered, { problem });
+    else {
+      this.asking?.abort(); // the newest value is the one that is looked at
+      this.asking = new AbortController();
+      const figures = await figuresOf($("#body-asm")?.dataset.listing, page.options.assembly ?? "host", this.asking.signal);
+      if (figures) this.figures.set(answered, figures);
+    }
     if (answered === this.value) this.show();
+  }
+
+  /** Move the bar of the whole schedule: to what was measured of the value, or what the model predicts of it.
+   * @param {number} factor times as fast as the value at the opening, by the model */
+  slideLadder(factor) {
+    const { last, value } = this;
+    if (!last) return;
+    const { seconds, disturbed } = this.scrub.figures.get(value) ?? {};
+    const measured = seconds && !this.scrub.isSize && { seconds, spread: 0, disturbed, note: `measured with ${value} in the place of ${this.start}` };
+    const predicted = this.splits && factor > 0 && Number.isFinite(factor) && { seconds: last.seconds / factor, spread: 0, repeats: 0, checked: "unchecked", estimated: true, note: `predicted with ${value} in the place of ${this.start}, by the model of the hot loop` };
+    const moved = value !== this.start && (measured || predicted);
+    const draw = (one) => (one === last ? { ...one, gflops: one.flops && one.flops / moved.seconds / 1e9, ...moved } : one);
+    ladder.slide(moved ? this.ladder.map(draw) : null);
   }
 
   /** Take the stops anew: the answer knows the loops that the number splits. */
   restop() {
     const node = numberAt(this.view, this.from);
     if (!node) return;
-    this.stops = stopsOf(this.value, extentsFor(this.view.state, node));
+    const extents = extentsFor(this.view.state, node);
+    this.splits = extents.length > 0;
+    this.stops = stopsOf(this.value, extents);
     this.input.max = String(this.stops.length - 1);
     this.input.value = String(this.stops.indexOf(this.value));
   }
 
   /** Say what the code of the value is, beside that of the value that it began with. */
   show() {
+    if (shown !== this) return;
     const known = this.figures.get(this.value);
     const speed = (figures) => (figures?.cycles ? figures.work / figures.cycles : 0);
     const most = Math.max(...[...this.figures.values()].map(speed), 0);
     this.bar.hidden = !speed(known);
     this.bar.style.setProperty("--share", String(most ? speed(known) / most : 0));
     this.scrub.mark(this.value);
+    this.slideLadder(speed(known) / speed(this.figures.get(this.start)));
     this.words.classList.toggle("refusal", Boolean(known?.problem));
     this.words.textContent = !known ? "compiling …" : told(known, this.value === this.start ? null : this.figures.get(this.start));
   }

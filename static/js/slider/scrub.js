@@ -7,7 +7,7 @@ const HEIGHT = 84; // pixels of the curve
 const COLUMN = 40; // units of the drawing between two values
 const LEAST = 0.06; // of the height, above which the best time stands
 
-/** @typedef {{seconds?: number, spread?: number, disturbed?: boolean, refused?: string}} Figure of a value */
+/** @typedef {{seconds?: number, flops?: number, disturbed?: boolean, refused?: string}} Figure of a value */
 
 export class Scrub {
   /** @param {import("./panel.js").Slider} slider */
@@ -70,28 +70,43 @@ export class Scrub {
 
   get measured() { return this.slider.stops.filter((value) => this.figures.get(value)?.seconds); }
 
-  get best() { return this.measured.reduce((best, value) => (!best || this.seconds(value) < this.seconds(best) ? value : best), ""); }
+  get best() { return this.measured.reduce((best, value) => (!best || this.cost(value) < this.cost(best) ? value : best), ""); }
 
-  seconds(value) { return this.figures.get(value)?.seconds ?? 0; }
+  /** What is compared: seconds, or where the values make more or less work, seconds of an operation. */
+  cost(value) {
+    const { seconds = 0, flops } = this.figures.get(value) ?? {};
+    return this.isSize ? seconds / flops : seconds;
+  }
+
+  /** Whether the number is a size: each value makes another amount of work, all of which are known. */
+  get isSize() {
+    const amounts = this.measured.map((value) => this.figures.get(value).flops);
+    return amounts.every(Boolean) && new Set(amounts).size > 1;
+  }
+
+  words(value) {
+    const { seconds, flops } = this.figures.get(value);
+    return this.isSize ? `${Number((flops / seconds / 1e9).toPrecision(3))} GFLOP/s, ${duration(seconds)}` : duration(seconds);
+  }
 
   verdict() {
     const { best, slider } = this;
     if (!best) return [...this.figures.values()][0]?.refused ?? "Nothing was measured.";
-    const now = this.seconds(slider.start);
-    const gain = now && best !== slider.start ? `, ${Number((now / this.seconds(best)).toPrecision(3))} × as fast as ${slider.start}` : "";
+    const now = this.cost(slider.start);
+    const gain = now && best !== slider.start ? `, ${Number((now / this.cost(best)).toPrecision(3))} × as fast as ${slider.start}` : "";
     const disturbed = this.measured.some((value) => this.figures.get(value).disturbed) ? " Other programs used the processors: marked figures are rough." : "";
-    return `Best: ${best} with ${duration(this.seconds(best))}${gain}.${disturbed}`;
+    return `Best: ${best} with ${this.words(best)}${gain}.${disturbed}`;
   }
 
   /** Draw a column for each value: a point at its time, or the reason why there is none. */
   draw() {
     const { slider, best } = this;
-    const times = this.measured.map((value) => this.seconds(value));
+    const times = this.measured.map((value) => this.cost(value));
     const [least, most] = [Math.min(...times), Math.max(...times)];
-    const height = (value) => LEAST + (1 - 2 * LEAST) * (most > least ? Math.log(this.seconds(value) / least) / Math.log(most / least) : 0);
+    const height = (value) => LEAST + (1 - 2 * LEAST) * (most > least ? Math.log(this.cost(value) / least) / Math.log(most / least) : 0);
     const columns = slider.stops.map((value) => {
       const figure = this.figures.get(value) ?? {};
-      const words = figure.refused ?? (figure.seconds ? duration(figure.seconds) : "not measured yet");
+      const words = figure.refused ?? (figure.seconds ? this.words(value) : "not measured yet");
       const button = element("button", { type: "button", class: "point", title: `${value}: ${words}${figure.disturbed ? " (disturbed)" : ""}`, "aria-label": `${value}: ${words}${value === best ? ", the best" : ""}${figure.disturbed ? ", disturbed" : ""}` }, element("span", {}, value));
       for (const [name, holds] of Object.entries({ refused: figure.refused, best: value === best, disturbed: figure.disturbed, measured: figure.seconds })) button.classList.toggle(name, Boolean(holds));
       if (figure.seconds) button.style.setProperty("--at", String(height(value)));
@@ -110,8 +125,8 @@ export class Scrub {
     const drawn = svgElement("svg", { class: "line", viewBox: `0 0 ${stops.length * COLUMN} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" });
     let path = "";
     stops.forEach((value, index) => {
-      const before = index && this.seconds(stops[index - 1]);
-      if (this.seconds(value)) path += `${before ? "L" : "M"}${(index + 0.5) * COLUMN} ${HEIGHT * (1 - height(value))}`;
+      const before = index && this.cost(stops[index - 1]);
+      if (this.cost(value)) path += `${before ? "L" : "M"}${(index + 0.5) * COLUMN} ${HEIGHT * (1 - height(value))}`;
     });
     drawn.append(svgElement("path", { d: path, "vector-effect": "non-scaling-stroke" }));
     return drawn;
@@ -125,8 +140,8 @@ export class Scrub {
 }
 
 /** @returns {Figure} */
-function figureOf({ seconds, spread, disturbed, checked }) {
-  return checked === "wrong" ? { refused: "the result is wrong" } : { seconds, spread, disturbed };
+function figureOf({ seconds, flops, disturbed, checked }) {
+  return checked === "wrong" ? { refused: "the result is wrong" } : { seconds, flops, disturbed };
 }
 
 /** A time in three digits. */
