@@ -68,10 +68,7 @@ class RPCSession:
     def ask(self, operation: str, *arguments: object, body: Bytes = b"", asked: str = "") -> Any:
         """Let the server carry out an operation and return its result.
 
-        Raises
-        ------
-        RPCError
-            If it fails; an ``RPCSessionTimeoutError`` if the time of the session is over.
+        Raises RPCError if it fails; an ``RPCSessionTimeoutError`` if the time of the session is over.
         """
         return self._ask(operation, arguments, body, asked)[0]
 
@@ -244,10 +241,7 @@ def session_on(
     secret : str, optional
         By default the one of the environment.
 
-    Raises
-    ------
-    RPCError
-        If nobody answers, or the server refuses.
+    Raises RPCError if nobody answers, or the server refuses.
     """
     if not 0 <= session_timeout <= MAX_TIMEOUT:
         raise ArgumentError(f"connect: session_timeout must be seconds, or 0 for no limit, got {session_timeout}")

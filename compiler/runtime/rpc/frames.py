@@ -102,12 +102,7 @@ class Channel:
     def send(self, message: object, body: Bytes = b"") -> None:
         """Send a message and its body.
 
-        Raises
-        ------
-        ClosedError
-            If there is no connection any more.
-        RPCError
-            If the message is too large.
+        Raises ClosedError if there is no connection any more, and RPCError if the message is too large.
         """
         head = msgspec.msgpack.encode(message)
         if len(head) > _LARGEST:

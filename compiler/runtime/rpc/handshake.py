@@ -88,10 +88,7 @@ class Refused(msgspec.Struct, frozen=True, tag="refused"):
 def shared_secret(given: str | None) -> bytes:
     """Return the secret of a program, else that of the environment; empty if there is none.
 
-    Raises
-    ------
-    ArgumentError
-        If it is short enough to be guessed.
+    Raises ArgumentError if it is short enough to be guessed.
     """
     text = os.environ.get(VARIABLE, "") if given is None else given
     if text and len(text) < _LEAST:
@@ -126,10 +123,7 @@ def ports_from(port: int, end: int) -> range:
 def listen(host: str, ports: Sequence[int], secret: bytes) -> socket.socket:
     """Return a socket that listens on the first port of several that is free, and warn if anyone may run code here.
 
-    Raises
-    ------
-    RPCError
-        If none is.
+    Raises RPCError if none is.
     """
     error: OSError | None = None
     if warning := warning_of(host, secret):
@@ -145,13 +139,7 @@ def listen(host: str, ports: Sequence[int], secret: bytes) -> socket.socket:
 
 
 def connected(host: str, port: int, asked: str) -> Channel:
-    """Return a connection.
-
-    Raises
-    ------
-    RPCError
-        If nobody listens there.
-    """
+    """Return a connection; RPCError if nobody listens there."""
     try:
         sock = socket.create_connection((host, port), timeout=_CONNECTING)
     except (OSError, OverflowError) as exc:
@@ -162,10 +150,7 @@ def connected(host: str, port: int, asked: str) -> Channel:
 def introduce(channel: Channel, role: Role, key: str, secret: bytes, timeout: float = 0.0) -> str:
     """Introduce this side, the client, and return the key of the server.
 
-    Raises
-    ------
-    RPCError
-        If the server refuses, or the secrets differ.
+    Raises RPCError if the server refuses, or the secrets differ.
     """
     hello = Hello(role, key, secrets.token_bytes(32), float(timeout))
     channel.send(hello)

@@ -118,13 +118,7 @@ class RemoteArray(NDArray):
 
     @property
     def address(self) -> NoReturn:  # type: ignore[override]
-        """No address here.
-
-        Raises
-        ------
-        ArgumentError
-            Always.
-        """
+        """None that means anything here: asking for it is an ArgumentError."""
         raise ArgumentError(f"an array on {self.held.session.peer} cannot be used here: copy it with numpy()")
 
     def copyfrom(self, source_array: ArrayLike) -> NDArray:

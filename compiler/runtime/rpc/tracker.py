@@ -211,10 +211,7 @@ class TrackerSession:
     def ask(self, operation: str, *arguments: object) -> Any:
         """Return what the tracker answers; one that was restarted meanwhile is asked again.
 
-        Raises
-        ------
-        RPCError
-            If it does not answer, or refuses.
+        Raises RPCError if it does not answer, or refuses.
         """
         with self._lock:
             try:

@@ -79,6 +79,7 @@ def test_the_auto_scheduler_searches_there(tracker: Tracker) -> None:
         auto_scheduler.TuningOptions(runner="there")
 
 
+@pytest.mark.long
 def test_meta_schedule_searches_there(tracker: Tracker, tmp_path: Path) -> None:
     func = te.create_prim_func(measured_on_a_board(32))
     there = runner.RPCRunner(
