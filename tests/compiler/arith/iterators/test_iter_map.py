@@ -256,7 +256,8 @@ def test_regions_of_buffers() -> None:
     gaps = [Range.from_min_extent(i * 4, const(2))]
     assert estimate_region_lower_bound(gaps, domains) is None
     assert [str(s) for s in estimate_region_upper_bound(gaps, domains)] == ["IntervalSet[0, 29]"]
-    assert estimate_region_lower_bound([Range.from_min_extent(i, Var("n"))], domains) is None
+    for start in (i, const(2)):
+        assert estimate_region_lower_bound([Range.from_min_extent(start, Var("n"))], domains) is None
     for step, extent, text in ((-1, 1, "[-7, 0]"), (-4, 4, "[-28, 3]"), (4, 4, "[0, 31]"), (-4, 3, None), (4, 3, None)):
         sets = estimate_region_lower_bound([Range.from_min_extent(i * step, const(extent))], domains)
         assert (None if sets is None else str(sets[0])) == (text and f"IntervalSet{text}")

@@ -17,7 +17,7 @@ from compiler import te, tir
 def test_a_piece_is_cut_where_it_reaches_beyond_both_ends_and_guarded_beyond_one(
     shift: int, allocated: int, guarded: int | None
 ) -> None:
-    """Ten places are read of eight: from the first element on the last two are cut; else the others are not computed."""
+    """Ten places are read, of eight: two are cut where both ends are passed; else those outside are not computed."""
     data = te.placeholder((8,), name="data")
     doubled = te.compute((8,), lambda i: data[i] * 2, name="doubled")
     moved = te.compute(
