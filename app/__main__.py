@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import atexit
 import contextlib
+import gc
 import logging
 import signal
 import sys
@@ -49,7 +50,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def make_app(config: Config) -> Flask:
-    """Create the application, whose modules are imported while the processes of scripts import theirs."""
+    """Create the application, whose modules are imported while the processes of scripts import theirs.
+
+    What is there then stays: it is not searched for garbage, now or later.
+    """
+    gc.disable()
     with ThreadPoolExecutor(1) as beside:
         starting = beside.submit(start_runner, config)
         starting.add_done_callback(lambda done: None if done.exception() else atexit.register(done.result().close))
@@ -57,7 +62,10 @@ def make_app(config: Config) -> Flask:
 
         renderer = start_renderer(config)
         atexit.register(renderer.close)
-        return create_app(config, starting.result(), renderer)
+        app = create_app(config, starting.result(), renderer)
+    gc.freeze()
+    gc.enable()
+    return app
 
 
 def compile_first_example(app: Flask) -> None:
