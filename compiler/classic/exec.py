@@ -12,13 +12,15 @@ import socket
 import sys
 from typing import TYPE_CHECKING
 
+from compiler.classic.names.public import COMMANDS
 from compiler.classic.rpc import connect_tracker
 from compiler.ir.extension import public_module
 from compiler.runtime.rpc.handshake import listen, ports_from, shared_secret
+from compiler.runtime.rpc.proxy import Proxy
 from compiler.runtime.rpc.server import Server
 from compiler.runtime.rpc.tracker import Tracker
 
-__all__ = ["query", "serve", "track"]
+__all__ = ["join", "query", "serve", "track"]
 
 
 def track() -> None:
@@ -26,6 +28,13 @@ def track() -> None:
     made, secret = _listener(_listening("Lends servers of sessions by key.", 9190).parse_args(), "rpc tracker")
     with contextlib.suppress(KeyboardInterrupt):
         Tracker(made, secret).serve()
+
+
+def join() -> None:
+    """Join clients and servers that both connect here, until interrupted."""
+    made, secret = _listener(_listening("Joins clients with servers of their key.", 9090).parse_args(), "rpc proxy")
+    with contextlib.suppress(KeyboardInterrupt):
+        Proxy(made, secret).serve()
 
 
 def serve() -> None:
@@ -36,9 +45,11 @@ def serve() -> None:
     parser.add_argument("--custom-addr", default="", help="the host that the tracker's clients connect to")
     parser.add_argument("--load-library", default="", help="shared libraries to load first, with colons between")
     parser.add_argument("--timeout", type=float, default=0, help="seconds that a session may take at most")
+    parser.add_argument("--through-proxy", action="store_true", help="connect to a proxy at that host and port")
     parser.add_argument("--no-fork", action="store_true", help="no effect")
     args = parser.parse_args()
-    made, secret = _listener(args, "rpc server")
+    is_joined = args.through_proxy
+    made, secret = ((args.host, args.port), shared_secret(None)) if is_joined else _listener(args, "rpc server")
     libraries = tuple(filter(None, args.load_library.split(":")))
     server = Server(made, args.key, secret, args.timeout, libraries, args.silent, args.tracker, args.custom_addr)
     with contextlib.suppress(KeyboardInterrupt):
@@ -80,6 +91,6 @@ def _listener(args: argparse.Namespace, what: str) -> tuple[socket.socket, bytes
 
 
 if __name__ == "__main__":  # as the command that runpy names
-    {"rpc_tracker": track, "rpc_server": serve, "query_rpc_tracker": query}[sys.argv[0].rpartition(".")[2]]()
+    dict(zip(COMMANDS, (query, join, serve, track), strict=True))[sys.argv[0].rpartition(".")[2]]()
 elif not TYPE_CHECKING:
     __getattr__, __dir__ = public_module("tvm.exec", __all__)

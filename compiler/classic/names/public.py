@@ -24,6 +24,7 @@ FUNCTIONS = {
 of a file to a module, for ``IRModule.import_from_std``.
 """
 
+COMMANDS = ("query_rpc_tracker", "rpc_proxy", "rpc_server", "rpc_tracker")
 MODULES = {
     **OLDER_MODULES,
     "tvm._ffi": "compiler.classic.runtime.ffi",
@@ -67,7 +68,7 @@ MODULES = {
     "tvm.driver.build_module": "compiler.classic.build_module",
     "tvm.driver.tvmc": "compiler.classic.tvmc",
     "tvm.exec": "compiler.classic.exec",
-    **{f"tvm.exec.{name}": "compiler.classic.exec" for name in ("query_rpc_tracker", "rpc_server", "rpc_tracker")},
+    **{f"tvm.exec.{name}": "compiler.classic.exec" for name in COMMANDS},
     "tvm.generic": "compiler.classic.tir.generic",
     "tvm.ir._ffi_api": "compiler.ir.base",
     "tvm.ir.adt": "compiler.ir",
@@ -137,6 +138,7 @@ MODULES = {
     "tvm.relay.vm": "compiler.driver.relay.vm",
     "tvm.rpc": "compiler.classic.rpc",
     "tvm.rpc.client": "compiler.classic.rpc",
+    "tvm.rpc.proxy": "compiler.classic.rpc.tracker",
     "tvm.runtime.executor": "compiler.classic.runtime.executor",
     "tvm.runtime.executor.aot_executor": "compiler.runtime.graph.aot_executor",
     "tvm.runtime.module": "compiler.runtime.modules.module",

@@ -15,8 +15,7 @@ def _each(package: str, names: str, reason: str) -> dict[str, str]:
     return {f"{package}.{name}": reason for name in names.split()}
 
 
-NO_PROXY = "there is no proxy; forward the port of a server that cannot be reached, such as by ssh -R"
-_NO_COMMAND = "this command is not provided; tvm.exec has rpc_tracker, rpc_server and query_rpc_tracker"
+_NO_COMMAND = "this command is not provided; tvm.exec has rpc_tracker, rpc_server, rpc_proxy and query_rpc_tracker"
 _NO_MINRPC = "there is no server without Python; tvm.exec.rpc_server is one with it, and speaks this package's protocol"
 _NO_CLUSTER = "there is no distributed runtime; models run in this process"
 _NO_BOARD = (
@@ -170,7 +169,6 @@ _TUNING = {
 
 _MACHINES = {
     **_each("tvm.exec", "autotvm_log_editor disco_worker gpu_memory_bandwidth measure_peak popen_worker", _NO_COMMAND),
-    **_each("tvm", "exec.rpc_proxy rpc.proxy", NO_PROXY),
     **_each("tvm.rpc", "PopenSession base minrpc testing with_minrpc", _NO_MINRPC),
     "tvm.runtime.disco": _NO_CLUSTER,
     "tvm.micro": _NO_BOARD,

@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.classic.contrib.popen_pool import PopenWorker
-from compiler.classic.names.unavailable import NO_PROXY
-from compiler.ir.error import UnavailableError
 from compiler.runtime.rpc import server
 from compiler.runtime.rpc.handshake import listen, ports_from, shared_secret
 
@@ -28,6 +26,8 @@ class Server:
         Only this machine can connect unless another address says otherwise, such as ``0.0.0.0``.
     port, port_end : int
         The first free one of these ports is taken; any with port 0.
+    is_proxy : bool
+        Whether host and port are those of a proxy, to which the server connects.
     tracker_addr : tuple, optional
         Host and port of a tracker; only its clients are served, which connect to ``custom_addr`` if that is given.
     key, secret : str
@@ -47,15 +47,13 @@ class Server:
         server_init_callback: Callable[[], object] | None = None, reuse_addr: bool = True,
         timeout: float | None = None, *, secret: str | None = None,
     ) -> None:  # fmt: skip
-        if is_proxy:
-            raise UnavailableError(f"rpc.Server: is_proxy: {NO_PROXY}")
         self.host, self.key = host, key
         known = shared_secret(secret)
         libraries = tuple(filter(None, (load_library or "").split(":")))
         self.proc = PopenWorker(server_init_callback)
         tracker = None if tracker_addr is None else (tracker_addr[0], int(tracker_addr[1]))
         settings = (key, known, float(timeout or 0), libraries, silent, tracker, custom_addr or "")
-        self.proc.send(_prepare, (host, ports_from(port, port_end), settings))
+        self.proc.send(_prepare, (host, None if is_proxy else ports_from(port, port_end), port, settings))
         self.port: int = self.proc.recv()
         self.proc.send(_serve)
 
@@ -72,10 +70,10 @@ class Server:
 _ENDING = 5.0
 
 
-def _prepare(host: str, ports: Sequence[int], settings: tuple[Any, ...]) -> int:
-    made = server.Server(listen(host, ports, settings[1]), *settings)
+def _prepare(host: str, ports: Sequence[int] | None, port: int, settings: tuple[Any, ...]) -> int:
+    made = server.Server((host, port) if ports is None else listen(host, ports, settings[1]), *settings)
     _SERVERS[:] = [made]
-    return int(made.listener.getsockname()[1])
+    return made.port
 
 
 def _serve() -> None:

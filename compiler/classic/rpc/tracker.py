@@ -1,29 +1,37 @@
-"""``tvm.rpc.tracker``: a tracker in threads of this process."""
+"""``tvm.rpc.tracker`` and ``tvm.rpc.proxy``: a tracker and a proxy in threads of this process."""
 
 from __future__ import annotations
 
-from compiler.runtime.rpc import tracker
+from compiler.runtime.rpc import proxy, tracker
 from compiler.runtime.rpc.handshake import listen, ports_from, shared_secret
 
-__all__ = ["Tracker"]
+__all__ = ["Proxy", "Tracker"]
 
 
 class Tracker:
     """Lends servers of sessions by key, in threads of this process; parameters as of :class:`tvm.rpc.Server`."""
+
+    _kind: type[tracker.Tracker | proxy.Proxy] = tracker.Tracker
 
     def __init__(
         self, host: str = "127.0.0.1", port: int = 9190, port_end: int = 9199, silent: bool = False,
         reuse_addr: bool = True, timeout: float | None = None, *, secret: str | None = None,
     ) -> None:  # fmt: skip
         known = shared_secret(secret)
-        self._tracker = tracker.Tracker(listen(host, ports_from(port, port_end), known), known)
-        self.host, self.port = host, self._tracker.port
-        self._tracker.start()
+        self._threads = self._kind(listen(host, ports_from(port, port_end), known), known)
+        self.host, self.port = host, self._threads.port
+        self._threads.start()
 
     def terminate(self) -> None:
-        """End the tracker; sessions go on, and servers wait for another one at its address."""
-        self._tracker.end()
+        """End it; sessions that a tracker lent go on, and servers wait for another one at its address."""
+        self._threads.end()
 
     def __del__(self) -> None:
-        if hasattr(self, "_tracker"):
+        if hasattr(self, "_threads"):
             self.terminate()
+
+
+class Proxy(Tracker):
+    """Joins clients and servers of the same key that both connect to it."""
+
+    _kind = proxy.Proxy

@@ -39,11 +39,11 @@ MAX_TIMEOUT = 1e8
 
 Text = Annotated[str, msgspec.Meta(max_length=256)]
 Nonce = Annotated[bytes, msgspec.Meta(min_length=16, max_length=64)]
-Role = Literal["session", "tracker"]
+Role = Literal["session", "tracker", "server"]
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello"):
-    """Who connects: to be served, or to speak with a tracker.
+    """Who connects: to be served, to speak with a tracker, or to wait at a proxy for who is to be served.
 
     Attributes
     ----------

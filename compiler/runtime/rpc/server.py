@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import faulthandler
 import os
+import secrets
 import selectors
 import shutil
 import signal
@@ -24,7 +25,7 @@ from typing import Any
 
 from compiler.ir.error import RPCError, UnavailableError
 from compiler.runtime.rpc.frames import Channel, DamagedError, Ended, is_hung_up
-from compiler.runtime.rpc.handshake import Refused, welcome
+from compiler.runtime.rpc.handshake import Hello, Refused, connected, welcome
 from compiler.runtime.rpc.session import Session
 from compiler.runtime.rpc.tracker import Offering
 
@@ -54,8 +55,8 @@ class Server:
 
     Parameters
     ----------
-    listener : socket
-        Listens.
+    listener : socket or tuple
+        Listens; or host and port of a proxy, to which the server connects.
     key : str
         Which clients have to name.
     limit : float
@@ -68,7 +69,7 @@ class Server:
         The host that the tracker's clients connect to; by default where the tracker sees the server connect from.
     """
 
-    listener: socket.socket
+    listener: socket.socket | tuple[str, int]
     key: str = ""
     secret: bytes = b""
     limit: float = 0.0
@@ -86,9 +87,15 @@ class Server:
             ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
         self._selector = selectors.DefaultSelector()
         self._offering: Offering | None = None
+        self._dialled: socket.socket | None = None
         if self.tracker is not None:
-            port = self.listener.getsockname()[1]
+            port = self.port
             self._offering = Offering(self.tracker, self.key, port, self.address, self.secret)
+
+    @property
+    def port(self) -> int:
+        """Where it listens, or where its proxy does."""
+        return int(self.listener[1] if isinstance(self.listener, tuple) else self.listener.getsockname()[1])
 
     def end(self) -> None:
         """End the server as soon as its loop goes on."""
@@ -103,7 +110,7 @@ class Server:
         before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         woken_before = signal.set_wakeup_fd(wake.fileno())
         self._selector.register(woken, selectors.EVENT_READ, lambda: woken.recv(4096))
-        self._selector.register(self.listener, selectors.EVENT_READ, self._accept)
+        self._listen(True)
         if until is not None:
             self._selector.register(until, selectors.EVENT_READ, self.end)
         try:
@@ -112,6 +119,7 @@ class Server:
                     chosen.data()
                 self._look_after_session()
                 self._keep_offered()
+                self._wait_at_proxy()
         finally:
             self._kill()
             if self._offering is not None:
@@ -119,8 +127,9 @@ class Server:
             signal.set_wakeup_fd(woken_before)
             for number, handler in before.items():
                 signal.signal(number, handler)
-            for end in (woken, wake, self.listener):
-                end.close()
+            for used in (woken, wake, self._dialled, self.listener):
+                if isinstance(used, socket.socket):
+                    used.close()
             self._selector.close()
 
     def _keep_offered(self) -> None:
@@ -130,7 +139,34 @@ class Server:
             if self._offering.trouble != before:
                 self._say(self._offering.trouble or "the tracker answers")
 
+    def _listen(self, is_free: bool) -> None:
+        """Accept connections or none, where the server listens itself."""
+        if isinstance(self.listener, socket.socket) and is_free:
+            self._selector.register(self.listener, selectors.EVENT_READ, self._accept)
+        elif isinstance(self.listener, socket.socket):
+            self._selector.unregister(self.listener)
+
+    def _wait_at_proxy(self) -> None:
+        """Connect to the proxy, where a client's first frame will arrive."""
+        if isinstance(self.listener, socket.socket) or self._dialled is not None or self._running is not None:
+            return
+        try:
+            channel = connected(*self.listener, "the proxy")
+            channel.send(Hello("server", self.key, secrets.token_bytes(32)))
+        except RPCError:
+            return  # it is tried again
+        channel.sock.settimeout(None)
+        self._dialled = channel.sock
+        self._selector.register(channel.sock, selectors.EVENT_READ, self._called)
+
+    def _called(self) -> None:
+        assert self._dialled is not None
+        conn, self._dialled = self._dialled, None
+        self._selector.unregister(conn)
+        self._start(conn, "a client of the proxy")
+
     def _accept(self) -> None:
+        assert isinstance(self.listener, socket.socket)
         try:
             conn, address = self.listener.accept()
         except OSError:  # the client is gone already
@@ -151,7 +187,7 @@ class Server:
             finally:
                 os._exit(status)
         self._running = _Running(pid, conn, folder)
-        self._selector.unregister(self.listener)
+        self._listen(False)
 
     def _be_session(self, conn: socket.socket, peer: str, folder: Path) -> int:
         """Be the process of a session, and return the status to exit with."""
@@ -162,7 +198,8 @@ class Server:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         os.setsid()
         self._selector.close()
-        self.listener.close()
+        if isinstance(self.listener, socket.socket):
+            self.listener.close()
         if self._offering is not None:
             self._offering.close()
         os.chdir(folder)
@@ -213,7 +250,7 @@ class Server:
         running.conn.close()
         shutil.rmtree(running.folder, ignore_errors=True)
         if not self._is_ended:
-            self._selector.register(self.listener, selectors.EVENT_READ, self._accept)
+            self._listen(True)
 
     def _kill(self) -> None:
         """End the session that runs, if any."""

@@ -12,7 +12,6 @@ offers itself anew to a tracker that was restarted.  One whose connection ends i
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import secrets
 import socket
@@ -26,15 +25,14 @@ import msgspec
 
 from compiler.ir.error import ArgumentError, RPCError, show
 from compiler.runtime.rpc.client import RPCSession, session_on
-from compiler.runtime.rpc.frames import Channel, ClosedError, DamagedError, is_hung_up
-from compiler.runtime.rpc.handshake import Refused, Text, connected, introduce, welcome
+from compiler.runtime.rpc.frames import Channel, ClosedError, is_hung_up
+from compiler.runtime.rpc.handshake import Text, connected, introduce, welcome
+from compiler.runtime.rpc.listening import Listening
 from compiler.runtime.rpc.messages import Done, Failed, Request
 
 REPEATING = 10.0
 """Seconds between two offers of a server that nobody comes to."""
-_TICK, _PATIENCE, _RETRYING = 0.25, 2.0, 0.5
-_MOST = 1000
-"""Connections at the same time."""
+_PATIENCE, _RETRYING = 2.0, 0.5
 
 Port = Annotated[int, msgspec.Meta(ge=1, le=65535)]
 
@@ -51,79 +49,31 @@ class _Server:
     lent_at: float = 0.0
 
 
-class Tracker:
+class Tracker(Listening):
     """Lends servers, in threads of this process, until :meth:`end`."""
 
     def __init__(self, listener: socket.socket, secret: bytes = b"") -> None:
-        self._listener = listener
-        self._secret = secret
-        self._changed = threading.Condition()
+        super().__init__(listener, secret)
         self._servers: dict[Channel, _Server] = {}
         self._waiting: list[tuple[int, int, str]] = []
-        self._channels: set[Channel] = set()
         self._numbers = itertools.count()
-        self._is_ended = False
 
-    @property
-    def port(self) -> int:
-        """Where it listens."""
-        return int(self._listener.getsockname()[1])
-
-    def start(self) -> None:
-        """Serve in a thread."""
-        threading.Thread(target=self.serve, name="rpc tracker", daemon=True).start()
-
-    def serve(self) -> None:
-        """Serve connections, each in a thread, until :meth:`end` is called."""
-        while not self._is_ended:
+    def converse(self, channel: Channel, host: str) -> bool:
+        if welcome(channel, "tracker", None, "tracker", self.secret) is None:
+            return False
+        channel.sock.settimeout(None)
+        while True:
+            request, _ = channel.receive(Request)
             try:
-                conn, address = self._listener.accept()
-            except OSError:
-                return
-            channel = Channel(conn, f"{address[0]}:{address[1]}")
-            with self._changed:
-                is_full = len(self._channels) >= _MOST
-                self._channels |= set() if is_full else {channel}
-            if is_full:
-                channel.close()
-                continue
-            threading.Thread(target=self._serve, args=(channel, str(address[0])), daemon=True).start()
+                answer: Done | Failed = Done(self._carry_out(channel, host, request))
+            except (ArgumentError, msgspec.ValidationError) as failed:
+                answer = Failed(str(failed))
+            channel.send(answer)
 
-    def end(self) -> None:
-        """End the tracker and its connections."""
-        self._is_ended = True
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
-        self._listener.close()
-        with self._changed:
-            channels = list(self._channels)
-            self._changed.notify_all()
-        for channel in channels:
-            with contextlib.suppress(OSError):
-                channel.sock.shutdown(socket.SHUT_RDWR)
-
-    def _serve(self, channel: Channel, host: str) -> None:
-        try:
-            channel.sock.settimeout(REPEATING)
-            if welcome(channel, "tracker", None, "tracker", self._secret) is None:
-                return
-            channel.sock.settimeout(None)
-            while True:
-                request, _ = channel.receive(Request)
-                try:
-                    answer: Done | Failed = Done(self._carry_out(channel, host, request))
-                except (ArgumentError, msgspec.ValidationError) as failed:
-                    answer = Failed(str(failed))
-                channel.send(answer)
-        except DamagedError as damaged:
-            channel.part(Refused(str(damaged)))
-        except (RPCError, OSError):
-            pass  # whoever it was is gone
-        finally:
-            channel.close()
-            with self._changed:
-                self._channels.discard(channel)
-                self._servers.pop(channel, None)
+    def close(self, channel: Channel) -> None:
+        with self.changed:
+            self._servers.pop(channel, None)
+        super().close(channel)
 
     def _carry_out(self, channel: Channel, host: str, request: Request) -> object:
         if request.operation == "offer":
@@ -137,33 +87,35 @@ class Tracker:
         raise ArgumentError(f"a tracker has no operation {show(request.operation)}")
 
     def _offer(self, channel: Channel, offered: _Server) -> None:
-        with self._changed:
+        with self.changed:
             known = self._servers.get(channel)
             if known is None or known.ticket != offered.ticket or time.monotonic() - known.lent_at > REPEATING:
                 self._servers[channel] = offered  # otherwise who has the ticket may be on the way
-            self._changed.notify_all()
+            self.changed.notify_all()
 
     def _request(self, channel: Channel, key: str, priority: int) -> tuple[str, int, str]:
         """Wait for a server and lend it."""
         mine = -priority, next(self._numbers), key
-        with self._changed:
+        with self.changed:
             self._waiting.append(mine)
-            try:
-                while not self._is_ended and not is_hung_up(channel.sock):
-                    if mine == min(waiting for waiting in self._waiting if waiting[2] == key):
-                        for server in self._servers.values():
-                            if server.is_free and server.key == key:
-                                server.is_free, server.lent_at = False, time.monotonic()
-                                return server.host, server.port, server.ticket
-                    self._changed.wait(_TICK)
-            finally:
+        try:
+            return self.wait(channel, lambda: self._lent(mine))
+        finally:
+            with self.changed:
                 self._waiting.remove(mine)
-                self._changed.notify_all()
-        raise ClosedError("the client is gone")
+                self.changed.notify_all()
+
+    def _lent(self, mine: tuple[int, int, str]) -> tuple[str, int, str] | None:
+        if mine == min(waiting for waiting in self._waiting if waiting[2] == mine[2]):
+            for server in self._servers.values():
+                if server.is_free and server.key == mine[2]:
+                    server.is_free, server.lent_at = False, time.monotonic()
+                    return server.host, server.port, server.ticket
+        return None
 
     def summary(self) -> dict[str, Any]:
         """Return how many servers of each key are free, how many clients wait, and the servers' addresses."""
-        with self._changed:
+        with self.changed:
             servers, waiting = list(self._servers.values()), [key for _, _, key in self._waiting]
         return {
             "queue_info": {

@@ -40,7 +40,7 @@ def test_a_server_is_started_and_found(monkeypatch: pytest.MonkeyPatch, capsys: 
 
 def test_python_runs_the_commands_by_their_names() -> None:
     alias.install()
-    for name in ("rpc_tracker", "rpc_server", "query_rpc_tracker"):
+    for name in ("rpc_tracker", "rpc_server", "rpc_proxy", "query_rpc_tracker"):
         spec = importlib.util.find_spec(f"tvm.exec.{name}")
         assert spec is not None
         assert spec.submodule_search_locations is None

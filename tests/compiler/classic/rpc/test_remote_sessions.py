@@ -7,7 +7,7 @@ import pytest
 
 import compiler as tvm
 from compiler.classic import rpc
-from compiler.ir.error import ArgumentError, RPCError, UnavailableError
+from compiler.ir.error import ArgumentError, RPCError
 
 
 def _register() -> None:
@@ -28,8 +28,3 @@ def test_a_server_has_the_functions_that_its_callback_registers() -> None:
         remote.listdir(".")
     with pytest.raises(RPCError, match="nobody answers"):
         rpc.connect(server.host, server.port, key="x1")
-
-
-def test_there_is_no_proxy() -> None:
-    with pytest.raises(UnavailableError, match="is_proxy: there is no proxy; forward the port"):
-        rpc.Server(is_proxy=True)

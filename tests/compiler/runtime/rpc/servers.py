@@ -13,9 +13,10 @@ from compiler.runtime.rpc.server import Server
 
 @contextmanager
 def serving(key: str = "", secret: bytes = b"", **settings: Any) -> Iterator[int]:
-    """Yield the port of a server, which ends with the block."""
-    listener = listen("127.0.0.1", [settings.pop("port", 0)], b"")
-    port = listener.getsockname()[1]
+    """Yield the port of a server, or of its proxy if that is given; the server ends with the block."""
+    proxy = settings.pop("proxy", None)
+    listener: Any = listen("127.0.0.1", [0], b"") if proxy is None else ("127.0.0.1", proxy)
+    port = proxy or listener.getsockname()[1]
     reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
@@ -24,7 +25,8 @@ def serving(key: str = "", secret: bytes = b"", **settings: Any) -> Iterator[int
             Server(listener, key, secret, is_silent=True, **settings).serve(until=os.fdopen(reading, "rb"))
         finally:
             os._exit(0)
-    listener.close()
+    if proxy is None:
+        listener.close()
     os.close(reading)
     try:
         yield port
