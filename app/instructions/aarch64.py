@@ -142,6 +142,7 @@ _ROWS: tuple[Row, ...] = (
     ("r?shrn[bt]?2?", "Shifts lanes right, and narrows them to half their width."),
     ("[us]q(?:r?shru?n)[bt]?2?", "Shifts lanes right, and narrows them to half their width, saturating."),
     ("shl", "Shifts lanes left."),
+    ("shll2?", "Widens lanes, and shifts them left by their width."),
     ("(?P<sign>[us])r?shr", "Shifts {sign} lanes right."),
     ("(?P<sign>[us])r?sra", "Shifts {sign} lanes right, and adds them to the destination.", "xs"),
     ("(?P<sign>[us])q?r?shlr?u?", "Shifts {sign} lanes left by counts of lanes; negative counts shift right."),

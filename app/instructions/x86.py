@@ -345,6 +345,7 @@ _ROWS: tuple[Row, ...] = (
     ("prefetch<level>", "Asks for a cache line {level} ahead of time.", "a"),
     ("nop[lwq]?|data16|cs|xchgw?", "Does nothing; keeps loops aligned.", "i"),
     ("ud2|int3|hlt", "Stops: this place is never reached."),
+    ("syscall", "Calls the operating system."),
     ("mfence", "Orders all memory accesses before it and after it."),
     ("lfence", "Orders the loads before it and after it."),
     ("sfence", "Orders the stores before it and after it."),

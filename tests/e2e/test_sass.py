@@ -39,7 +39,12 @@ def test_sass_leads_back_to_loops_and_script(page: Page) -> None:
     expect(page.locator("#facts-sass")).to_contain_text(re.compile(r"\d+ registers"))
     expect(page.locator("#facts-sass")).to_contain_text("0 spilled bytes")
     expect(page.locator("#facts-sass")).to_contain_text(re.compile(r"occupancy \d+%, limited by \w+"))
-    store.hover()
+    if not store.is_visible():
+        page.click("[data-front=sass]")  # the pane is behind that of the PTX
+    expect(store).to_contain_text(re.compile(r"/\* [0-5-]{6}  [0-5-]  [0-5-] [y-] [ \d]\d \*/"))
+    store.locator(".k").hover()
+    expect(page.locator("#tip")).to_contain_text("Stores to the memory of the GPU")
+    expect(page.locator("#tip")).to_contain_text("at the earliest")
     for pane, words in (("ptx", "st.global"), ("kernel", "B["), ("loops", "B_1[")):
         expect(page.locator(f"#body-{pane} .l.related", has_text=words)).to_have_count(1)
     expect(page.locator(".cm-line.related", has_text="te.compute")).to_have_count(1)
