@@ -9,6 +9,7 @@ import pytest
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
+from compiler.tir import TensorIntrin
 from compiler.tir.schedule import Schedule, ScheduleError
 from compiler.tir.schedule.primitives.access_regions import RegionMap
 from compiler.tir.script import from_source
@@ -683,3 +684,57 @@ def test_a_module_of_several_functions_needs_the_name_of_one() -> None:
     with pytest.raises(ArgumentError, match="the module has several functions"):
         s.get_block("C")
     assert s.get(s.get_block("D", "other")).name_hint == "D"
+
+
+def test_a_loop_stays_around_one_whose_extent_depends_on_it() -> None:
+    s = schedule("""
+A: T.Buffer((8, 8), "int32")
+for i in range(8):
+    for j in range(i + 1):
+        with T.block("A"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            A[vi, vj] = vi - vj
+""")
+    i, j = loops(s, "A")
+    refused(s, lambda s: s.reorder(j, i), "depends on loop")
+    s.reorder(i, j)
+
+
+def test_what_is_no_longer_in_the_program_is_not_replaced() -> None:
+    s = CHAIN.schedule()
+    loop, *_ = loops(s, "C")
+    former = s.get_sref(loop)
+    stmt = former.stmt
+    s.split(loop, [None, 2])
+    with pytest.raises(ArgumentError, match="the reference is stale"):
+        s.state.replace(former, stmt)
+
+
+@pytest.mark.parametrize(("function", "fits"), [("exp", True), ("sqrt", False)])
+def test_an_intrinsic_of_another_function_does_not_stand_for_a_block(function: str, fits: bool) -> None:
+    described, other = "B[vi] = T.exp(A[vi])", f"B[vi] = T.{function}(A[vi])"
+    text = """@T.prim_func
+def main(A: T.Buffer((8,), "float32", offset_factor=1), B: T.Buffer((8,), "float32", offset_factor=1)):
+    with T.block("root"):
+        T.reads(A[0:8])
+        T.writes(B[0:8])
+        {}
+"""
+    nest = """for i in range(8):
+            with T.block("b"):
+                vi = T.axis.spatial(8, i)
+                {}"""
+    call = 'T.evaluate(T.call_extern("int32", "exp8", A.access_ptr("r"), B.access_ptr("w")))'
+    name = f"test_refusals.exp8.{function}"
+    TensorIntrin.register(name, from_source(text.format(nest.format(described))), from_source(text.format(call)))
+    s = schedule(f"""
+A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")
+for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        {other}
+""")
+    if fits:
+        s.tensorize(loops(s, "B")[0], name)
+    else:
+        refused(s, lambda s: s.tensorize(loops(s, "B")[0], name), "stands where")
