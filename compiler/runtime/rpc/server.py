@@ -263,7 +263,8 @@ class Server:
 
     def _say(self, text: str) -> None:
         if not self.is_silent and not self._is_ended:
-            print(f"rpc server {self.key!r}: {text}", file=sys.stderr, flush=True)
+            with contextlib.suppress(OSError):  # nobody reads it any more
+                print(f"rpc server {self.key!r}: {text}", file=sys.stderr, flush=True)
 
 
 def _limit_resources() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,7 +23,8 @@ def serving(key: str = "", secret: bytes = b"", **settings: Any) -> Iterator[int
     if not pid:
         try:
             os.close(writing)
-            Server(listener, key, secret, is_silent=True, **settings).serve(until=os.fdopen(reading, "rb"))
+            sys.stderr = sys.__stderr__  # not what pytest keeps
+            Server(listener, key, secret, **{"is_silent": True, **settings}).serve(until=os.fdopen(reading, "rb"))
         finally:
             os._exit(0)
     if proxy is None:

@@ -348,6 +348,24 @@ def test_requests_that_make_no_sense_are_answered(remote: RPCSession) -> None:
     assert remote.listdir(".") == []
 
 
+def test_a_server_goes_on_when_nobody_reads_what_it_says() -> None:
+    """What it says goes to a pipe whose reader is gone."""
+    reading, writing = os.pipe()
+    kept = os.dup(2)
+    os.dup2(writing, 2)
+    os.close(reading)
+    os.close(writing)
+    try:
+        with serving(is_silent=False) as port:
+            os.dup2(kept, 2)
+            for _ in range(2):
+                with connect(HOST, port) as remote:
+                    assert remote.listdir(".") == []
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
 def test_addresses_that_others_can_reach_are_warned_of() -> None:
     assert handshake.warning_of("127.0.0.1", b"") == handshake.warning_of("::1", b"") == ""
     assert handshake.warning_of("0.0.0.0", SECRET.encode()) == ""
