@@ -212,8 +212,8 @@ def chart(
     values = [_rate(m, rated) for m in kernels]
     rules = [(m, _rate(m, rated)) for m in lines if _rate(m, rated) > 0]
     compared = _compared(kernels, values, single, others, rated)
-    longer = [(len(kernels) + at, m) for at, m in enumerate(further)]
-    compared += [("reference", at, _rate(m, rated), f"{m.name}: the kept ladder") for at, m in longer if m.seconds]
+    rates = [(len(kernels) + at, m, _rate(m, rated)) for at, m in enumerate(further)]
+    compared += [("reference", at, rate, f"{m.name}: the kept ladder") for at, m, rate in rates if rate > 0]
     axis = _axis([*values, *(value for _, value in rules), *(value for _, _, value, _ in compared)], scale)
     base = TOP + PLOT_HEIGHT
     pitch = max(MIN_PITCH, min(MAX_PITCH, (room - LEFT - RIGHT) / max(4, slots)))

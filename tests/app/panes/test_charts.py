@@ -186,6 +186,20 @@ def test_what_bars_are_compared_with_stands_at_their_places_and_on_their_scale()
     assert all(ghost.x < made.bars[2].x + made.bars[2].width for ghost in made.ghosts)
 
 
+def test_a_longer_ladder_goes_on_beside_the_bars_of_a_shorter_one() -> None:
+    longer = [prefix(0, 1.0), prefix(1, 0.5), prefix(2, 0.1), prefix(3, 0.0), prefix(4, 1e300)]
+    made = chart([prefix(0, 1.0)], others=BarComparisons(longer))
+    assert made is not None
+    assert [(ghost.kind, ghost.title.partition(":")[0]) for ghost in made.ghosts] == [
+        ("reference", "s0"),
+        ("reference", "s1"),
+        ("reference", "s2"),
+    ]
+    assert [one.x for one in made.ghosts] == sorted(one.x for one in made.ghosts)
+    assert made.ghosts[1].x > made.bars[0].x + made.bars[0].width
+    assert made.ghosts[-1].x + made.ghosts[-1].width <= made.right
+
+
 def test_predictions_are_met_within_a_factor_of_two() -> None:
     ladder = [prefix(0, 1.0), prefix(1, 0.5), prefix(2, 0.1)]
     assert predictions_met(ladder, {1: 1.0, 2: 4.9}) == (1, 2)
