@@ -1,7 +1,7 @@
 // The list of challenges: one's own best, and a search.
+import { readBest } from "../challenge/best.js";
 import { $, $$, counted } from "../dom.js";
 import { remember } from "../memory.js";
-import { readBest } from "./best.js";
 
 for (const card of $$("[data-challenge]")) {
   const best = readBest(card.dataset.challenge);
