@@ -6,7 +6,7 @@ from app.artifacts import Answer, Fix
 from app.protocol import Request, Snapshot
 from tests.app.recorder.serving import served
 
-MOST_FIXES = 8
+MOST_FIXES = 20
 
 
 def applied(source: str, fix: Fix) -> str:
