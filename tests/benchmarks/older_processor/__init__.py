@@ -1,0 +1,1 @@
+"""Programs that see a processor with fewer features than this one has."""
