@@ -32,6 +32,12 @@ def choose(page: Page, typed: str) -> None:
     page.keyboard.press("Enter")
 
 
+def bring_to_front(page: Page, pane: str) -> None:
+    """Show a pane that may be behind another one of its tabs."""
+    if not page.locator(f"#body-{pane}").is_visible():
+        page.click(f"[data-front={pane}]")
+
+
 @with_tools
 def test_sass_leads_back_to_loops_and_script(page: Page) -> None:
     store = page.locator("#body-sass .l", has_text="STG")
@@ -39,8 +45,7 @@ def test_sass_leads_back_to_loops_and_script(page: Page) -> None:
     expect(page.locator("#facts-sass")).to_contain_text(re.compile(r"\d+ registers"))
     expect(page.locator("#facts-sass")).to_contain_text("0 spilled bytes")
     expect(page.locator("#facts-sass")).to_contain_text(re.compile(r"occupancy \d+%, limited by \w+"))
-    if not store.is_visible():
-        page.click("[data-front=sass]")  # the pane is behind that of the PTX
+    bring_to_front(page, "sass")
     expect(store).to_contain_text(re.compile(r"/\* [0-5-]{6}  [0-5-]  [0-5-] [y-] [ \d]\d \*/"))
     store.locator(".k").hover()
     expect(page.locator("#tip")).to_contain_text("Stores to the memory of the GPU")
@@ -73,6 +78,7 @@ def test_kernels_are_saved_from_the_menus_of_their_panes(page: Page) -> None:
     expect(page.locator("#body-sass .l", has_text="STG")).to_have_count(1)
     saved = {"kernel": ("This text", ".cu"), "ptx": ("This text", ".ptx"), "sass": ("This text", ".sass")}
     for pane, (title, suffix) in [*saved.items(), ("sass", ("Machine code (.cubin)", ".cubin"))]:
+        bring_to_front(page, pane)
         page.click(f"[data-save={pane}]")
         with page.expect_download() as download:
             page.locator("#save-menu").get_by_text(title, exact=True).click()
