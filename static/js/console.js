@@ -13,8 +13,10 @@ export function startConsole() {
   }, true);
   pane.addEventListener("click", ({ target }) => {
     const { shows, at } = target.closest("[data-shows]")?.dataset ?? {};
-    const choice = shows && $(`#${shows}`); // where there is only one, it is shown already
-    if (!choice) return;
+    if (!shows) return;
+    $(`#strip [data-level=${shows === "unit" ? "code" : "graph"}]`)?.click();
+    const choice = $(`#${shows}`);
+    if (!choice) return; // there is only one
     choice.value = at;
     choice.dispatchEvent(new Event("change", { bubbles: true }));
   });

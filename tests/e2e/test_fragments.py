@@ -17,11 +17,16 @@ print(tensor.shape)
 """
 CELLS = """\
 # %% Sizes
-from tvm import te
+import tvm
+from tvm import relay, te
 print("first", 64)
+x = relay.exp(relay.var("x", shape=(2,)))
+mod = relay.transform.InferType()(tvm.IRModule.from_expr(x))
 # %% Definition
 A = te.placeholder((64,), name="A")
 B = te.compute((64,), lambda i: A[i] * 2.0, name="B")
+s = te.create_schedule(B.op)
+f = tvm.build(s, [A, B], "llvm", name="double")
 B.shape
 # %% Mistake
 D = C + 1
@@ -57,13 +62,19 @@ def test_a_pasted_definition_is_mended_by_its_buttons_and_shows_its_loops(
     # cells: each with its results; one that needs what another did not make does not run
     write(page, CELLS)
     results = page.locator("#pane-console .cell")
-    expect(results).to_have_text(["Sizes ✓", "Definition ✓ function B", "Mistake ✗ failed", "Never did not run"])
+    expect(results).to_have_text(
+        ["Sizes ✓ graph main", "Definition ✓ function double", "Mistake ✗ failed", "Never did not run"]
+    )
     console = page.locator("#pane-console .console")
     expect(console).to_contain_text("first 64")
     expect(console).to_contain_text("(64,)")
     expect(console).to_contain_text("it needs D, which a cell above did not come to make")
     expect(message).to_contain_text("name 'C' is not defined (in cell 3 Mistake)")
+    results.get_by_role("button", name="function double").click()
     expect(page.locator("#body-loops .l")).not_to_have_count(0)
+    expect(page.locator("#pane-loops")).to_be_visible()
+    results.get_by_role("button", name="graph main").click()
+    expect(page.locator("#pane-graph")).to_be_visible()
     results.get_by_role("button", name="Definition").click()
-    expect(page.locator(".cm-activeLineGutter")).to_have_text("4")
+    expect(page.locator(".cm-activeLineGutter")).to_have_text("7")
     assert violations(page) == []
