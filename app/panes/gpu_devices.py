@@ -12,6 +12,8 @@ from compiler.target.gpu_devices import GpuDevice, Waves
 
 _GIGA, _TERA = 1e9, 1e12
 WIDTH = MIN_WIDTH + 100
+LEAST, MOST = 1e-100, 1e100
+"""What intensities and rates are between: quotients of other numbers may be 0, which has no logarithm, or infinite."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,10 @@ class DeviceRow:
         device, lanes = self._limit, self.device
         intensities = [launch.flops / launch.moved, launch.flops / launch.least, device.ridge, lanes.ridge]
         rates = [self._filled, lanes.flops, *(device.attainable(at) for at in intensities)]
+        if not all(LEAST < value < MOST for value in (*intensities, *rates)):  # a count that no kernel has
+            return None
         across = Scale(min(intensities) / MARGIN, max(intensities) * MARGIN, LEFT, WIDTH - RIGHT)
         up = Scale(min(rates) / _GIGA / MARGIN, device.flops / _GIGA * MARGIN, TOP + HEIGHT, TOP)
-        if not (across.low and up.low):  # a count that no kernel has: its scale would have no end
-            return None
         begin = max(across.low, up.low * _GIGA / device.bandwidth)
         roof = [(at, device.attainable(at)) for at in (begin, device.ridge, across.high)]
         lower = [] if device is lanes else [(at, lanes.flops) for at in (lanes.ridge, across.high)]

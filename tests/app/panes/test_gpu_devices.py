@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from app.kernel_reports import KernelLaunch
@@ -49,6 +51,12 @@ def test_without_operations_there_is_no_chart() -> None:
     moves = row(flops=0.0, moved=9e9, least=2.039e9)
     assert moves.chart is None
     assert moves.sentences[0] == "At least 1 ms, to move its bytes at 2,039 GB/s."
+
+
+@pytest.mark.parametrize("flops", [5e-324, 1e-200, -1e9, 1e300, math.inf])
+@pytest.mark.parametrize("least", [1e-200, 1e300])
+def test_counts_that_no_kernel_has_have_no_chart(flops: float, least: float) -> None:
+    assert row(flops=flops, least=least).chart is None
 
 
 def test_tensor_cores_have_a_roof_of_their_own_beside_that_of_float32() -> None:
