@@ -215,12 +215,10 @@ def union_lower_bound(sets: Iterable[IntervalSet]) -> IntervalSet:
 
 
 def _reaches(a: IntervalSet, b: IntervalSet, analyzer: Analyzer) -> bool:
-    """Return whether ``a`` does not end before ``b`` begins."""
+    """Return whether ``a`` does not end before ``b`` begins; neither is empty."""
     if a.max_value is POS_INF or b.min_value is NEG_INF:
         return True
-    return (
-        a.max_value is not NEG_INF and b.min_value is not POS_INF and analyzer.can_prove(a.max_value + 1 >= b.min_value)
-    )
+    return analyzer.can_prove(a.max_value + 1 >= b.min_value)
 
 
 def _end(kind: type[BinaryOp], a: PrimExpr, b: PrimExpr) -> PrimExpr:

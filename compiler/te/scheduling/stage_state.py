@@ -189,7 +189,7 @@ class StageState(RecordedStage):
 
     def require_leaf(self, primitive_name: str, axis: object) -> int:
         """Return the position of a loop in the nest, or raise an error that says why the axis is not one."""
-        if isinstance(axis, (Var, Tensor)) or not isinstance(axis, IterVar):
+        if not isinstance(axis, IterVar):
             raise ArgumentError(f"{primitive_name}: expected an axis of stage {self.op.name!r}, got {show(axis)}")
         at = position(self.leaf_iter_vars, axis)
         if at >= 0:

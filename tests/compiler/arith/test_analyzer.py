@@ -99,7 +99,7 @@ def test_conditions_are_rewritten_on_request(extension, condition, expected):
 @pytest.mark.parametrize(
     "condition",
     [
-        reduce(tir.Or, [tir.And(tir.Var(f"a{i}", "bool"), tir.Var(f"b{i}", "bool")) for i in range(6)]),  # 64 clauses
+        reduce(tir.Or, [tir.And(tir.Var(f"a{i}", "bool"), tir.Var(f"b{i}", "bool")) for i in range(7)]),  # 128 clauses
         tir.And(tir.Or(X < 3, P), tir.Or(X < 5, Q)),
         tir.And(tir.Or(tir.Or(X < 3, P), Q), tir.Or(X < 5, Q)),
         tir.And(tir.Or(X < 3, Q), tir.Or(tir.Or(X < 5, P), Q)),

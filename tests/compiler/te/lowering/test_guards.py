@@ -11,17 +11,17 @@ from compiler import te, tir
 
 
 @pytest.mark.parametrize(
-    ("shift", "allocated", "guarded"),
-    [(0, 8, None), (-1, 8, None), (-2, 8, None), (2, 10, 6), (3, 10, 5)],
+    ("places", "shift", "allocated", "guarded"),
+    [(10, 0, 8, None), (10, -1, 8, None), (10, -2, 8, None), (10, 2, 10, 6), (10, 3, 10, 5), (8, 2, 8, 6)],
 )
 def test_a_piece_is_cut_where_it_reaches_beyond_both_ends_and_guarded_beyond_one(
-    shift: int, allocated: int, guarded: int | None
+    places: int, shift: int, allocated: int, guarded: int | None
 ) -> None:
-    """Ten places are read, of eight: two are cut where both ends are passed; else those outside are not computed."""
+    """Eight elements are read at so many places: what is outside of them is cut, or else not computed."""
     data = te.placeholder((8,), name="data")
     doubled = te.compute((8,), lambda i: data[i] * 2, name="doubled")
     moved = te.compute(
-        (10,),
+        (places,),
         lambda i: tir.if_then_else(tir.all(i + shift >= 0, i + shift < 8), doubled[i + shift], 0.0),
         name="moved",
     )

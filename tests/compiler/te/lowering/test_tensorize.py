@@ -439,6 +439,8 @@ def test_declarations_are_checked() -> None:
     vadd = _vadd(16)
     with pytest.raises(ArgumentError, match="expected 2 regions of tensors and 0 numbers, got 1 and 1"):
         vadd(x[0:4], 3)
+    with pytest.raises(ArgumentError, match="expected 2 regions of tensors and 0 numbers, got 1 and 0"):
+        vadd(x[0:4])
     s = te.create_schedule(y.op)
     with pytest.raises(ArgumentError, match=r"tensor_intrin must be made by te.decl_tensor_intrin, got 3"):
         s[y].tensorize(y.op.axis[0], 3)  # type: ignore[arg-type]
