@@ -103,7 +103,7 @@ def test_a_step_is_checked_on_the_students_own_result(school: str, open_page: Ca
     expect(page.locator(".checks:visible .failed small")).to_have_text("not found")
     expect(page.locator("#lesson-verdict")).to_have_text("Not yet.")
     expect(page.get_by_text("Times two.")).to_be_hidden()
-    page.get_by_text("Hint").click()
+    page.get_by_text("Hint", exact=True).click()
     expect(page.get_by_text("Times two.")).to_be_visible()
     write(page, page.locator("#script").input_value().replace("te.create", "tem.create"))
     expect(page.locator(".line-message")).to_contain_text("name 'tem' is not defined; did you mean 'te'?")

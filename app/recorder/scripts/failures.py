@@ -54,7 +54,7 @@ def _with_fixes(problem: Problem, exc: BaseException, names: Mapping[str, Any], 
         return problem
     try:
         fixes = fixes_of(Failure(exc, problem.message, problem.line, source, names))
-    except Exception:  # attributes of the script's exception may be anything; without a fix, the error says what it is
+    except BaseException:  # attributes of the script's exception may do anything; without a fix, the error stands
         return problem
     return msgspec.structs.replace(problem, fixes=fixes)
 

@@ -97,7 +97,7 @@ def test_a_full_database_anywhere(tmp_path: Path) -> None:
     client = client_of(tmp_path)
     services: Services = client.application.extensions[EXTENSION]
     services.links._engine.dispose()
-    event.listen(services.links._engine, "connect", lambda raw, _: raw.execute("PRAGMA max_page_count=20"))
+    event.listen(services.links._engine, "connect", lambda raw, _: raw.execute("PRAGMA max_page_count=24"))
     answers = [save(client, number) for number in range(20)]
     saved = [answer["id"] for status, answer in answers if status == 201]
     assert {status for status, _ in answers} == {201, 507}
