@@ -57,8 +57,8 @@ class RecordedFunction(Struct, frozen=True, kw_only=True, tag="recorded"):
     """Why the function could not be serialised."""
 
 
-class Contender(Struct, frozen=True, kw_only=True):
-    """A program that is measured in turns with others."""
+class RecordedVariant(Struct, frozen=True, kw_only=True):
+    """The program of a script with one value of a number, which is measured in turns with those of other values."""
 
     label: Annotated[str, Meta(max_length=400)]
     program: Annotated[str, Meta(max_length=MAX_PROGRAM)]
@@ -118,7 +118,7 @@ class Request(Struct, frozen=True, kw_only=True):
     """The program to measure or compile, in modes that run no script."""
     original: str = ""
     """The original program, which is measured in alternation with it."""
-    variants: list[Contender] = []
+    variants: list[RecordedVariant] = []
     """The programs to measure in turns, instead of one, whatever each computes."""
     contenders: list[str] = []
     """The programs to measure in turns, in the mode ``batch``; each must compute what ``program`` defines."""

@@ -16,7 +16,7 @@ from app.errors import Unavailable
 from app.jobs.cores import Cores
 from app.machine_code import CUBIN, CudaProgram
 from app.proposals import Subject
-from app.protocol import Contender, Request
+from app.protocol import RecordedVariant, Request
 from app.sandbox import Job, Limits, Runner, SandboxError
 from app.sandbox.wire import FRAME_BYTES
 from app.searches import LOG, Decision, SearchSettings
@@ -200,7 +200,7 @@ class Launcher:
         )  # fmt: skip
         return self._start(request, Workspace(script="", options=options))
 
-    def start_contest(self, contenders: Sequence[Contender], options: Options) -> Job:
+    def start_scrub(self, variants: Sequence[RecordedVariant], options: Options) -> Job:
         """Start a job that measures programs recorded by other jobs in turns, on inputs chosen by the server.
 
         Raises
@@ -209,7 +209,7 @@ class Launcher:
             If the sandbox cannot start a process.
         """
         seed = secrets.randbelow(MAX_SEED)
-        request = Request(mode="measure", variants=list(contenders), options=options, seed=seed)
+        request = Request(mode="measure", variants=list(variants), options=options, seed=seed)
         return self._start(request, Workspace(script="", options=options))
 
     def start_batch(self, program: str, contenders: Sequence[str], numpy: str) -> Job:

@@ -20,7 +20,7 @@ from app.jobs.answers import StoredAnswer
 from app.jobs.clients import Client
 from app.jobs.launcher import Launcher
 from app.memory import Claim
-from app.protocol import Contender, Event, Failed, Measured, MeasuredBy, Progress, RecordedFunction
+from app.protocol import Event, Failed, Measured, MeasuredBy, Progress, RecordedFunction, RecordedVariant
 from app.sandbox import Job
 from app.searches import LOG, MAX_LOG, Found, Searching, SearchSettings, Tried
 
@@ -192,20 +192,20 @@ class Measurer:
         Superseded, Unavailable, Busy
             As for :meth:`events`.
         """
-        contenders: list[Contender] = []
+        recorded: list[RecordedVariant] = []
         with self._incoming.budget.claim(0, self._client.address) as programs:
             for number, (value, script) in enumerate(variants):
                 yield Progress(done=number, total=len(variants) + 1, label=value)
-                recorded = self._variant(msgspec.structs.replace(workspace, script=script))
-                if isinstance(recorded, Problem):
-                    yield Failed(label=value, problem=recorded)
+                made = self._variant(msgspec.structs.replace(workspace, script=script))
+                if isinstance(made, Problem):
+                    yield Failed(label=value, problem=made)
                 else:
-                    programs.grow(len(recorded))
-                    contenders.append(Contender(label=value, program=recorded))
-            if not contenders:
+                    programs.grow(len(made))
+                    recorded.append(RecordedVariant(label=value, program=made))
+            if not recorded:
                 return
             yield MeasuredBy(source="server")
-            job = self._launcher.start_contest(contenders, workspace.options)
+            job = self._launcher.start_scrub(recorded, workspace.options)
             with self._start(job, "server") as reader, closing(reader.events()) as events:
                 for event in events:
                     if isinstance(event, Measured | Failed | Progress):

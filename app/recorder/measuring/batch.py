@@ -10,7 +10,7 @@ import msgspec
 from app.artifacts import Problem
 from app.protocol import Failed, Measured, Message, Progress, Request
 from app.recorder.definitions import definition_of
-from app.recorder.measuring.ladder import Ladder
+from app.recorder.measuring.ladder import Ladder, alone
 from app.recorder.measuring.measure import Check, Timing, time_call, time_in_turns
 from app.recorder.measuring.program_measurement import read_recorded
 from compiler.driver.build import build
@@ -48,7 +48,7 @@ class Batch(Ladder):
             The contenders, which anybody may have written.
         """
         self._arrays = [array(a, cpu(0)) for a in self._inputs]  # of all: none has better memory than others
-        with self._alone():
+        with alone(self._options.threads):
             call, source = self._numpy_call()
             runners = [] if call is None else [_Runner(None, call, time_call(call))]
             for place, text in enumerate(texts):

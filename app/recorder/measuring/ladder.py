@@ -55,6 +55,14 @@ Turn = tuple[str, int | None, Callable[[], Measurement | None]]
 """A label, the number of primitives of a prefix, and a function that measures it."""
 
 
+@contextmanager
+def alone(threads: int) -> Iterator[None]:
+    """Measure with so many threads, and no instrument."""
+    set_num_threads(threads)
+    with uninstrumented(), BLAS.limit(limits=threads, user_api="blas"):
+        yield
+
+
 class Ladder:
     """Measures the prefixes of a schedule.
 
@@ -133,17 +141,10 @@ class Ladder:
         ]
         turns = [*references, *rungs, *again, ("bandwidth", None, self._bandwidth)]
         total = len(turns)
-        with self._alone():
+        with alone(self._options.threads):
             for place, (label, step, measure) in enumerate(turns):
                 self._guarded(place, total, label, step, measure)
         self._emit(Progress(done=total, total=total, label="done"))
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Measure with as many threads as the options say, and no instrument."""
-        set_num_threads(self._options.threads)
-        with uninstrumented(), BLAS.limit(limits=self._options.threads, user_api="blas"):
-            yield
 
     def _guarded(
         self, done: int, total: int, label: str, step: int | None, measure: Callable[[], Measurement | None]

@@ -84,44 +84,29 @@ def time_rounds(
     Parameters
     ----------
     firsts : sequence of Duration
-        The times of a warm-up call of each; a call that takes longer than :data:`RUNG_SECONDS` has no other.
+        The times of a warm-up call of each.
     seconds : float
         About how long all rounds take by the clock; there are at least two.
     """
     numbers = [max(1, math.ceil(REPEAT_SECONDS / 2 / max(first.clock, 1e-7))) for first in firsts]
-    quick = [at for at, first in enumerate(firsts) if first.clock <= RUNG_SECONDS]
-    taken = sum(firsts[at].clock * numbers[at] for at in quick)
-    rounds = max(2, min(MAX_REPEATS, int(seconds / max(taken, 1e-7))))
-    times: list[list[Duration]] = [[] if at in quick else [first] for at, first in enumerate(firsts)]
-    for _ in range(rounds if quick else 0):
-        for at in quick:
-            times[at].append(_time(calls[at], numbers[at]))
-        yield [Timing(each, number) for each, number in zip(times, numbers, strict=True)]
-    if not quick:
-        yield [Timing(each, 1) for each in times]
+    taken = sum(first.clock * number for first, number in zip(firsts, numbers, strict=True))
+    times: list[list[Duration]] = [[] for _ in calls]
+    for _ in range(max(2, min(MAX_REPEATS, int(seconds / max(taken, 1e-7))))):
+        for call, number, into in zip(calls, numbers, times, strict=True):
+            into.append(_time(call, number))
+        yield [Timing([*each], number) for each, number in zip(times, numbers, strict=True)]
 
 
 def time_in_turns(calls: Sequence[Callable[[], object]], firsts: Sequence[Duration]) -> list[Timing]:
-    """Time calls alternately, under the same conditions.
+    """Time calls alternately, under the same conditions: as many repeats of each, in about a second for each.
 
     Parameters
     ----------
     firsts : sequence of Duration
-        The times of a warm-up call of each.
-
-    Returns
-    -------
-    list of Timing
-        With the same number of repeats, in rounds.
+        The times of a warm-up call of each; there is at least one.
     """
-    numbers = [max(1, math.ceil(REPEAT_SECONDS / 2 / max(first.clock, 1e-7))) for first in firsts]
-    taken = sum(first.clock * number for first, number in zip(firsts, numbers, strict=True))
-    repeats = max(2, min(MAX_REPEATS, int(len(calls) * RUNG_SECONDS / max(taken, 1e-7))))
-    seconds: list[list[float]] = [[] for _ in calls]
-    for _ in range(repeats):
-        for call, number, into in zip(calls, numbers, seconds, strict=True):
-            into.append(_time(call, number))
-    return [Timing(taken, number) for taken, number in zip(seconds, numbers, strict=True)]
+    *_, timings = time_rounds(calls, firsts, len(calls) * RUNG_SECONDS)
+    return timings
 
 
 @dataclass(frozen=True, slots=True)

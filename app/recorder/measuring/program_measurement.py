@@ -7,10 +7,10 @@ from collections.abc import Callable
 from app.artifacts import Problem
 from app.protocol import Failed, Message, ProgramDefinition, Request
 from app.recorder.definitions import definition_of
-from app.recorder.measuring.contest import Contest
 from app.recorder.measuring.ladder import Ladder
 from app.recorder.measuring.measured_program import MeasuredProgram, TensorProgram
 from app.recorder.measuring.race import Race
+from app.recorder.measuring.scrub import Scrub
 from app.recorder.units.block_text import BEGINNING, read_blocks
 from compiler.ir.error import TVMError
 from compiler.target.target import Target
@@ -45,15 +45,15 @@ def measure_program(request: Request, send: Callable[[Message], None]) -> None:
 
 def measure_in_turns(request: Request, send: Callable[[Message], None]) -> None:
     """Make programs of several texts, and measure them in turns; of one that is none, say why."""
-    contest = Contest(request.options, send)
-    for contender in request.variants:
+    scrub = Scrub(request.options, send)
+    for variant in request.variants:
         try:
-            program, target, _ = read_recorded(contender.program)
-            contest.add(contender.label, program, Target(target), request.seed)
+            program, target, _ = read_recorded(variant.program)
+            scrub.add(variant.label, program, Target(target), request.seed)
         except TVMError as error:
             problem = Problem(kind=type(error).__name__, message=str(error))
-            send(Failed(label=contender.label, problem=problem))
-    contest.run()
+            send(Failed(label=variant.label, problem=problem))
+    scrub.run()
 
 
 def define_program(request: Request, send: Callable[[Message], None]) -> None:

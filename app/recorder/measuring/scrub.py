@@ -8,12 +8,10 @@ from dataclasses import dataclass
 
 from app.artifacts import Measurement, Options, Problem
 from app.protocol import Failed, Measured, Progress
-from app.recorder.measuring.ladder import BLAS, Ladder, reason_of
-from app.recorder.measuring.measure import MAX_REPEATS, Check, Timing, time_call, time_rounds
+from app.recorder.measuring.ladder import Ladder, alone, reason_of
+from app.recorder.measuring.measure import MAX_REPEATS, RUNG_SECONDS, Check, Timing, time_call, time_rounds
 from app.recorder.measuring.measured_program import MeasuredProgram
-from compiler.ir.instrument import uninstrumented
 from compiler.ir.structural import structural_equal
-from compiler.runtime.parallel.threads import set_num_threads
 from compiler.runtime.timing.clock import Duration
 from compiler.target.target import Target
 from compiler.te.definition.numpy_reference import NoNumPyProgram
@@ -24,10 +22,10 @@ ROUNDS_SECONDS = 8.0
 """About how long all rounds take by the clock."""
 
 
-class Contestant(Ladder):
+class Candidate(Ladder):
     """A program that is measured in turns with others."""
 
-    def prepare(self, others: list[Contestant]) -> tuple[Callable[[], object], Duration, Check | None]:
+    def prepare(self, others: list[Candidate]) -> tuple[Callable[[], object], Duration, Check | None]:
         """Build the program, call it once, and compare its result with that of its definition.
 
         Returns
@@ -37,7 +35,7 @@ class Contestant(Ladder):
 
         Parameters
         ----------
-        others : list of Contestant
+        others : list of Candidate
             Prepared before: those of the same definition share inputs and the result.
         """
         definition = self._program.definition()
@@ -64,14 +62,14 @@ class Contestant(Ladder):
 @dataclass(frozen=True, slots=True)
 class _Ready:
     label: str
-    contestant: Contestant
+    candidate: Candidate
     call: Callable[[], object]
     first: Duration
     check: Check | None
 
 
-class Contest:
-    """Programs that are measured in turns.
+class Scrub:
+    """Programs that are measured in turns, as a number of a script is scrubbed.
 
     Parameters
     ----------
@@ -82,43 +80,45 @@ class Contest:
     def __init__(self, options: Options, emit: Callable[[Progress | Measured | Failed], None]) -> None:
         self._options = options
         self._emit = emit
-        self._entered: list[tuple[str, Contestant]] = []
+        self._entered: list[tuple[str, Candidate]] = []
 
     def add(self, label: str, program: MeasuredProgram, target: Target, seed: int) -> None:
         """Add a program; equal seeds give programs of the same arguments the same inputs."""
-        self._entered.append((label, Contestant(program, target, self._options, self._emit, seed)))
+        self._entered.append((label, Candidate(program, target, self._options, self._emit, seed)))
 
     def run(self) -> None:
         """Build and check each program, then time them in rounds."""
-        set_num_threads(self._options.threads)
-        with uninstrumented(), BLAS.limit(limits=self._options.threads, user_api="blas"):
+        with alone(self._options.threads):
             ready = self._prepared()
-            calls, firsts = [each.call for each in ready], [each.first for each in ready]
-            for number, timings in enumerate(time_rounds(calls, firsts, ROUNDS_SECONDS) if ready else ()):
+            slow = [each for each in ready if each.first.clock > RUNG_SECONDS]
+            self._tell(slow, [Timing([each.first], 1) for each in slow])  # of a slow call there is no other
+            quick = [each for each in ready if each.first.clock <= RUNG_SECONDS]
+            calls, firsts = [each.call for each in quick], [each.first for each in quick]
+            for number, timings in enumerate(time_rounds(calls, firsts, ROUNDS_SECONDS) if quick else ()):
                 last = timings
                 if number == 0:  # a rough curve, until all rounds are done
-                    self._tell(ready, timings)
+                    self._tell(quick, timings)
                 self._emit(Progress(done=number + 1, total=MAX_REPEATS, label="all in turns"))
-            if ready:
-                self._tell(ready, last)
+            if quick:
+                self._tell(quick, last)
 
     def _prepared(self) -> list[_Ready]:
         end = time.monotonic() + PREPARING_SECONDS
         ready: list[_Ready] = []
-        for number, (label, contestant) in enumerate(self._entered):
+        for number, (label, candidate) in enumerate(self._entered):
             self._emit(Progress(done=number, total=len(self._entered), label=label))
             if time.monotonic() > end:
                 self._fail(label, "NotMeasured", "there was no time left for it")
                 continue
             try:
-                call, first, check = contestant.prepare([each.contestant for each in ready])
+                call, first, check = candidate.prepare([each.candidate for each in ready])
             except Exception as exc:  # if one fails for any reason, continue with the others
                 self._fail(label, type(exc).__name__, reason_of(exc))
                 continue
             if check is not None and not check.ok:
-                self._emit(Measured(measurement=contestant.told(label, None, check)))
+                self._emit(Measured(measurement=candidate.told(label, None, check)))
             else:
-                ready.append(_Ready(label, contestant, call, first, check))
+                ready.append(_Ready(label, candidate, call, first, check))
         return ready
 
     def _fail(self, label: str, kind: str, message: str) -> None:
@@ -126,4 +126,4 @@ class Contest:
 
     def _tell(self, ready: list[_Ready], timings: list[Timing]) -> None:
         for each, timing in zip(ready, timings, strict=True):
-            self._emit(Measured(measurement=each.contestant.told(each.label, timing, each.check)))
+            self._emit(Measured(measurement=each.candidate.told(each.label, timing, each.check)))
