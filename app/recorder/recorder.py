@@ -231,6 +231,12 @@ class Recorder(Instrument):
         table = current_ambient().table
         self.refused_file = read_file(model, current_line(), len(table.rows) if table is not None else 0)
 
+    def model_imported(self, module: IRModule) -> None:
+        for graph in self.graphs:
+            if graph.first is module:
+                graph.file = self.refused_file
+        self.refused_file = None
+
     def module_created(self, module: IRModule) -> None:
         if is_graph(module):
             self._begin_graph(module)
@@ -250,8 +256,7 @@ class Recorder(Instrument):
             self._graph = None
 
     def _begin_graph(self, module: IRModule) -> GraphSubject | None:
-        graph = GraphSubject("main", current_line(), module, file=self.refused_file)
-        self.refused_file = None
+        graph = GraphSubject("main", current_line(), module)
         return graph if self.graphs.add(graph) else None
 
     def _graph_of(self, module: IRModule) -> GraphSubject | None:

@@ -137,7 +137,10 @@ class Instrument(PassInstrument):
     # graphs
 
     def model_read(self, model: ModelProto) -> None:
-        """Called when an ONNX file has been read; ``module_created`` follows if it can be imported."""
+        """Called when an ONNX file has been read; ``model_imported`` follows if it can be imported."""
+
+    def model_imported(self, module: IRModule) -> None:
+        """Called when the file that was read last has been imported, after ``module_created``."""
 
     def module_created(self, module: IRModule) -> None:
         """Called when a user creates a module: from an expression, a text, or a model's file."""

@@ -291,3 +291,14 @@ def test_a_model_is_shown_as_its_file_holds_it_before_what_became_of_it(sandbox:
     for stored, made in (("MatMul", "nn.dense"), ("ReduceSum", "sum"), ("Neg", "negative"), ("If", "if")):
         assert nodes[stored].origins == next(node.origins for node in imported.nodes if node.label == made)
         assert lines[nodes[stored].line - 1].origins == nodes[stored].origins
+
+
+def test_a_file_that_was_not_imported_is_none_of_the_graph_that_is_made_instead(sandbox: Sandbox) -> None:
+    refused = IMPORT.replace("relay.frontend.from_onnx", "try:\n    relay.frontend.from_onnx", 1)
+    instead = """except NotImplementedError:
+    relay.build(tvm.IRModule.from_expr(relay.var("x", shape=(2,)) + relay.const(1.0)))
+"""
+    answer = record(sandbox, f"import tvm\n{refused}{instead}", file=HOSTILE["unknown operators"][0])
+    assert not answer.problems
+    graphs = [(unit.name, unit.steps[0].name) for unit in answer.units if unit.kind == "graph"]
+    assert graphs == [("main", "Graph"), ("model file", "File")]

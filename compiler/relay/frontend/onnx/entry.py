@@ -122,6 +122,8 @@ def from_onnx(
         with keeping(frozenset(kept)), remembering(), remembering_integers(), converting(config), named:
             outputs = importer.graph(proto.graph, {**weights, **inputs})
         mod, params = module_of(list(inputs.values()), outputs, kept)
+        for instrument in active_instruments():
+            instrument.model_imported(mod)
         frozen = {name: w.data for name, w in weights.items() if is_weight(w)} if freeze_params else {}
         return mod, {**frozen, **params}
 
