@@ -142,12 +142,8 @@ class Boards:
         Forbidden
             If somebody else has it.
         """
-        query = select(ENTRIES.c.name, ENTRIES.c.owner).where(_on(challenge, cpu))
         with database_errors(_WHAT), self._engine.connect() as connection:
-            taken = {row.name.casefold(): row.owner for row in connection.execute(query)}
-        owner = taken.get(name.casefold())
-        if owner is not None and not hmac.compare_digest(owner, _digest(key)):
-            raise Forbidden(f"the name “{name}” is taken on this board", field="$.name", expected="another name")
+            _require_name(connection, challenge, cpu, name, key)
 
     def enter(
         self,
@@ -174,6 +170,11 @@ class Boards:
         -------
         str or None
             The id of the new entry; None if it is slower than all places, or than its owner's earlier one.
+
+        Raises
+        ------
+        Forbidden
+            If somebody else took the name while the batch was waiting; nothing is stored then.
         """
         now = self._clock()
         disturbed = any(measurement.disturbed for measurement in batch.values())
@@ -199,6 +200,7 @@ class Boards:
                     "measured": now,
                 }
                 connection.execute(insert(ENTRIES).values({**row, **_times(batch[""], numpy)}))
+                _require_name(connection, challenge, cpu, entry.name, entry.key)
             _make_room(connection, challenge, cpu)
             kept: str | None = connection.scalar(select(ENTRIES.c.id).where(ENTRIES.c.id == made))
         return kept
@@ -282,6 +284,12 @@ def _make_room(connection: Connection, challenge: str, cpu: str) -> None:
 
 def _inflated(content: bytes, limit: int) -> str:
     return zlib.decompressobj().decompress(content, limit).decode()
+
+
+def _require_name(connection: Connection, challenge: str, cpu: str, name: str, key: str) -> None:
+    others = select(ENTRIES.c.name).where(_on(challenge, cpu) & (ENTRIES.c.owner != _digest(key)))
+    if name.casefold() in map(str.casefold, connection.scalars(others)):
+        raise Forbidden(f"the name “{name}” is taken on this board", field="$.name", expected="another name")
 
 
 def _require(owner: bytes, key: str) -> None:

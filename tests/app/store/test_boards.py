@@ -108,6 +108,16 @@ def test_a_name_belongs_to_who_took_it(boards: Boards) -> None:
         boards.check_name("matmul", CPU, "aDA", "other")
 
 
+@pytest.mark.parametrize("disturbed", [False, True])
+def test_a_name_that_another_took_while_both_were_waiting_is_refused(boards: Boards, disturbed: bool) -> None:
+    for key in ("k", "other"):
+        boards.check_name("matmul", CPU, "ada", key)
+    enter(boards, "Ada", 0.5, key="k")
+    with pytest.raises(Forbidden, match="is taken"):
+        enter(boards, "ada", 0.1, 0.9, key="other", disturbed=disturbed)
+    assert [(one.name, one.seconds) for one in boards.entries("matmul", CPU)] == [("Ada", 0.5)]
+
+
 def test_an_entry_shows_its_ladder_to_all_and_its_script_to_its_owner(boards: Boards) -> None:
     ada = enter(boards, "ada", 0.5) or ""
     assert boards.ghost("matmul", ada).measurements == [took(1.0)]
