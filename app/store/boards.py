@@ -11,7 +11,7 @@ import hmac
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 from msgspec import Struct
@@ -85,8 +85,9 @@ class Boards:
 
     def entries(self, challenge: str, cpu: str) -> list[BoardEntry]:
         """Return the entries of a board, the fastest first, and those without a rank last."""
+        query = select(*_SHOWN).where(_on(challenge, cpu)).order_by(*_ORDER)
         with database_errors(_WHAT), self._engine.connect() as connection:
-            return _entries(connection, challenge, cpu)
+            return [_entry(row) for row in connection.execute(query)]
 
     def processors(self, challenge: str) -> list[str]:
         """Return the processors that a problem has boards for."""
@@ -94,9 +95,10 @@ class Boards:
         with database_errors(_WHAT), self._engine.connect() as connection:
             return list(connection.scalars(query))
 
-    def heads(self, cpu: str) -> dict[str, BoardEntry]:
-        """Return the first of each board of a processor, by problem."""
-        query = select(ENTRIES).where((ENTRIES.c.cpu == cpu) & (ENTRIES.c.disturbed == 0))
+    def heads(self, cpu: str, challenges: Collection[str]) -> dict[str, BoardEntry]:
+        """Return the first of the boards of some problems on a processor, by problem."""
+        ranked = (ENTRIES.c.cpu == cpu) & (ENTRIES.c.disturbed == 0)
+        query = select(ENTRIES.c.challenge, *_SHOWN).where(ENTRIES.c.challenge.in_(challenges) & ranked)
         with database_errors(_WHAT), self._engine.connect() as connection:
             rows = connection.execute(query.order_by(ENTRIES.c.seconds.desc(), ENTRIES.c.entered.desc())).all()
         return {row.challenge: _entry(row) for row in rows}
@@ -240,15 +242,13 @@ class Boards:
         return row
 
 
+_SHOWN = [ENTRIES.c[name] for name in BoardEntry.__struct_fields__]
+"""What boards show: scripts, programs and ladders are megabytes."""
 _ORDER = (ENTRIES.c.disturbed, ENTRIES.c.seconds, ENTRIES.c.entered)
 
 
 def _on(challenge: str, cpu: str) -> ColumnElement[bool]:
     return (ENTRIES.c.challenge == challenge) & (ENTRIES.c.cpu == cpu)
-
-
-def _entries(connection: Connection, challenge: str, cpu: str) -> list[BoardEntry]:
-    return [_entry(row) for row in connection.execute(select(ENTRIES).where(_on(challenge, cpu)).order_by(*_ORDER))]
 
 
 def _entry(row: Row[tuple[object, ...]]) -> BoardEntry:

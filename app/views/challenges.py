@@ -83,10 +83,12 @@ def _with_board(name: str) -> Problem:
 def index() -> str:
     """The list of challenges."""
     services = current_services()
+    groups = services.problems.groups
+    names = [problem.name for members in groups.values() for problem in members]
     return render_template(
         "challenges.html",
-        groups=services.problems.groups,
-        heads=services.boards.heads(services.contests.cpu),
+        groups=groups,
+        heads=services.boards.heads(services.contests.cpu, names),
         cpu=services.contests.cpu,
     )
 
@@ -96,16 +98,13 @@ def open_challenge(challenge: str) -> str:
     """A problem, beside its workspace."""
     problem = problem_of(challenge)
     workspace = Workspace(script=problem.script)
-    pieces = page_pieces(workspace, compiled=compiled_parts(workspace), title=problem.title, challenge=_shown(problem))
+    shown = {"problem": problem, "pars": read_pars(problem.name), **_board(problem)}
+    pieces = page_pieces(workspace, compiled=compiled_parts(workspace), title=problem.title, challenge=shown)
     return "".join(pieces)
 
 
-def _shown(problem: Problem) -> dict[str, object]:
-    """Return what the panel of a problem shows."""
-    return {"problem": problem, "pars": read_pars(problem.name), **_board(problem, "")}
-
-
-def _board(problem: Problem, cpu: str) -> dict[str, object]:
+def _board(problem: Problem, cpu: str = "") -> dict[str, object]:
+    """Return the entries of a problem's board on a processor, by default on the server's own."""
     services = current_services()
     here = services.contests.cpu
     others = [one for one in services.boards.processors(problem.name) if one != here]
@@ -123,7 +122,7 @@ def _board(problem: Problem, cpu: str) -> dict[str, object]:
 def board(challenge: str) -> str:
     """The board of a problem on a processor, as a fragment."""
     problem = _with_board(challenge)
-    return render_template("_board.html", challenge=_shown(problem) | _board(problem, request.args.get("cpu", "")))
+    return render_template("_board.html", challenge=_board(problem, request.args.get("cpu", "")))
 
 
 @bp.post("/api/challenges/<challenge>/ladder")

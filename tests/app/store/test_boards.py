@@ -62,9 +62,19 @@ def test_ranks_are_those_of_the_last_batch(boards: Boards) -> None:
     enter(boards, "cem", 0.75, 0.9, 0.6)  # measured beside cem, ada is faster than bob
     assert names(boards) == ["ada", "cem", "bob"]
     assert [one.times_numpy for one in boards.entries("matmul", CPU)] == [1 / 0.6, 1 / 0.75, 1 / 0.9]
-    assert boards.heads(CPU)["matmul"].name == "ada"
+    assert boards.heads(CPU, ["matmul"])["matmul"].name == "ada"
     assert boards.entries("matmul", "another") == []
     assert boards.processors("matmul") == [CPU]
+
+
+def test_lists_of_entries_read_none_of_their_programs(boards: Boards, url: str) -> None:
+    enter(boards, "ada", 0.5)
+    with create_engine(url).begin() as connection:
+        for name in ("owner", "script", "program", "ladder"):
+            connection.exec_driver_sql(f"ALTER TABLE {ENTRIES.name} RENAME COLUMN {name} TO unread_{name}")
+    assert names(boards) == ["ada"]
+    assert list(boards.heads(CPU, ["sigmoid", "matmul"])) == ["matmul"]
+    assert boards.heads(CPU, ["sigmoid"]) == {}
 
 
 def test_what_was_disturbed_has_no_rank_and_changes_none(boards: Boards) -> None:
@@ -73,7 +83,7 @@ def test_what_was_disturbed_has_no_rank_and_changes_none(boards: Boards) -> None
     first, second = boards.entries("matmul", CPU)
     assert (first.name, first.seconds, first.disturbed) == ("ada", 0.5, False)
     assert (second.name, second.disturbed) == ("bob", True)
-    assert boards.heads(CPU)["matmul"].name == "ada"
+    assert boards.heads(CPU, ["matmul"])["matmul"].name == "ada"
     batch = dict(zip(boards.programs("matmul", CPU), (took(0.5), took(0.1)), strict=True))
     assert boards.enter("matmul", CPU, None, batch, None) is None
     assert names(boards) == ["bob", "ada"]
