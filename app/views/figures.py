@@ -90,6 +90,7 @@ def _size(name: str, most: int) -> int:
 def card(link: str) -> Response:
     """The picture of a link in previews: its title, its loops or operators, and how fast it was."""
     services, client = current_services(), current_client()
+    kept = f"public, max-age={CARD_SECONDS}"
     with opened(link) as content:
         picture = services.cards.get(link)
         if picture is None:
@@ -99,9 +100,11 @@ def card(link: str) -> Response:
             picture = services.renderer.perform(task, Picture, answers, client.address).content
             if answer is not None:
                 services.cards.keep(link, picture)
+            else:
+                kept = "no-store"  # the next one who asks may find the time to compile it
     response = make_response(picture)
     response.content_type = "image/png"
-    response.headers["Cache-Control"] = f"public, max-age={CARD_SECONDS}"
+    response.headers["Cache-Control"] = kept
     return response
 
 

@@ -13,6 +13,8 @@ from flask.testing import FlaskClient
 from app import create_app
 from app.artifacts import Answer, Unit
 from app.config import Config
+from app.errors import Busy
+from app.jobs.answers import StoredAnswer
 from app.services import EXTENSION, Services
 from app.views.explorer import title_of
 from tests.app.fixtures import AnswerRunner, FixedRunner, full_answer
@@ -235,3 +237,22 @@ def test_a_link_has_a_picture_until_it_is_deleted(page_client: FlaskClient, monk
     assert page_client.get(address).data == first.data
     page_client.delete(f"/api/links/{saved['id']}", headers={"X-Delete-Token": saved["delete_token"]})
     assert page_client.get(address).status_code == 404
+
+
+def test_a_picture_without_what_a_link_compiles_to_is_kept_by_nobody(
+    page_client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("PIL")
+    saved = page_client.post("/api/links", json={"workspace": {"script": "x = 1"}}).get_json()
+    services: Services = page_client.application.extensions[EXTENSION]
+
+    def compile(*_: object) -> StoredAnswer:
+        raise Busy("too many are waiting", retry_after=1)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(services.compiler, "compile", compile)
+        busy = page_client.get(f"/z/{saved['id']}/card.png")
+    assert (busy.status_code, busy.headers["Cache-Control"]) == (200, "no-store")
+    later = page_client.get(f"/z/{saved['id']}/card.png")
+    assert later.headers["Cache-Control"] == "public, max-age=3600"
+    assert later.data != busy.data
