@@ -31,13 +31,12 @@ def draw_card(card: Card) -> bytes:
     pen = ImageDraw.Draw(image)
     _mark(pen)
     room = WIDTH - 2 * _MARGIN
-    lines = _wrapped(_clean(card.title, _sans(700, 50)), _sans(700, 50), room, 2)
+    large, small = _sans(700, 50), _sans(400, 26)
+    lines = _wrapped(_readable(card.title, large) or UNTITLED, large, room, 2)
     for index, line in enumerate(lines):
-        pen.text((_MARGIN, 104 + 58 * index), line, _INK, _sans(700, 50))
+        pen.text((_MARGIN, 104 + 58 * index), line, _INK, large)
     if len(lines) == 1:
-        pen.text(
-            (_MARGIN, 172), _fitted(_clean(card.words, _sans(400, 26)), _sans(400, 26), room), _MUTE, _sans(400, 26)
-        )
+        pen.text((_MARGIN, 172), _fitted(_readable(card.words, small), small, room), _MUTE, small)
     right = _COLUMN - 24 if card.rate else WIDTH - _MARGIN
     for index, row in enumerate(card.rows):
         _row(pen, row, _TOP_OF_ROWS + _ROW * index, right)

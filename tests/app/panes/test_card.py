@@ -112,6 +112,12 @@ def test_no_text_leaves_its_place(text: str) -> None:
     assert picture.crop((WIDTH - 62, 0, WIDTH, HEIGHT)).getextrema() == (255, 255)
 
 
+@pytest.mark.parametrize("title", ["", "永遠の道", "永 a"])
+def test_a_title_that_the_font_cannot_write_is_none(title: str) -> None:
+    assert drawn(Card(title, title, [])).tobytes() == drawn(Card("A tensor program", "", [])).tobytes()
+    assert drawn(Card("matmul 永", "", [])).tobytes() != drawn(Card("A tensor program", "", [])).tobytes()
+
+
 def test_control_characters_and_further_marks_are_left_out() -> None:
     clean, noisy = "sóme title", "so\u0301\u0302\u0302me\x00 \u202et\x1bitle"
     pictures = [drawn(Card(text, text, [CardRow(text)])).tobytes() for text in (clean, noisy)]
