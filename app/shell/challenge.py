@@ -18,9 +18,10 @@ from app.challenges.pars import PARS, Par, read_all
 from app.challenges.standing import Standing
 from app.shell.explorer import Explorer, ask
 from app.shell.failures import WRONG_COMMAND, WRONG_PROGRAM, Failure
+from app.shell.programs import read_program
 from app.views.api import LadderStarted
 
-__all__ = ["check", "list_problems", "record_pars"]
+__all__ = ["check", "list_problems", "read_attempt", "record_pars"]
 
 
 TARGET = "llvm -mcpu=native"
@@ -36,19 +37,20 @@ def list_problems() -> int:
     return 0
 
 
-def check(explorer: Explorer, name: str, file: str) -> int:
-    """Measure a program, and print whether it computes what a problem defines and how fast it is.
+def read_attempt(name: str, file: str) -> tuple[Problem, Workspace]:
+    """Return a problem, and what is to be checked for it: a program as :func:`read_program` takes it.
 
     Raises
     ------
     Failure
-        If there is no such problem or file.
+        If there is no such problem or program.
     """
-    problem = _problem(name)
-    try:
-        workspace = Workspace(script=Path(file).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise Failure(f"{file} cannot be read: {error.strerror}", WRONG_COMMAND) from None
+    return _problem(name), read_program(file)
+
+
+def check(explorer: Explorer, problem: Problem, workspace: Workspace) -> int:
+    """Measure a program, and print whether it computes what a problem defines and how fast it is."""
+    name = problem.name
     body: dict[str, Any] = {"workspace": workspace}
     if not problem.on_gpu:
         started = ask(explorer, f"/api/challenges/{name}/ladder", workspace, LadderStarted)

@@ -151,8 +151,9 @@ def _carry_out(given: argparse.Namespace) -> int:
             return challenge.record_pars(given.names, given.trials)
         if len(given.names) != 2:
             raise Failure("challenge check: name a challenge and a script", status=2)
+        problem, workspace = challenge.read_attempt(*given.names)
         with nullcontext(Server(given.server)) if given.server else here() as explorer:
-            return challenge.check(explorer, *given.names)
+            return challenge.check(explorer, problem, workspace)
     if given.command == "completion":
         from app.panes.texts import TEXT_PANES
         from app.shell.completion import script

@@ -35,14 +35,26 @@ def test_challenges_are_listed_and_a_script_is_checked_for_one(
 ) -> None:
     assert main(["challenge", "list"]) == 0
     assert "  matmul-with-tails    Matrix product with tails" in capsys.readouterr().out
-    assert main(["challenge", "check", "nothing", "x.py"]) == 2
-    assert main(["challenge", "check", "matmul"]) == 2
-    assert main(["challenge", "check", "matmul", str(tmp_path / "none.py")]) == 2
     script = tmp_path / "mine.py"
     script.write_text(SMALL)
-    capsys.readouterr()
     assert main(["challenge", "check", "gpu-transposition", str(script)]) == 1
     assert "its arguments are float32[256]" in capsys.readouterr().out
+
+
+def test_what_cannot_be_read_is_refused_before_an_explorer_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("app.shell.explorer.here", None)
+    script = tmp_path / "mine.py"
+    script.write_bytes(b"x = '\xff'")
+    for names, words in (
+        (["nothing", str(script)], "there is no challenge nothing"),
+        (["matmul"], "name a challenge and a script"),
+        (["matmul", str(tmp_path / "none.py")], "there is no file"),
+        (["matmul", str(script)], "mine.py is not text"),
+    ):
+        assert main(["challenge", "check", *names]) == 2
+        assert words in capsys.readouterr().err
 
 
 def test_pars_of_other_processors_stay(
