@@ -33,6 +33,8 @@ from compiler.runtime.timing.measurement import BenchmarkResult
 _PATIENCE = 300.0
 """Seconds to wait for a server that is busy with another session."""
 _GRACE = 5.0
+_FREED = 1000
+"""References that one request frees at most."""
 _NUMBERS = itertools.count()
 
 
@@ -81,11 +83,13 @@ class RPCSession:
         with self._lock:
             if self._is_closed:
                 raise self._ended(ClosedError(), words)
-            freed, self._freed = self._freed, []
+            freed = self._freed[:_FREED]
+            request = self._channel.encoded(Request(operation, given, freed))
+            del self._freed[: len(freed)]
             try:
                 if self._ends:
                     self._channel.sock.settimeout(max(self._ends - time.monotonic(), 0.0) + _GRACE)
-                self._channel.send(Request(operation, given, freed), body)
+                self._channel.send(request, body)
                 answer, content = self._channel.receive(Done | Failed, self._decoded)  # type: ignore[arg-type]
             except BaseException as exc:
                 self.close()  # so that a late answer is none to the next question

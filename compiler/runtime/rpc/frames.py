@@ -99,14 +99,19 @@ class Channel:
         self._largest = (_LARGEST, PIECE)
         self._keys = (sending, receiving) if sending else None
 
+    def encoded(self, message: object) -> msgspec.Raw:
+        """Return a message as it is sent; RPCError if it is too large."""
+        head = msgspec.msgpack.encode(message)
+        if len(head) > _LARGEST:
+            raise RPCError(f"{self.peer}: a message of {len(head)} bytes is too large; the most are {_LARGEST}")
+        return msgspec.Raw(head)
+
     def send(self, message: object, body: Bytes = b"") -> None:
         """Send a message and its body.
 
         Raises ClosedError if there is no connection any more, and RPCError if the message is too large.
         """
-        head = msgspec.msgpack.encode(message)
-        if len(head) > _LARGEST:
-            raise RPCError(f"{self.peer}: a message of {len(head)} bytes is too large; the most are {_LARGEST}")
+        head = bytes(self.encoded(message))
         kind = isinstance(message, Ended)
         start = _HEADER.pack(_MARK, kind, len(head), len(body)) + head
         try:

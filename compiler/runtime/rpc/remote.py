@@ -12,6 +12,7 @@ import numpy as np
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
 from compiler.runtime.arrays.ndarray import ArrayLike, NDArray, empty, numpy_dtype
+from compiler.runtime.arrays.params import load_param_dict
 from compiler.runtime.device import FACTS, Device
 from compiler.runtime.graph.model_module import ModelExecutor
 from compiler.runtime.modules.module import ENTRY, Module
@@ -76,7 +77,7 @@ class RemoteDevice(Device):
         return made
 
     def remote_executor(self, graph: str, kernels: Module) -> ModelExecutor:
-        made: ModelExecutor = self.session.ask("graph_executor", graph, kernels, self, asked="graph_executor")
+        made: ModelExecutor = self.session.ask("graph_executor", kernels, self, body=graph.encode())
         return made
 
     def __str__(self) -> str:
@@ -251,8 +252,10 @@ class RemoteExecutor(ModelExecutor):
         self.get_function("set_output_zero_copy")(key, value)
 
     def load_params(self, params_bytes: bytes | bytearray) -> None:
-        """Set parameters that ``save_param_dict`` wrote."""
-        self.get_function("load_params")(bytes(params_bytes))
+        """Set parameters that ``save_param_dict`` wrote, each by itself: no message has room for all of them."""
+        for name, value in load_param_dict(params_bytes).items():
+            if name in self.input_names:
+                self.set_input(name, value)
 
     def run(self) -> None:
         self.get_function("run")()

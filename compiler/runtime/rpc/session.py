@@ -198,9 +198,9 @@ class Session:
         return found(*arguments, **options) if callable(found) else found
 
     @_operation
-    def graph_executor(self, graph: str, kernels: Module, device: Device) -> object:
-        """Return what runs a graph."""
-        return GraphExecutor(graph, kernels, device)
+    def graph_executor(self, kernels: Module, device: Device) -> object:
+        """Return what runs the graph that is sent along."""
+        return GraphExecutor(self._body.decode(), kernels, device)
 
     # arrays
 

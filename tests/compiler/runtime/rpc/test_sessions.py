@@ -128,6 +128,13 @@ def test_values_of_functions(remote: RPCSession) -> None:
     assert echo(1) == 1
 
 
+def test_a_message_that_is_too_large_does_not_end_the_session(remote: RPCSession) -> None:
+    echo = remote.get_function("rpc.test.echo")
+    with pytest.raises(RPCError, match=r"a message of \d+ bytes is too large; the most are 1048576"):
+        echo(b"x" * (1 << 20))
+    assert echo("alive") == "alive"
+
+
 def test_what_lies_elsewhere_is_told_apart(remote: RPCSession, tmp_path: Path) -> None:
     path = _library(tmp_path)
     remote.upload(path.read_bytes(), "sub/lib.tar")
@@ -161,9 +168,10 @@ def test_files_and_arrays_that_are_sent_in_pieces(remote: RPCSession, monkeypatc
     assert array.numpy().tobytes() == content
 
 
-def test_a_graph_runs_there(remote: RPCSession, tmp_path: Path) -> None:
+def test_a_graph_runs_there(remote: RPCSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "_LARGEST", 500)  # graphs and parameters may be larger than messages
     x = relay.var("x", shape=(2, 3))
-    weight = np.random.default_rng(4).normal(size=(5, 3)).astype("float32")
+    weight = np.random.default_rng(4).normal(size=(50, 3)).astype("float32")
     built = relay.build(relay.Function([x], relay.nn.dense(x, relay.const(weight))), "llvm")
     built.export_library(str(tmp_path / "net.tar"))
     built.get_lib().export_library(str(tmp_path / "kernels.tar"))
@@ -178,11 +186,11 @@ def test_a_graph_runs_there(remote: RPCSession, tmp_path: Path) -> None:
         np.testing.assert_allclose(model.get_output(0).numpy(), values @ weight.T, rtol=1e-5)
         model.set_input("x", tvm.nd.array(values * 2, device))
         model.run()
-        output = model.get_output(0, tvm.nd.empty((2, 5)))
+        output = model.get_output(0, tvm.nd.empty((2, 50)))
         np.testing.assert_allclose(output.numpy(), values @ weight.T * 2, rtol=1e-5)
         assert len(model.benchmark(device, repeat=2, number=2).results) == 2
         assert len(model.benchmark(device, repeat=2, number=2, end_to_end=True).results) == 2
-        out = tvm.nd.empty((2, 5), "float32", device)
+        out = tvm.nd.empty((2, 50), "float32", device)
         model.set_output_zero_copy(0, out)
         model.run(x=values)
         np.testing.assert_allclose(out.numpy(), values @ weight.T, rtol=1e-5)
