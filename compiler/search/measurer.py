@@ -41,6 +41,8 @@ Build = Callable[[], Kernel]
 
 _CLOCK_PER_PROCESSOR = 8
 """How many times its processor time a child may take by the clock: others need the processors, too."""
+REFUSALS = (TVMError, ArithmeticError, LookupError, TypeError, ValueError, RuntimeError)
+"""What a candidate raises that cannot be built or run."""
 _FLUSHED = 1 << 27
 
 
@@ -210,7 +212,7 @@ class Measurer:
                     pipe.send("built")
                     pipe.recv()
                 made = work(kernel)
-        except (TVMError, ArithmeticError, LookupError, TypeError, ValueError, RuntimeError) as error:
+        except REFUSALS as error:
             return Measurement("refused", f"{type(error).__name__}: {error}")
         return replace(made, seconds=seconds) if isinstance(made, Measurement) else made
 

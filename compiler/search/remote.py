@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from compiler.ir.error import ArgumentError, RPCError, RPCSessionTimeoutError, TVMError
+from compiler.ir.error import ArgumentError, RPCError, RPCSessionTimeoutError
 from compiler.ir.instrument import uninstrumented
 from compiler.runtime.arrays.ndarray import NDArray, array
 from compiler.runtime.modules.module import Module
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.rpc.client import RPCSession
 from compiler.runtime.rpc.remote import RemoteModule
-from compiler.search.measurer import Build, Measurement, wrong_result
+from compiler.search.measurer import REFUSALS, Build, Measurement, wrong_result
 from compiler.search.pairing import Pairing, Patience, paired
 
 _CORES_OF_ITS_OWN = 1
@@ -47,7 +47,7 @@ class RemoteMeasurer:
                 copies = self._copies(remote)
                 self._loaded(remote, "default", self._reference)(*copies)
                 self._expected = [copy.view() for copy in copies]
-        except (TVMError, ArithmeticError, LookupError, TypeError, ValueError) as failed:
+        except REFUSALS as failed:
             return _failure(failed)
         return Measurement()
 
@@ -58,14 +58,17 @@ class RemoteMeasurer:
     def measure(self, builds: Sequence[Build], patience: Patience | None = None) -> Iterator[Measurement]:
         """Measure candidates beside the reference, in their order."""
         for build in builds:
-            started = time.process_time()
-            try:
-                code = _code(build)
-                seconds = time.process_time() - started
-                with self.session() as remote:
-                    yield replace(self._compared(remote, code, patience or self.patience), seconds=seconds)
-            except (TVMError, ArithmeticError, LookupError, TypeError, ValueError) as failed:
-                yield _failure(failed)
+            yield self._measured(build, patience or self.patience)
+
+    def _measured(self, build: Build, patience: Patience) -> Measurement:
+        started = time.process_time()
+        try:
+            code = _code(build)
+            seconds = time.process_time() - started
+            with self.session() as remote:
+                return replace(self._compared(remote, code, patience), seconds=seconds)
+        except REFUSALS as failed:
+            return _failure(failed)
 
     def _compared(self, remote: RPCSession, code: bytes, patience: Patience) -> Measurement:
         kernel, reference = self._loaded(remote, "candidate", code), self._loaded(remote, "reference", self._reference)
