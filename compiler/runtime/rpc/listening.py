@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TypeVar
 
-from compiler.ir.error import RPCError
-from compiler.runtime.rpc.frames import Channel, ClosedError, DamagedError, is_hung_up
+from compiler.runtime.rpc.frames import Channel, ClosedError, DamagedError, EndedError, is_hung_up
 from compiler.runtime.rpc.handshake import Refused
 
 T = TypeVar("T")
@@ -46,8 +46,9 @@ class Listening(ABC):
         while not self._is_ended:
             try:
                 conn, address = self._listener.accept()
-            except OSError:
-                return
+            except OSError:  # a connection that was given up, or no file is left for it
+                time.sleep(_TICK)
+                continue
             channel = Channel(conn, f"{address[0]}:{address[1]}")
             with self.changed:
                 is_full = len(self._channels) >= _MOST
@@ -73,12 +74,11 @@ class Listening(ABC):
     def _serve(self, channel: Channel, host: str) -> None:
         is_kept = False
         try:
-            channel.sock.settimeout(GREETING)
-            is_kept = self.converse(channel, host)
+            with contextlib.suppress(ClosedError, EndedError, TimeoutError):  # whoever it was is gone
+                channel.sock.settimeout(GREETING)
+                is_kept = self.converse(channel, host)
         except DamagedError as damaged:
             channel.part(Refused(str(damaged)))
-        except (RPCError, OSError):
-            pass  # whoever it was is gone
         finally:
             if not is_kept:
                 self.close(channel)

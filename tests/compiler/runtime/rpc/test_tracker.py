@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import threading
 import time
@@ -98,6 +99,22 @@ def test_servers_find_a_tracker_that_was_restarted() -> None:
             assert session.listdir(".") == []
         with pytest.raises(RPCError, match="asks for a secret"):
             TrackerSession(HOST, port)
+
+
+def test_a_tracker_goes_on_when_a_connection_cannot_be_accepted() -> None:
+    class Short(socket.socket):
+        left = 1
+
+        def accept(self) -> tuple[socket.socket, object]:
+            if self.left:
+                Short.left -= 1
+                raise OSError(errno.EMFILE, "Too many open files")
+            return super().accept()
+
+    tracker = Tracker(Short(fileno=listen(HOST, [0], b"").detach()))
+    tracker.start()
+    assert TrackerSession(HOST, tracker.port).summary()["server_info"] == []
+    tracker.end()
 
 
 def test_servers_that_vanish_are_lent_no_more() -> None:
