@@ -33,6 +33,8 @@ from compiler.runtime.timing.measurement import BenchmarkResult
 _PATIENCE = 300.0
 """Seconds to wait for a server that is busy with another session."""
 _GRACE = 5.0
+_BEHIND = 1.0
+"""Seconds that this side may begin to count a session's time later than the server."""
 _FREED = 1000
 """References that one request frees at most."""
 _NUMBERS = itertools.count()
@@ -102,10 +104,11 @@ class RPCSession:
         return answer.value, content
 
     def _ended(self, error: Exception, words: str) -> RPCError:
-        if self._ends and time.monotonic() >= self._ends:
+        is_late = isinstance(error, EndedError) and error.is_late
+        if self._ends and time.monotonic() >= self._ends - is_late * _BEHIND:
             return RPCSessionTimeoutError(f"{self.peer}: {words}: the session's {self._timeout:g} seconds are over")
         reason = str(error) if isinstance(error, (EndedError, DamagedError)) else "the session is closed"
-        return RPCError(f"{self.peer}: {words}: {reason}")
+        return (RPCSessionTimeoutError if is_late else RPCError)(f"{self.peer}: {words}: {reason}")
 
     def free(self, number: int) -> None:
         """Tell the server with the next request that something is not used any more."""

@@ -62,14 +62,19 @@ class DamagedError(RPCError):
     """What arrived is no frame, or is not what was agreed on."""
 
 
-class EndedError(RPCError):
-    """The server says why the process of the session ended."""
-
-
 class Ended(msgspec.Struct, frozen=True):
     """What a server says of a session whose process ended by a signal; it does not have the session's keys."""
 
     reason: str
+    is_late: bool = False
+
+
+class EndedError(RPCError):
+    """The server says why the process of the session ended."""
+
+    def __init__(self, said: Ended) -> None:
+        super().__init__(said.reason)
+        self.is_late = said.is_late
 
 
 class Channel:
@@ -143,7 +148,7 @@ class Channel:
             raise DamagedError(f"{self.peer} sent a frame that is too large: {length} and {size} bytes")
         head = self._exactly(length)
         if last:
-            raise EndedError(self._decoded(head, Ended, None).reason)
+            raise EndedError(self._decoded(head, Ended, None))
         body = self._exactly(size)
         if self._keys and not hmac.compare_digest(
             self._exactly(_SIGNATURE), self._signature(1, bytes(start + head), body)

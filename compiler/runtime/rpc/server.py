@@ -26,13 +26,12 @@ from typing import Any
 from compiler.ir.error import RPCError, UnavailableError
 from compiler.runtime.rpc.frames import Channel, DamagedError, Ended, is_hung_up
 from compiler.runtime.rpc.handshake import Hello, Refused, connected, welcome
+from compiler.runtime.rpc.listening import GREETING
 from compiler.runtime.rpc.session import Session
 from compiler.runtime.rpc.tracker import Offering
 
 _REFUSED = 3
 """The status of a process that served nobody."""
-_GREETING = 10.0
-"""Seconds within which a client has to introduce itself."""
 _TICK = 0.5
 """Seconds between two looks at whether a client is still there."""
 _ABANDONED = 3.0
@@ -205,7 +204,7 @@ class Server:
         os.chdir(folder)
         _limit_resources()
         channel = Channel(conn, peer)
-        signal.setitimer(signal.ITIMER_REAL, _GREETING)
+        signal.setitimer(signal.ITIMER_REAL, GREETING)
         try:
             expected = self._offering.ticket if self._offering is not None else self.key
             hello = welcome(channel, "session", expected, self.key, self.secret)
@@ -236,14 +235,13 @@ class Server:
     def _finish(self, running: _Running, code: int) -> None:
         self._running = None
         _end_group(running.pid)
-        reason = ""
+        reason, is_late = "", code == -signal.SIGALRM
         if code < 0:
-            reason = f"the process of the session ended with {signal.Signals(-code).name}"
-            if -code == signal.SIGALRM:
-                reason = "the time of the session is over"
+            ended = f"the process of the session ended with {signal.Signals(-code).name}"
+            reason = "the time of the session is over" if is_late else ended
             with contextlib.suppress(RPCError, OSError):
                 running.conn.settimeout(1.0)
-                Channel(running.conn, "client").send(Ended(reason))
+                Channel(running.conn, "client").send(Ended(reason, is_late))
         if self._offering is not None and code != _REFUSED:
             self._offering.renew()
         self._say(reason or "the session is over")

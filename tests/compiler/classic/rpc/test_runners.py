@@ -46,6 +46,9 @@ def test_autotvm_measures_there(tracker: Tracker) -> None:
         assert result.error_no == 0
         assert len(result.costs) == 3
         assert all(isinstance(cost, float) and cost > 0 for cost in result.costs)
+    hasty = autotvm.RPCRunner("board", tracker.host, tracker.port, timeout=0.2, min_repeat_ms=60_000)
+    (late,) = create_measure_batch(task, autotvm.measure_option("local", hasty))(inputs[:1])
+    assert late.error_no == MeasureErrorNo.RUN_TIMEOUT, late
     elsewhere = tvm.target.Target("llvm -mtriple=aarch64-linux-gnu")
     (refused,) = batch([MeasureInput(elsewhere, task, task.config_space.get(0))])
     assert refused.error_no == MeasureErrorNo.RUNTIME_DEVICE

@@ -233,8 +233,15 @@ def test_a_session_ends_with_its_time(port: int) -> None:
         remote.get_function("rpc.test.sleep")(60)
     with serving(limit=0.2) as limited, connect(HOST, limited) as other:
         function = other.get_function("rpc.test.sleep")
-        with pytest.raises(RPCError, match="the time of the session is over"):
+        with pytest.raises(RPCSessionTimeoutError, match="the time of the session is over"):
             function(60)
+
+
+def test_a_session_that_the_server_ended_in_time_is_late_by_a_clock_that_started_later(port: int) -> None:
+    remote = connect(HOST, port, "here", session_timeout=0.1)
+    remote._ends += 0.5
+    with pytest.raises(RPCSessionTimeoutError, match=r"the session's 0\.1 seconds are over"):
+        remote.get_function("rpc.test.sleep")(60)
 
 
 def test_a_session_ends_when_its_client_is_gone(port: int) -> None:
