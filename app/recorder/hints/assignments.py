@@ -52,13 +52,12 @@ class Assignment:
 
 
 def assignments(source: str) -> list[Assignment]:
-    """Return the assignments of a script in order; none if it is no Python."""
+    """Return the assignments of a script in order; none if it is no Python or too deeply nested."""
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # it did not run then
+        reader = _Reader()
+        reader.visit(ast.parse(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # no Python, or nested deeper than is visited
         return []
-    reader = _Reader()
-    reader.visit(tree)
     again = {name for name, count in reader.stores.items() if count > 1}
     return [_plain(found, again) for found in reader.found]
 

@@ -160,3 +160,7 @@ A = te.placeholder(tuple(range(100, 150)), name="A")
     assert text.startswith("(100, 101")
     assert text.endswith("…")
     assert len(text) == MAX_HINT
+
+
+def test_an_expression_deeper_than_visitors_go_leaves_the_script_without_hints_and_as_it_is() -> None:
+    assert hints(f"from tvm import te\nA = te.placeholder((4,))\nx = {' + '.join(['1'] * 900)}") == {}
