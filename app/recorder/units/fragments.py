@@ -63,7 +63,12 @@ def show_definitions(names: Mapping[str, object], recorder: Recorder, note: Call
 def _has_text(value: object) -> bool:
     """Return whether a value is one of the compiler's that says what it is, such as a type."""
     kind = type(value)
-    return kind.__module__.startswith("compiler.") and object.__str__ not in (kind.__str__, kind.__repr__)
+    return _is_compilers(kind) and object.__str__ not in (kind.__str__, kind.__repr__)
+
+
+def _is_compilers(kind: type) -> bool:
+    module: object = kind.__module__
+    return type(module) is str and module.startswith("compiler.")
 
 
 def _shortened(text: str) -> str:
@@ -71,12 +76,17 @@ def _shortened(text: str) -> str:
 
 
 def _values(names: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """Yield the script's values; those of a list or tuple one by one."""
+    """Yield the functions, classes and values of the compiler that a script has; those of a list or tuple one by one.
+
+    An object of the script's own class may run anything when it is asked for its class.
+    """
     for name, value in names.items():
-        if name.startswith("__"):
+        if type(name) is not str or name.startswith("__"):
             continue
         elements = value if type(value) in (list, tuple) else (value,)
-        yield from ((name, element) for element in elements)  # type: ignore[attr-defined]
+        for element in elements:  # type: ignore[attr-defined]
+            if type(element) in (FunctionType, type) or _is_compilers(type(element)):
+                yield name, element
 
 
 def _show_tensors(values: Values, recorder: Recorder) -> str:
@@ -135,14 +145,14 @@ def _show_programs(values: Values, recorder: Recorder) -> str:
 def _functions(value: object) -> Iterable[FunctionType]:
     """Return a function, or the methods of a class, of the script itself."""
     members = vars(value).values() if type(value) is type else (value,)
-    functions = (member for member in members if isinstance(member, FunctionType))
+    functions = (member for member in members if type(member) is FunctionType)
     return [function for function in functions if function.__code__.co_filename == SCRIPT_NAME]
 
 
 def _is_program(function: FunctionType) -> bool:
     """Return whether a function's parameters are declared as those of a program: one of them at least as a buffer."""
     declared: Mapping[str, Any] = function.__annotations__
-    return any(isinstance(kind, Buffer) for kind in declared.values())
+    return any(issubclass(type(kind), Buffer) for kind in declared.values())
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -92,6 +92,24 @@ def test_of_what_has_no_pane_the_last_value_is_told() -> None:
     assert shown("import tvm\nx = 1\n").console == []
 
 
+def test_objects_of_the_script_that_answer_nothing_are_asked_nothing() -> None:
+    odd = """
+class Odd:
+    __class__ = property(lambda self: 1 / 0)
+class Unknown:
+    __module__ = None
+class Holding:
+    odd = Odd()
+def of(x: Odd()): ...
+values = [Odd(), Unknown()]
+globals()[3] = Odd()
+"""
+    for script in (odd, TENSORS + odd):
+        answer = shown(script)
+        assert (answer.status, answer.problems) == ("ok", [])
+    assert groups(answer) == groups(shown(TENSORS))
+
+
 def test_what_cannot_be_read_is_said() -> None:
     answer = shown(UNDECORATED.replace("b[i] = a[i] + 1.0", "b[i] = unknown(a[i])"))
     assert (answer.status, answer.units) == ("ok", [])
