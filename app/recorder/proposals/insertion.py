@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.proposals import MAX_EDIT, MAX_REMOVED, Edit
+from app.recorder.scripts.frames import script_lines
 from compiler.ir.error import TVMError
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -32,7 +33,7 @@ class ScriptText:
 
     def __init__(self, source: str, lowered: int | None) -> None:
         self._source = source
-        self._lines = source.splitlines()
+        self._lines = script_lines(source)
         self._lowered = lowered
         self._tree = ast.parse(source)
         self._body = _scope_body(self._tree, lowered)

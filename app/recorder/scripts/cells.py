@@ -11,10 +11,16 @@ from operator import or_
 from types import CodeType
 
 from app.artifacts import MAX_CELLS, SCRIPT_NAME, Cell
+from app.recorder.scripts.frames import script_lines
 
 _HEAD = re.compile(r"# ?%%[ \t]*(.*)")
 _FUTURE = reduce(or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 _MAX_TITLE = 80
+
+
+def is_heading(line: str) -> bool:
+    """Return whether a cell begins with a line."""
+    return _HEAD.match(line) is not None
 
 
 def cells_of(source: str) -> list[Cell]:
@@ -22,8 +28,8 @@ def cells_of(source: str) -> list[Cell]:
 
     What stands before the first heading is a cell of its own, unless it is empty; one inside of a string is no heading.
     """
-    lines = source.splitlines()
-    heads = [at for at, line in enumerate(lines, 1) if _HEAD.match(line)]
+    lines = script_lines(source)
+    heads = [at for at, line in enumerate(lines, 1) if is_heading(line)]
     if not heads:
         return []
     starts = [1, *heads] if any(line.strip() for line in lines[: heads[0] - 1]) else heads
@@ -59,7 +65,7 @@ class CellRunner:
     """
 
     def __init__(self, source: str, names: dict[str, object], show: Callable[[object], None]) -> None:
-        self._lines = source.splitlines(keepends=True)
+        self._lines = script_lines(source)
         self._names = names
         self._show = show
         self._flags = 0
@@ -103,7 +109,7 @@ class CellRunner:
 
     def _source(self, cell: Cell) -> str:
         """Return the text of a cell, at its lines."""
-        return "\n" * (cell.line - 1) + "".join(self._lines[cell.line - 1 : cell.end_line])
+        return "\n" * (cell.line - 1) + "\n".join(self._lines[cell.line - 1 : cell.end_line])
 
     def _tree(self, cell: Cell) -> ast.Module | None:
         try:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from app.artifacts import MAX_EDITS, MAX_FIXES, SCRIPT_NAME, Fix
 from app.proposals import MAX_EDIT, Edit
+from app.recorder.scripts.cells import is_heading
+from app.recorder.scripts.frames import script_lines
 from app.recorder.scripts.indentation import indented
 from app.recorder.scripts.suggestions import IMPORTS
 
@@ -47,7 +49,7 @@ class Failure:
     @property
     def lines(self) -> list[str]:
         """The script's lines."""
-        return self.source.splitlines()
+        return script_lines(self.source)
 
     @property
     def tree(self) -> ast.Module | None:
@@ -101,7 +103,7 @@ def _after_imports(failure: Failure) -> int:
     if imports:
         return (body[imports - 1].end_lineno or 0) + 1
     line = min((node.lineno for node in _decorated(body[0])), default=1) if body else 1
-    while line > 1 and re.match(r"#(?! ?%%|!)", failure.lines[line - 2]):
+    while line > 1 and re.match(r"#(?!!)", above := failure.lines[line - 2]) and not is_heading(above):
         line -= 1  # a comment stays with its statement
     return line
 
@@ -325,7 +327,7 @@ def _text_above(failure: Failure) -> int:
         return failure.line
     for at in range(failure.line - 1, 0, -1):
         line = failure.lines[at - 1]
-        if line.startswith("# %%"):
+        if is_heading(line):
             break
         if _TEXT.match(line):
             return at
@@ -340,7 +342,7 @@ def _ranges(numbers: list[int]) -> str:
 def _cell_end(failure: Failure) -> int:
     """Return the last line of the cell of an error that is not empty."""
     lines = failure.lines
-    heads = (at for at in range(failure.line + 1, len(lines) + 1) if lines[at - 1].startswith("# %%"))
+    heads = (at for at in range(failure.line + 1, len(lines) + 1) if is_heading(lines[at - 1]))
     last = next(heads, len(lines) + 1) - 1
     while last > failure.line and not lines[last - 1].strip():
         last -= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import threading
 import traceback
@@ -14,6 +15,12 @@ from compiler.ir.error import counted
 
 TRACE_ENDS = 10
 """Frames at the beginning and at the end of a long trace that are shown."""
+
+
+def script_lines(source: str) -> list[str]:
+    """Split a script as Python and editors count lines; a form feed or a separator of Unicode ends none."""
+    lines = re.split(r"\r\n?|\n", source)
+    return lines if lines[-1] else lines[:-1]
 
 
 def deepest_line(tb: TracebackType | None, file: str = SCRIPT_NAME) -> int | None:

@@ -15,6 +15,8 @@ import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from app.recorder.scripts.cells import is_heading
+
 INDENT = "    "
 MAX_STATEMENTS = 600
 """Statements of a text that is read: longer ones are left as they are."""
@@ -138,7 +140,7 @@ def _written(lines: Sequence[str], statements: Sequence[_Statement], depths: Seq
             if nesting is not None and (text := lines[at].strip()):
                 written[at] = INDENT * (depth + nesting) + text
         above = statement.first
-        while above and lines[above - 1].lstrip().startswith("#") and not lines[above - 1].startswith("# %%"):
+        while above and lines[above - 1].lstrip().startswith("#") and not is_heading(lines[above - 1]):
             above -= 1
             written[above] = INDENT * depth + lines[above].strip()
     return written

@@ -22,7 +22,7 @@ from app.artifacts import SCRIPT_NAME, Console, ConsoleStream, Problem, Severity
 from app.recorder.scripts.allowance import Allowance
 from app.recorder.scripts.cells import CellRunner, cells_of
 from app.recorder.scripts.failures import exit_problem, printable, problem, problems_of
-from app.recorder.scripts.frames import deepest_line, first_line, lines_after, main_thread_statement
+from app.recorder.scripts.frames import deepest_line, first_line, lines_after, main_thread_statement, script_lines
 from app.recorder.scripts.terminal import as_shown
 from app.sandbox.handler import INTERRUPT
 
@@ -175,7 +175,7 @@ class Script:
     @contextlib.contextmanager
     def as_main(self) -> Iterator[None]:
         """Let this process be the script's while the block runs: its ``__main__``, arguments and failing threads."""
-        lines = self.source.splitlines(keepends=True)
+        lines = [f"{line}\n" for line in script_lines(self.source)]
         linecache.cache[SCRIPT_NAME] = (len(self.source), None, lines, SCRIPT_NAME)
         main, arguments, hook = sys.modules["__main__"], sys.argv, threading.excepthook
         sys.modules["__main__"], sys.argv, threading.excepthook = self._module, [SCRIPT_NAME], self._thread_failed

@@ -9,6 +9,7 @@ import pytest
 from app.artifacts import Answer
 from app.proposals import Edit, Place, Proposal, Proposed, Subject
 from app.protocol import Message, Request, Snapshot
+from app.recorder.proposals.insertion import ScriptText
 from app.recorder.session import Session
 from tests.e2e.steps import MATMUL
 
@@ -250,3 +251,10 @@ def test_walks_of_proposals_stay_legal(seed: int) -> None:
         if legal:
             script = edited(script, choose.choice(legal).edit)
     assert run(script)[0].problems == [], script
+
+
+def test_a_form_feed_and_a_separator_of_unicode_end_no_line_of_a_script() -> None:
+    text = ScriptText("x = '\x0c\u2028'\ns = x\ns.upper()  # in place\n\x0cs.lower()\n", None)
+    edit = text.replacement("s.title()", 3)
+    assert edit is not None
+    assert (edit.line, edit.removed, edit.text) == (3, 1, "s.title()  # in place")

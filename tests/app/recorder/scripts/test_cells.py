@@ -42,6 +42,17 @@ def console(answer: Answer) -> list[tuple[int | None, str, str]]:
     return [(entry.cell, entry.stream, entry.text) for entry in answer.console]
 
 
+def test_lines_of_cells_are_those_of_python_and_of_editors() -> None:
+    answer = run("\x0c# a page\r\n#%% One\r\nx = '\u2028é'\r\nx; \r\n# %% Two\r\n'é\x0c'\r\n1 / 0\r\n")
+    assert [(c.title, c.line, c.end_line, c.state) for c in answer.cells] == [
+        ("", 1, 1, "ran"),
+        ("One", 2, 4, "ran"),
+        ("Two", 5, 7, "failed"),
+    ]
+    assert (console(answer), answer.problems[0].line) == ([], 7)
+    assert answer.problems[0].trace == ["line 7, in <module>: 1 / 0"]
+
+
 def test_an_error_names_its_cell_and_keeps_the_results_of_the_others() -> None:
     answer = run(CELLS)
     assert [(c.title, c.line, c.end_line, c.state) for c in answer.cells] == [

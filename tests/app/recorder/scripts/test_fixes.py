@@ -41,6 +41,8 @@ IF_LOST = "def f(x):\n    if x:\n    return 1\n    return 2\nf(1)\n"
         ('"""A"""\nimport tvm\nte.var\n', f"Add {TE[11:].strip()}", f'"""A"""\n{TE}te.var\n'),
         ("# %% 1\nonnx.load\n", "Add import onnx", "# %% 1\nimport onnx\nonnx.load\n"),
         ("# %% 1\n# of it\nonnx.load\n", "Add import onnx", "# %% 1\nimport onnx\n# of it\nonnx.load\n"),
+        # lines end where Python ends them
+        ("\x0cmatmul = '\u2028\x85'\nprint(matmull)\n", "Write matmul", "\x0cmatmul = '\u2028\x85'\nprint(matmul)\n"),
         # sizes that are left open
         (
             TE + "A = te.placeholder((M, N), name='A')\nk = te.reduce_axis((0, K))\n",
@@ -63,6 +65,12 @@ IF_LOST = "def f(x):\n    if x:\n    return 1\n    return 2\nf(1)\n"
             "// a nest\nfor (i, 0, 4) {\nC[i] = C[i] + 1\nC[i] = 0f\n}\n# %% next\nx = 1\n",
             "Comment out lines 1 to 5",
             "# // a nest\n# for (i, 0, 4) {\n# C[i] = C[i] + 1\n# C[i] = 0f\n# }\n# %% next\nx = 1\n",
+        ),
+        (
+            "def @main(%x: Tensor[(2), int8]) {\nnn.relu(%x)\n}\n#%% next\nx = 1\n",
+            "Read it as Relay",
+            'from tvm import relay\n\nmod = relay.fromtext("""\n'
+            'def @main(%x: Tensor[(2), int8]) {\nnn.relu(%x)\n}\n""")\n#%% next\nx = 1\n',
         ),
         (
             "def @main(%x: Tensor[(2), int8]) {\nnn.relu(%x)\n}\n",
