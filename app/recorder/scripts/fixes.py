@@ -102,14 +102,17 @@ def _after_imports(failure: Failure) -> int:
     )
     if imports:
         return (body[imports - 1].end_lineno or 0) + 1
-    line = min((node.lineno for node in _decorated(body[0])), default=1) if body else 1
+    line = _first_line(body[0]) if body else 1
     while line > 1 and re.match(r"#(?!!)", above := failure.lines[line - 2]) and not is_heading(above):
         line -= 1  # a comment stays with its statement
     return line
 
 
-def _decorated(statement: ast.stmt) -> list[ast.stmt | ast.expr]:
-    return [statement, *getattr(statement, "decorator_list", [])]
+def _first_line(statement: ast.stmt) -> int:
+    """Return the line of a statement, or of its first decorator."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and statement.decorator_list:
+        return statement.decorator_list[0].lineno
+    return statement.lineno
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -128,7 +131,7 @@ def _size(failure: Failure) -> Fix | None:
     names = list(dict.fromkeys(open_sizes))
     statement = f"{', '.join(names)} = {', '.join([str(SIZE)] * len(names))}"
     inside = (node for node in tree.body if node.lineno <= failure.line <= (node.end_lineno or node.lineno))
-    line = next(inside, tree.body[0]).lineno
+    line = _first_line(next(inside, tree.body[0]))
     return Fix(label=f"Add {statement}", edits=[Edit(line=line, text=statement)])
 
 

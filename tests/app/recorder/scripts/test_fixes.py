@@ -49,6 +49,11 @@ IF_LOST = "def f(x):\n    if x:\n    return 1\n    return 2\nf(1)\n"
             "Add M, N, K = 64, 64, 64",
             TE + "M, N, K = 64, 64, 64\nA = te.placeholder((M, N), name='A')\nk = te.reduce_axis((0, K))\n",
         ),
+        (
+            TE + "def called(f):\n    f()\n@called\ndef f():\n    return te.placeholder((N, 4))\n",
+            "Add N = 64",
+            TE + "def called(f):\n    f()\nN = 64\n@called\ndef f():\n    return te.placeholder((N, 4))\n",
+        ),
         # near names: of a variable, an attribute, a target
         ("matmul = 1\nprint(matmull, 'matmull')\n", "Write matmul", "matmul = 1\nprint(matmul, 'matmul')\n"),
         (TE + "te.plaeholder((1,))\n", "Write placeholder", TE + "te.placeholder((1,))\n"),
