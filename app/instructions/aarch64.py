@@ -281,7 +281,7 @@ def _operand(text: str) -> str:
             word, _, count = part.partition(" ")
             if word in _EXTENDS:
                 shift = count.strip("#")
-                times = f" × {1 << int(shift)}" if shift.isdigit() and word != "mul" else ""
+                times = f" × {1 << int(shift)}" if re.fullmatch("[0-9]{1,2}", shift) and word != "mul" else ""
                 terms[-1] = f"{terms[-1]}{times}" if word != "mul" else f"{terms[-1]} × a vector's length"
             else:
                 terms.append(number(part.lstrip("#")))
@@ -324,5 +324,5 @@ AARCH64 = instruction_set(
         "what": {"clr": "clear bits", "set": "set bits"},
     },
     operand=_operand,
-    line=r"\s+(?P<name>[a-z][\w.]*)\s*(?P<rest>.*?)\s*(?://.*)?",
+    line=r"\s+(?P<name>[a-z][\w.]*)\s*(?P<rest>(?:(?!//).)*)(?://.*)?",
 )

@@ -23,9 +23,9 @@ def number(text: str) -> str:
     """Write a whole number in decimal, and a large one in hexadecimal too."""
     try:
         value = int(text, 0)
-    except ValueError:
+        return f"{value} (0x{value:x})" if abs(value) > 0xFFFF else str(value)
+    except ValueError:  # it is no number, or Python writes none of so many digits
         return text
-    return f"{value} (0x{value:x})" if abs(value) > 0xFFFF else str(value)
 
 
 def total(terms: list[str]) -> str:

@@ -21,6 +21,8 @@ from compiler.target.instruction_kinds import architecture_of
 
 SETS: Mapping[str, InstructionSet] = {table.name: table for table in (X86, AARCH64, RISCV, WASM, PTX, SASS)}
 """By name."""
+MAX_LETTERS = 4_000
+"""Of a line that is read; a script may name its functions and buffers as it likes."""
 _VECTORS = {"x": 128, "y": 256, "z": 512}
 
 
@@ -62,6 +64,8 @@ def tip_of(line: str, instructions: str) -> Tip | None:
     instructions : str
         The instruction set, as :func:`set_of` returns it.
     """
+    if len(line) > MAX_LETTERS:
+        return None
     if instructions == llvm_ir.LLVM.name:
         return _llvm_tip(line)
     table = SETS.get(instructions)

@@ -73,6 +73,27 @@ def test_what_is_unknown_stays_unsaid() -> None:
     assert tip_of("    .globl matmul", "x86_64") is None
 
 
+@pytest.mark.parametrize(
+    ("instructions", "line", "words"),
+    [
+        ("riscv64", f"    addi a0, a1, 0x{'f' * 3_900}", "the number 0xfff"),
+        ("x86_64", f"    addq $0x{'f' * 3_900}, %rax", "the number 0xfff"),
+        ("aarch64", "    ldr x0, [x1, x2, lsl #9999999999]", "memory: x1 + x2"),
+        ("aarch64", "    ldr x0, [x1, x2, lsl #²]", "memory: x1 + x2"),
+        ("aarch64", "    ldr x0, [x1, x2, lsl #3]", "memory: x1 + x2 × 8"),
+    ],
+)
+def test_numbers_that_no_machine_has_are_not_computed(instructions: str, line: str, words: str) -> None:
+    tip = tip_of(line, instructions)
+    assert tip is not None
+    assert [said for _, said in tip.operands if words in said]
+    assert tip_of(line + " " * 4_000, instructions) is None
+
+
+def test_comments_of_aarch64_are_no_operands() -> None:
+    assert tip_of("    mov x0, x1  // x2, #5 // x3", "aarch64") == tip_of("    mov x0, x1", "aarch64")
+
+
 def test_a_listing_is_read_as_its_machine_s() -> None:
     riscv = ["f:", "    addi        sp, sp, -48", "    sd          ra, 40(sp)", "    ret"]
     assert describe_instructions(riscv)["sd"] == "Stores 64 bits to memory."
