@@ -5,7 +5,7 @@ import { $, $$, readJson } from "./dom.js";
 import { openFind } from "./find.js";
 import { ladder, toggleLadder } from "./ladder.js";
 import { duplicate, enlarge, focusPane, setOpen } from "./layout.js";
-import { remember } from "./memory.js";
+import { changeTheme } from "./memory.js";
 import { titleOf } from "./pane-tabs.js";
 import { LISTINGS, PANES } from "./panes.js";
 import { share } from "./share.js";
@@ -104,12 +104,6 @@ export function describeOptions() {
   $("#target-hint").textContent = own
     ? `The script names its own target, ${used}, and is built for it. This one applies to scripts that name none. ${ELSEWHERE}`
     : `The script is built, measured and run for this target. ${ELSEWHERE}`;
-}
-
-function changeTheme() {
-  const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-  document.documentElement.dataset.theme = theme;
-  remember("theme", theme);
 }
 
 function pressed(event) {

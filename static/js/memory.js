@@ -32,3 +32,10 @@ export function forget(key, storage = () => localStorage) {
     // refused: there is nothing to forget
   }
 }
+
+/** Change between light and dark, as `theme.js` reads it on the next page. */
+export function changeTheme() {
+  const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+  document.documentElement.dataset.theme = theme;
+  remember("theme", theme);
+}

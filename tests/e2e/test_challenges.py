@@ -27,8 +27,11 @@ def test_a_challenge_is_found_checked_entered_and_compared(
     expect(page.locator("section:visible")).to_have_count(0)
     assert violations(page) == []
     page.fill("#challenge-search", "")
+    theme = page.evaluate("document.documentElement.dataset.theme")
+    page.click("#theme-button")
     page.get_by_text("Matrix product", exact=True).click()
     page.wait_for_selector("html[data-ready]")
+    assert {theme, page.evaluate("document.documentElement.dataset.theme")} == {"dark", "light"}
     enter, verdict = page.locator("#challenge-enter"), page.locator("#challenge-verdict")
     expect(enter).to_be_disabled()
     page.click("#challenge-check")

@@ -1,7 +1,7 @@
 // The list of challenges: one's own best, and a search.
 import { readBest } from "../challenge/best.js";
 import { $, $$, counted } from "../dom.js";
-import { remember } from "../memory.js";
+import { changeTheme } from "../memory.js";
 
 for (const card of $$("[data-challenge]")) {
   const best = readBest(card.dataset.challenge);
@@ -13,9 +13,5 @@ $("#challenge-search").addEventListener("input", ({ target }) => {
   for (const section of $$("main section")) section.hidden = !$("li:not([hidden])", section);
   $("#challenge-found").textContent = words.length ? counted($$(".lesson-cards li:not([hidden])").length, "challenge") : "";
 });
-$("#theme-button").addEventListener("click", () => {
-  const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-  document.documentElement.dataset.theme = theme;
-  remember("theme", theme);
-});
+$("#theme-button").addEventListener("click", changeTheme);
 document.documentElement.dataset.ready = "true";
