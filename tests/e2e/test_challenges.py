@@ -9,13 +9,14 @@ from playwright.sync_api import Page, expect
 
 from app.sandbox import Runner
 from tests.app.challenges.contestants import Contestants
+from tests.e2e.conftest import Console
 from tests.e2e.steps import violations, write
 
 FAST = "# fast\n"
 
 
 def test_a_challenge_is_found_checked_entered_and_compared(
-    serve: Callable[[Runner], str], open_page: Callable[..., Page]
+    serve: Callable[[Runner], str], open_page: Callable[..., Page], console: Console
 ) -> None:
     runner = Contestants()
     address = serve(runner)
@@ -57,9 +58,14 @@ def test_a_challenge_is_found_checked_entered_and_compared(
     expect(other.locator("[data-ghost]")).to_have_attribute("aria-pressed", "true")
     other.click("#challenge-check")
     expect(other.locator("#challenge-verdict")).to_have_class(re.compile("passed"))
-    other.fill("#challenge-name", "Bob")
+    other.fill("#challenge-name", "<I>ADA</I>")
     other.click("#challenge-enter")
-    expect(other.locator("[data-entry] bdi")).to_have_text(["Bob", "<i>Ada</i>"])
+    expect(other.locator("#challenge-verdict")).to_contain_text("is taken on this board")
+    assert other.evaluate("localStorage.getItem('strata.board name')") is None, "it would mark another's entry"
+    assert "403" in console.said.pop()
+    other.fill("#challenge-name", " Bob   B ")
+    other.click("#challenge-enter")
+    expect(other.locator("[data-entry] bdi")).to_have_text(["Bob B", "<i>Ada</i>"])
     expect(other.locator(".ghost.reference")).to_have_count(1)
     assert violations(other) == []
     other.get_by_role("button", name="Withdraw").click()

@@ -96,22 +96,23 @@ function show({ passed, verdicts, seconds, words, times_numpy: times, disturbed 
 // The board
 
 async function enter() {
-  const name = $("#challenge-name").value.trim();
+  const name = $("#challenge-name").value.normalize("NFC").replace(/ +/g, " ").trim(); // as the board shows it
   if (!name) {
     $("#challenge-name").focus();
     return say("Type a name first, then enter the board.");
   }
-  remember("board name", name);
-  return contest(`${api()}/entries`, { ...attempt, name, key: key() }, "Entered: the board was measured in one batch.");
+  const entered = () => remember("board name", name); // one that is refused may be another's
+  return contest(`${api()}/entries`, { ...attempt, name, key: key() }, "Entered: the board was measured in one batch.", entered);
 }
 
 /** Have a batch measured, tell how far it is, and show the board. */
-async function contest(address, body, done) {
+async function contest(address, body, done, succeeded = () => {}) {
   const response = await post(address, body);
   const answer = await response.json();
   if (!response.ok) return say(`Refused: ${answer.error.message}.`);
   const ended = await followed(answer.events);
   if (ended.status !== "ok") return say(ended.status === "stopped" ? "It was stopped." : `Refused: ${ended.message}.`);
+  succeeded();
   await showBoard();
   return say(done, true);
 }
