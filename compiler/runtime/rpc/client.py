@@ -151,10 +151,16 @@ class RPCSession:
 
     def read(self, array: NDArray, size: int) -> bytearray:
         """Return the bytes of an array on the server."""
-        data = bytearray()
-        while len(data) < size:
-            data += self._ask("read", (array, len(data)))[1]
-        return data
+        return self._whole("read", array, bytearray(), size)
+
+    def _whole(self, operation: str, owner: object, content: bytearray, size: int) -> bytearray:
+        """Return all content, of which the beginning is here; RPCError if there is less of it than expected."""
+        while len(content) < size:
+            piece = self._ask(operation, (owner, len(content)))[1]
+            if not piece:
+                raise RPCError(f"{self.peer}: {operation}: it has {len(content)} bytes, not {size}")
+            content += piece
+        return content
 
     def write(self, array: NDArray, values: NumPyArray) -> None:
         """Write the bytes of an array on the server."""
@@ -185,9 +191,7 @@ class RPCSession:
     def download(self, path: str) -> bytearray:
         """Return what a file of the session contains."""
         size, content = self._ask("download", (path, 0))
-        while len(content) < size:
-            content += self._ask("download", (path, len(content)))[1]
-        return content
+        return self._whole("download", path, content, size)
 
     def remove(self, path: str) -> None:
         """Remove a file of the session."""

@@ -11,6 +11,7 @@ import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from compiler.ir.error import ArgumentError, RPCError, RPCSessionTimeoutError
 from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.runtime.graph import graph_module
 from compiler.runtime.modules.packed_func import register_func, remove_global_func
-from compiler.runtime.rpc import client, frames, handshake
+from compiler.runtime.rpc import client, frames, handshake, session
 from compiler.runtime.rpc.client import RPCSession
 from compiler.runtime.rpc.client import session_on as connect
 from compiler.runtime.rpc.remote import RemoteArray
@@ -166,6 +167,27 @@ def test_files_and_arrays_that_are_sent_in_pieces(remote: RPCSession, monkeypatc
     assert remote.download("file") == content
     array = tvm.nd.array(np.frombuffer(content, "uint8"), remote.cpu())
     assert array.numpy().tobytes() == content
+
+
+def test_what_has_become_shorter_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "PIECE", 4)
+    with serving() as port, connect(HOST, port) as remote:
+        remote.upload(b"12345678", "file")
+        array = tvm.nd.array(np.arange(6, dtype="uint8"), remote.cpu())
+        assert bytes(remote.download("file")) == b"12345678"
+        assert remote.read(array, 6) == bytes(range(6))
+        with pytest.raises(RPCError, match="read: it has 6 bytes, not 9"):
+            remote.read(array, 9)
+        ask = remote._ask
+
+        def ask_and_shorten(operation: str, arguments: tuple[object, ...]) -> Any:
+            answer = ask(operation, arguments)
+            ask("upload", ("file", 0), b"")
+            return answer
+
+        monkeypatch.setattr(remote, "_ask", ask_and_shorten)
+        with pytest.raises(RPCError, match="download: it has 4 bytes, not 8"):
+            remote.download("file")
 
 
 def test_a_graph_runs_there(remote: RPCSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
