@@ -132,7 +132,8 @@ class Measurer:
     tolerance : float
         The difference from the expected result that is allowed, as a share of its size; by data type if 0.
     is_apart : bool
-        Whether candidates have processes of their own; without, there are no limits, and one that crashes ends all.
+        Whether candidates have processes of their own, where they can; without, there are no limits, and one that
+        crashes ends all.
     """
 
     arrays: Sequence[NumPyArray]
@@ -142,7 +143,7 @@ class Measurer:
     patience: Patience = field(default_factory=Patience)
     is_flushing: bool = False
     tolerance: float = 0.0
-    is_apart: bool = hasattr(os, "fork")
+    is_apart: bool = True
     _reference: Kernel | None = field(default=None, init=False)
     _expected: list[NumPyArray] = field(default_factory=list, init=False)
 
@@ -223,7 +224,7 @@ class Measurer:
     ) -> Iterator[Any]:
         """Yield what came of each candidate: what the work gave, or a measurement that says why it gave nothing."""
         allowed = limits or self.limits
-        if not self.is_apart:
+        if not (self.is_apart and hasattr(os, "fork")):
             yield from (self._serve(build, work, None) for build in builds)
             return
         waiting, running = list(enumerate(builds)), dict[int, _Child]()

@@ -18,7 +18,7 @@ from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.search.choices import Choices, Wishes
-from compiler.search.cost_model import CostModel, LearnedModel
+from compiler.search.cost_model import CostModel
 from compiler.search.database import Database, Record
 from compiler.search.machine import Machine
 from compiler.search.measurer import Kernel, Limits, Measurer, Measuring
@@ -138,24 +138,18 @@ def tune(
         return build(program, target=made_for)
 
     given = arrays or random_arrays(func, 0)
-    measurer = Measurer(given, threads, parallel=2, limits=limits or Limits())
-    measurer.is_apart &= is_apart
-    learned = model or LearnedModel()
+    here = Measurer(given, threads, parallel=2, limits=limits or Limits(), is_apart=is_apart)
     search = Search(
-        space, built, measuring(given, threads) if measuring else measurer, machine,
-        default=default or (lambda: built(func)), model=learned, group=workload, seed=seed,
-        population=population,
+        space, built, measuring(given, threads) if measuring else here, machine,
+        default=default or (lambda: built(func)), model=model, group=workload, seed=seed, population=population,
     )  # fmt: skip
     if (begun := search.begin()).kind != "ok":
         raise ArgumentError(f"search: the default cannot be measured: {begun.message}")
-    _learn(learned, database)
+    _learn(search.model, database)
     seeds = _seeds(search, space, database, workload, pattern)
-    failed = 0
     for made in _rounds(search, seeds, trials, per_round, lambda: clock() - began < seconds):
-        failed += sum(trial.measurement.kind != "ok" for trial in made)
         database.add([_record(workload, pattern, trial) for trial in made])
-        best = search.best.seconds if search.best else math.inf
-        told(Progress(len(search.trials), failed, clock() - began, best, search.default_seconds, space.refused))
+        told(_progress(search, space, clock() - began))
     outcome = _outcome(search, space)
     database.add([Record(workload, pattern, None, "ok", search.default_seconds)])
     return outcome
@@ -184,6 +178,12 @@ def _rounds(
             return
         trials, seeds = trials - len(made), []
         yield made
+
+
+def _progress(search: Search[Choices], space: ScheduleSpace, seconds: float) -> Progress:
+    failed = sum(trial.measurement.kind != "ok" for trial in search.trials)
+    best = search.best.seconds if search.best else math.inf
+    return Progress(len(search.trials), failed, seconds, best, search.default_seconds, space.refused)
 
 
 def _outcome(search: Search[Choices], space: ScheduleSpace) -> Outcome:

@@ -136,6 +136,23 @@ def test_a_function_is_searched_and_its_log_begins_the_next_search(tmp_path: Pat
     assert len(before & {trial.candidate for trial in again.trials}) == 1, "the best has to win again, no other"
 
 
+def test_trials_without_a_time_are_counted() -> None:
+    class Refusing:
+        def expect(self, build: Build) -> Measurement:
+            return Measurement()
+
+        def measure(self, builds: Sequence[Build], patience: Patience | None = None) -> Iterator[Measurement]:
+            return (Measurement("refused") for _ in builds)
+
+        def refer(self, build: Build) -> None:
+            raise AssertionError("nothing is fast enough")
+
+    func, told = product(random.Random(3))[0], []
+    tune(func, "llvm", trials=3, per_round=2, seed=1, told=told.append, measuring=lambda arrays, threads: Refusing())
+    assert [(progress.trials, progress.failed) for progress in told] == [(2, 2), (3, 3)]
+    assert math.isinf(told[0].best)
+
+
 def _buffers(func: Any) -> list[Any]:
     return [tvm.tir.decl_buffer([int(dim) for dim in func.buffer_map[p].shape]) for p in func.params]
 
