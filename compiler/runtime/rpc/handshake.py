@@ -125,14 +125,14 @@ def listen(host: str, ports: Sequence[int], secret: bytes) -> socket.socket:
 
     Raises RPCError if none is.
     """
-    error: OSError | None = None
+    error: Exception | None = None
     if warning := warning_of(host, secret):
         print(warning, file=sys.stderr, flush=True)
     for port in ports:
         try:
             family = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
             return socket.create_server((host, port), family=family, backlog=64)
-        except OSError as exc:
+        except (OSError, OverflowError) as exc:
             error = exc
     tried = f"port {ports[0]}" if len(ports) == 1 else f"ports {ports[0]} to {ports[-1]}"
     raise RPCError(f"{host}: cannot listen on {tried}: {error}")

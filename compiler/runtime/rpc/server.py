@@ -175,8 +175,15 @@ class Server:
     def _start(self, conn: socket.socket, peer: str) -> None:
         """Serve a connection in a process, and accept no other one meanwhile."""
         self._say(f"session with {peer}")
-        folder = tempfile.mkdtemp(prefix="rpc-")
-        pid = os.fork()
+        folder = ""
+        try:
+            folder = tempfile.mkdtemp(prefix="rpc-")
+            pid = os.fork()
+        except OSError as failed:
+            shutil.rmtree(folder, ignore_errors=True)
+            Channel(conn, peer).part(Refused(f"no session can begin here: {failed.strerror}"))
+            conn.close()
+            return
         if not pid:
             status = 0
             try:

@@ -8,6 +8,7 @@ import random
 import signal
 import socket
 import struct
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -339,6 +340,18 @@ def test_nobody_answers() -> None:
         connect(HOST, port)
 
 
+def test_ports_that_are_taken_or_that_there_are_not() -> None:
+    with socket.create_server((HOST, 0)) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(RPCError, match=f"^{HOST}: cannot listen on port {port}: .*in use"):
+            handshake.listen(HOST, [port], b"")
+    for port in (65536, 10**6):
+        with pytest.raises(RPCError, match=f"^{HOST}: cannot listen on port {port}: "):
+            handshake.listen(HOST, [port], b"")
+        with pytest.raises(RPCError, match=f"^{HOST}:{port}: connect: nobody answers"):
+            connect(HOST, port)
+
+
 def test_what_is_no_frame_ends_the_session_with_a_sentence(port: int) -> None:
     """Random bytes: before the greeting, as frames with right lengths, and as true frames with one byte changed."""
     rng = random.Random(6)
@@ -401,6 +414,14 @@ def test_a_server_goes_on_when_nobody_reads_what_it_says() -> None:
     finally:
         os.dup2(kept, 2)
         os.close(kept)
+
+
+def test_a_server_that_has_no_room_for_a_session_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    with serving() as port:
+        for _ in range(2):
+            with pytest.raises(RPCError, match=f"^{HOST}:{port}: no session can begin here: No such file or directory"):
+                connect(HOST, port)
 
 
 def test_addresses_that_others_can_reach_are_warned_of() -> None:
