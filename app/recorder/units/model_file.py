@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -278,20 +279,19 @@ def _call(node: FileNode, types: Mapping[str, str]) -> str:
 
 def _sorted(nodes: Sequence[FileNode], known: Mapping[str, int]) -> Iterator[FileNode]:
     """Return nodes after those that make their inputs, where that is possible; damaged files have cycles."""
-    made = set(known)
-    pending = {name for node in nodes for name in node.outputs if name} - made
-    waiting = list(nodes)
-    while waiting:
-        ready = []
-        later = []
-        for node in waiting:
-            if any(name in pending for name in node.inputs):
-                later.append(node)
-                continue
-            ready.append(node)
-            pending -= set(node.outputs)
-        if not ready:
-            yield from later
-            return
-        yield from ready
-        waiting = later
+    pending = {name for node in nodes for name in node.outputs if name} - set(known)
+    readers: dict[str, list[int]] = {name: [] for name in pending}
+    lacking = [pending.intersection(node.inputs) for node in nodes]
+    for at, names in enumerate(lacking):
+        for name in names:
+            readers[name].append(at)
+    ready = [at for at, names in enumerate(lacking) if not names]
+    while ready:
+        node = nodes[heappop(ready)]
+        yield node
+        for name in node.outputs:
+            for at in readers.pop(name, ()):
+                lacking[at].discard(name)
+                if not lacking[at]:
+                    heappush(ready, at)
+    yield from (node for node, names in zip(nodes, lacking, strict=True) if names)
