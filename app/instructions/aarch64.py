@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from app.instructions.operands import number, total
-from app.instructions.rules import Row, instruction_set
+from app.instructions.rules import InstructionSet, Row
 
 _CONDITION = {
     "eq": "equal", "ne": "not equal", "lt": "less (signed)", "le": "less or equal (signed)", "gt": "greater (signed)",
@@ -308,7 +308,7 @@ def _operand(text: str) -> str:
             "b": "8 bits"}.get(text[0], "") if re.match(r"[xwqdshb]\d+$", text) else ""  # fmt: skip
 
 
-AARCH64 = instruction_set(
+AARCH64 = InstructionSet(
     "aarch64",
     _ROWS,
     "ds",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.instructions.rules import Row, instruction_set
+from app.instructions.rules import InstructionSet, Row
 
 _ROWS: tuple[Row, ...] = (
     ("ret", "Returns to the caller."),
@@ -71,9 +71,9 @@ _ROWS: tuple[Row, ...] = (
     ("source_filename|target|module", "Says what the module was made from, and for which machine."),
 )
 
-LLVM = instruction_set("llvm", _ROWS, "")
+LLVM = InstructionSet("llvm", _ROWS, "")
 
-INTRINSICS = instruction_set(
+INTRINSICS = InstructionSet(
     "llvm",
     (
         ("fma", "Fused multiply-add, rounded once: a × b + c."),

@@ -9,7 +9,7 @@ import re
 import struct
 
 from app.instructions.operands import number, split_operands
-from app.instructions.rules import Row, instruction_set
+from app.instructions.rules import InstructionSet, Row
 
 _ROWS: tuple[Row, ...] = (
     ("add", "Adds."),
@@ -292,7 +292,7 @@ def _operand(text: str) -> str:
     return f"{len(split_operands(text[1:-1]))} registers" if text.startswith("{") else ""
 
 
-PTX = instruction_set(
+PTX = InstructionSet(
     "ptx",
     _ROWS,
     "ds",

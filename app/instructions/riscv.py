@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from app.instructions.operands import number, total
-from app.instructions.rules import Row, instruction_set
+from app.instructions.rules import InstructionSet, Row
 
 _FORM = {
     "vv": "two vectors", "vx": "a vector and an integer register", "vf": "a vector and a floating-point register",
@@ -237,7 +237,7 @@ def _operand(text: str) -> str:
     return "vector" if re.match(r"v\d+$", text) else ""
 
 
-RISCV = instruction_set(
+RISCV = InstructionSet(
     "riscv64",
     _ROWS,
     "ds",

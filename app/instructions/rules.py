@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 ASSEMBLY = r"\s+(?:\{\w+\}\s+)?(?P<name>[a-z][\w.]*)\s*(?P<rest>[^#]*)"
 """A line of assembly, behind an encoding such as ``{vex}``."""
@@ -45,27 +46,55 @@ class Meaning:
 
 @dataclass(frozen=True)
 class InstructionSet:
-    """The rules of an instruction set.
+    """The rules of an instruction set, whose patterns are compiled when they are first used.
 
     Parameters
     ----------
     name : str
         An architecture as named by :func:`architecture_of`, or a language of listings.
+    roles : str
+        Those of rows that give none.
     widths : Mapping
         Bits of an element, by the letters that the group ``element`` matches.
+    modifiers : Mapping
+        What parts of a name behind the operation say, by their patterns.
     operand : callable
         What an operand is, by its text; empty if that says it all.
-    line : re.Pattern
-        A line with an instruction: its ``name``, the ``rest`` with its operands, and perhaps a ``guard``.
+    line : str
+        The pattern of a line with an instruction: its ``name``, the ``rest`` with its operands, and perhaps a
+        ``guard``.
     """
 
     name: str
-    rules: tuple[Rule, ...]
-    words: Mapping[str, Mapping[str, str]]
-    widths: Mapping[str, int]
-    modifiers: tuple[tuple[re.Pattern[str], str], ...]
-    operand: Callable[[str], str]
-    line: re.Pattern[str]
+    rows: Sequence[Row]
+    roles: str
+    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    widths: Mapping[str, int] = field(default_factory=dict)
+    modifiers: Mapping[str, str] = field(default_factory=dict)
+    operand: Callable[[str], str] = lambda text: ""
+    line: str = ASSEMBLY
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The compiled rows."""
+        return tuple(Rule(self._compiled(row[0]), row[1], row[2] if len(row) > 2 else self.roles) for row in self.rows)
+
+    @cached_property
+    def _parts(self) -> tuple[tuple[re.Pattern[str], str], ...]:
+        return tuple((re.compile(pattern), words) for pattern, words in self.modifiers.items())
+
+    def _compiled(self, pattern: str) -> re.Pattern[str]:
+        """Compile a pattern, in which ``<name>`` stands for a group that matches any key of the words of that name."""
+        named: set[str] = set()
+
+        def group(match: re.Match[str]) -> str:
+            keys = "|".join(sorted(map(re.escape, self.words[match[1]]), key=len, reverse=True))
+            if match[1] in named:
+                return f"(?:{keys})"
+            named.add(match[1])
+            return f"(?P<{match[1]}>{keys})"
+
+        return re.compile(re.sub(r"(?<!\?P)<(\w+)>", group, pattern))
 
     def meaning(self, name: str) -> Meaning | None:
         """Return what the instruction of a name does; None if no rule matches.
@@ -80,7 +109,7 @@ class InstructionSet:
         return None
 
     def _modifier(self, part: str) -> str:
-        for pattern, words in self.modifiers:
+        for pattern, words in self._parts:
             if match := pattern.fullmatch(part):
                 return words.format(*(match.groups() or (part,)))
         return ""
@@ -95,37 +124,3 @@ class InstructionSet:
                 sentence = re.sub(r"\ba (?=8\b)", "an ", re.sub(" {2,}", " ", sentence)).replace(" .", ".")
                 return Meaning(sentence, rule.roles, self.widths.get(groups.get("element", ""), 0))
         return None
-
-
-def instruction_set(
-    name: str,
-    rows: Sequence[Row],
-    roles: str,
-    words: Mapping[str, Mapping[str, str]] | None = None,
-    widths: Mapping[str, int] | None = None,
-    modifiers: Mapping[str, str] | None = None,
-    operand: Callable[[str], str] = lambda text: "",
-    line: str = ASSEMBLY,
-) -> InstructionSet:
-    """Compile rows, and the patterns of modifiers.
-
-    ``roles`` are those of rows that give none.
-    ``<name>`` in a pattern stands for a group that matches any key of the words of that name.
-    """
-    words = words or {}
-
-    def compiled(pattern: str) -> re.Pattern[str]:
-        named: set[str] = set()
-
-        def group(match: re.Match[str]) -> str:
-            keys = "|".join(sorted(map(re.escape, words[match[1]]), key=len, reverse=True))
-            if match[1] in named:
-                return f"(?:{keys})"
-            named.add(match[1])
-            return f"(?P<{match[1]}>{keys})"
-
-        return re.compile(re.sub(r"(?<!\?P)<(\w+)>", group, pattern))
-
-    rules = tuple(Rule(compiled(row[0]), row[1], row[2] if len(row) > 2 else roles) for row in rows)
-    said = tuple((re.compile(pattern), text) for pattern, text in (modifiers or {}).items())
-    return InstructionSet(name, rules, words, widths or {}, said, operand, re.compile(line))

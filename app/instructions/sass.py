@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from app.instructions.operands import number
-from app.instructions.rules import Row, instruction_set
+from app.instructions.rules import InstructionSet, Row
 
 _ROWS: tuple[Row, ...] = (
     ("FFMA", "Fused multiply-add of float32, rounded once: first × second + third source."),
@@ -276,7 +276,7 @@ def control_words(columns: str) -> list[tuple[str, str]]:
     return [*said, (f"cy {stall}", f"the warp’s next instruction is issued {cycles}")]
 
 
-SASS = instruction_set(
+SASS = InstructionSet(
     "sass",
     _ROWS,
     "ds",

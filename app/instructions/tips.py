@@ -69,7 +69,7 @@ def tip_of(line: str, instructions: str) -> Tip | None:
     if instructions == llvm_ir.LLVM.name:
         return _llvm_tip(line)
     table = SETS.get(instructions)
-    match = table.line.fullmatch(line) if table is not None else None
+    match = re.fullmatch(table.line, line) if table is not None else None
     meaning = meaning_of(match["name"], instructions) if match is not None else None
     if table is None or match is None or meaning is None:
         return None

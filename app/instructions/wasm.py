@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.instructions.rules import Row, instruction_set
+from app.instructions.rules import InstructionSet, Row
 
 _TYPE = {
     "i32": "a 32-bit integer", "i64": "a 64-bit integer", "f32": "a float32", "f64": "a float64",
@@ -122,4 +122,4 @@ _ROWS: tuple[Row, ...] = (
     ("nop", "Does nothing."),
 )
 
-WASM = instruction_set("wasm32", _ROWS, "i", {"type": _TYPE, "operation": _OPERATION})
+WASM = InstructionSet("wasm32", _ROWS, "i", {"type": _TYPE, "operation": _OPERATION})

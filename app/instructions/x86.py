@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from app.instructions.operands import number, total
-from app.instructions.rules import Row, instruction_set
+from app.instructions.rules import InstructionSet, Row
 
 _ELEMENT = {
     "ps": "packed float32", "pd": "packed float64", "ss": "one float32", "sd": "one float64",
@@ -400,7 +400,7 @@ def _operand(text: str) -> str:
     return ""
 
 
-X86 = instruction_set(
+X86 = InstructionSet(
     "x86_64",
     _ROWS,
     "sd",

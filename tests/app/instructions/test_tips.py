@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -62,6 +64,13 @@ def test_the_same_letters_mean_what_the_machine_means(instructions: str, name: s
     meaning = meaning_of(name, instructions)
     assert meaning is not None
     assert words in meaning.sentence
+
+
+def test_what_imports_the_tables_and_reads_no_instruction_compiles_no_pattern_of_theirs() -> None:
+    code = (
+        "from app.instructions import SETS; print([s.name for s in SETS.values() if {'rules', '_parts'} & {*vars(s)}])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_what_is_unknown_stays_unsaid() -> None:
