@@ -26,9 +26,10 @@ function whole(value, extents) {
   return stops.filter((stop) => stop >= least && stop <= Math.max(largest, value + 1));
 }
 
+/** Those of an extent that a loop may have: a link of a stranger may tell any. */
 function divisors(extent) {
   const found = [];
-  for (let factor = 1; factor * factor <= extent; factor += 1) if (extent % factor === 0) found.push(factor, extent / factor);
+  for (let factor = 1; extent <= LARGEST && factor * factor <= extent; factor += 1) if (extent % factor === 0) found.push(factor, extent / factor);
   return found;
 }
 
