@@ -138,6 +138,7 @@ def test_an_address_enters_a_few_times_an_hour(client: FlaskClient) -> None:
     said = [enter(client, "s") for _ in range(MAX_ENTRIES + 1)]
     assert "too many entries" not in said[:MAX_ENTRIES]
     assert said[MAX_ENTRIES:] == ["too many entries"]
+    assert "too many entries" in client.post(f"{MATMUL}/board").text
 
 
 def test_a_ladder_is_for_all_and_a_script_for_its_owner(client: FlaskClient) -> None:

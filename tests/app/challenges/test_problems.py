@@ -80,4 +80,5 @@ def test_a_visitors_problem_has_the_words_of_its_script() -> None:
     untitled = own_problem("bcd2", "x = 1")
     assert untitled.title
     assert untitled.words
-    assert len(own_problem("b", f'"""{"T" * 500}\n{"w" * 5000}"""').title) == 100
+    long = own_problem("b", f'"""{"T" * 500}\n{"w" * 5000}"""')
+    assert (len(long.title), len(long.words)) == (100, 400)
