@@ -299,9 +299,7 @@ class Ladder:
             note="measured FMA peak of this machine",
         )
 
-    def _bandwidth(self) -> Measurement | None:
-        if not self._program.flops:
-            return None
+    def _bandwidth(self) -> Measurement:
         measured = measure_bandwidth(self._options.threads, CACHES)
         return Measurement(
             name="memory bandwidth",

@@ -46,6 +46,17 @@ def test_every_rung_is_measured_and_checked() -> None:
     assert {event.total for event in progress} == {8}
 
 
+def test_a_program_without_arithmetic_is_compared_with_the_memory_s_bandwidth() -> None:
+    a = te.placeholder((16, 16), name="a")
+    b = te.compute((16, 16), lambda i, j: a[j, i], name="b")
+    events: list[Event] = []
+    threads = num_threads()
+    Ladder(TensorProgram(te.create_schedule(b.op), [a, b]), Target("llvm"), Options(), events.append).run()
+    set_num_threads(threads)
+    kinds = [event.measurement.kind for event in events if isinstance(event, Measured)]
+    assert kinds == ["numpy", "prefix", "numpy", "bandwidth"]
+
+
 def test_what_all_are_compared_with_is_measured_before_and_after() -> None:
     rows = [event.measurement for event in climb() if isinstance(event, Measured)]
     for first, last in (rows[0], rows[5]), (rows[1], rows[6]):
