@@ -23,9 +23,10 @@ from compiler.ir.error import ArgumentError, RPCError, RPCSessionTimeoutError
 from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.runtime.graph import graph_module
 from compiler.runtime.modules.packed_func import register_func, remove_global_func
-from compiler.runtime.rpc import client, frames, handshake, session
+from compiler.runtime.rpc import client, frames, handshake, server, session
 from compiler.runtime.rpc.client import RPCSession
 from compiler.runtime.rpc.client import session_on as connect
+from compiler.runtime.rpc.messages import Request, packed
 from compiler.runtime.rpc.remote import RemoteArray
 from compiler.runtime.vm import VirtualMachine
 from tests.compiler.runtime.rpc.servers import serving
@@ -279,6 +280,33 @@ def test_a_session_ends_when_its_client_is_gone(port: int) -> None:
     # This one is served once the other is over.
     with connect(HOST, port, "here"), pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_a_call_that_its_client_left_is_ended(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_ABANDONED", 0.1)
+    monkeypatch.setattr(client, "_PATIENCE", 10)
+    with serving() as own:
+        remote = connect(HOST, own)
+        given = packed(remote.get_function("rpc.test.sleep"), remote._extension)
+        remote._channel.send(Request("call", [given, [60]]))
+        remote.close()
+        with connect(HOST, own) as other:
+            assert other.listdir(".") == []
+
+
+def test_who_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "GREETING", 0.5)
+    with serving() as port, socket.create_connection((HOST, port)) as silent:
+        silent.settimeout(10)
+        silent.recv(100)
+        with connect(HOST, port) as remote:
+            assert remote.listdir(".") == []
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf")])
+def test_times_that_no_session_can_take(port: int, seconds: float) -> None:
+    with pytest.raises(ArgumentError, match="session_timeout must be seconds, or 0 for no limit"):
+        connect(HOST, port, "here", session_timeout=seconds)
 
 
 def test_arrays_that_nobody_holds_are_freed(remote: RPCSession) -> None:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from compiler.ir.error import RPCError
+from compiler.runtime.rpc import listening
 from compiler.runtime.rpc.client import session_on as connect
 from compiler.runtime.rpc.handshake import listen
 from compiler.runtime.rpc.tracker import Tracker, TrackerSession
@@ -99,6 +100,28 @@ def test_servers_find_a_tracker_that_was_restarted() -> None:
             assert session.listdir(".") == []
         with pytest.raises(RPCError, match="asks for a secret"):
             TrackerSession(HOST, port)
+
+
+def test_connections_that_are_too_many_or_silent_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "_MOST", 1)
+    with tracking() as port:
+        first = TrackerSession(HOST, port)
+        assert not _is_served(port)
+        first.close()
+        _until(lambda: _is_served(port))
+    monkeypatch.setattr(listening, "GREETING", 0.2)
+    with tracking() as port, socket.create_connection((HOST, port)) as silent:
+        silent.settimeout(10)
+        assert silent.recv(100) == b""
+
+
+def _is_served(port: int) -> bool:
+    try:
+        session = TrackerSession(HOST, port)
+    except RPCError:  # the last one is not forgotten yet
+        return False
+    session.close()
+    return True
 
 
 def test_a_tracker_goes_on_when_a_connection_cannot_be_accepted() -> None:
