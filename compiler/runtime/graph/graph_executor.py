@@ -87,12 +87,6 @@ class GraphExecutor(ModelExecutor):
         """Let an array be an output, without a copy: the next run writes into it."""
         self._replace("set_output_zero_copy", self._output(key), value)
 
-    def load_params(self, params_bytes: bytes | bytearray) -> None:
-        """Set parameters that ``save_param_dict`` wrote; names that the graph does not have are left out, as in TVM."""
-        for name, value in load_param_dict(params_bytes).items():
-            if self.get_input_index(name) >= 0:
-                self.set_input(name, value)
-
     def share_params(self, other: GraphExecutor, params_bytes: bytes | bytearray) -> None:
         """Let the parameters of another executor that ``params_bytes`` names be this one's as well, without a copy."""
         for name in load_param_dict(params_bytes):

@@ -11,6 +11,7 @@ import numpy as np
 from compiler.ir.deprecation import renamed_parameter
 from compiler.ir.error import ArgumentError, expected
 from compiler.runtime.arrays.ndarray import ArrayLike, NDArray, array
+from compiler.runtime.arrays.params import load_param_dict
 from compiler.runtime.device import Device
 from compiler.runtime.modules.module import Module
 from compiler.runtime.timing.measurement import BenchmarkResult, benchmark
@@ -89,6 +90,12 @@ class ModelExecutor(Timed):
         if given.shape != target.shape:
             raise ArgumentError(f"set_input: {key!r} must have shape {target.shape}, got {given.shape}")
         target.copyfrom(given)
+
+    def load_params(self, params_bytes: bytes | bytearray) -> None:
+        """Set parameters that ``save_param_dict`` wrote; names that the model does not have are left out, as in TVM."""
+        for name, value in load_param_dict(params_bytes).items():
+            if self.get_input_index(name) >= 0:
+                self.set_input(name, value)
 
     def timed(
         self,

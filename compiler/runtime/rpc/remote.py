@@ -251,11 +251,10 @@ class RemoteExecutor(ModelExecutor):
         """Let an array on the server be an output, without a copy."""
         self.get_function("set_output_zero_copy")(key, value)
 
-    def load_params(self, params_bytes: bytes | bytearray) -> None:
-        """Set parameters that ``save_param_dict`` wrote, each by itself: no message has room for all of them."""
-        for name, value in load_param_dict(params_bytes).items():
-            if name in self.input_names:
-                self.set_input(name, value)
+    def share_params(self, other: ModelExecutor, params_bytes: bytes | bytearray) -> None:
+        """Let the parameters of another executor there be this one's as well; see ``GraphModule.share_params``."""
+        for name in load_param_dict(params_bytes):
+            self.set_input_zero_copy(name, other.get_input(name))
 
     def run(self) -> None:
         self.get_function("run")()

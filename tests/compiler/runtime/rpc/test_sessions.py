@@ -218,6 +218,10 @@ def test_a_graph_runs_there(remote: RPCSession, tmp_path: Path, monkeypatch: pyt
         model.set_output_zero_copy(0, out)
         model.run(x=values)
         np.testing.assert_allclose(out.numpy(), values @ weight.T, rtol=1e-5)
+    other = graph_module.create(built.get_graph_json(), remote.load_module("kernels.tar"), device)
+    other.share_params(made, tvm.runtime.save_param_dict(built.get_params()))
+    other.run(x=values)
+    np.testing.assert_allclose(other.get_output(0).numpy(), values @ weight.T, rtol=1e-5)
     with pytest.raises(ArgumentError, match=r"only code that remote\.load_module loaded there runs on it"):
         built["default"](device)
     with pytest.raises(ArgumentError, match="its code and programs are not here"):
