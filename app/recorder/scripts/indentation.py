@@ -20,6 +20,8 @@ from app.recorder.scripts.cells import is_heading
 INDENT = "    "
 MAX_STATEMENTS = 600
 """Statements of a text that is read: longer ones are left as they are."""
+MAX_LOOKED = 2_000_000
+"""Open blocks that are looked at, of all readings together; that takes some seconds on one core."""
 BEAM = 96
 """Readings that are kept from statement to statement, the cheapest."""
 
@@ -108,7 +110,11 @@ def indented(text: str, known: Iterable[str] = ()) -> str | None:
     if not statements or len(statements) > MAX_STATEMENTS:
         return None
     readings = [_Reading(known=frozenset(known))]
+    looked = 0
     for statement in statements:
+        looked += sum((len(reading.blocks) + 1) ** 2 for reading in readings)  # a way for each, and all of each
+        if looked > MAX_LOOKED:
+            return None
         following = [grown for reading in readings for grown in _grown(reading, statement)]
         cheapest: dict[object, _Reading] = {}
         for reading in sorted(following, key=lambda reading: reading.cost):

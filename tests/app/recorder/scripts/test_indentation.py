@@ -108,6 +108,13 @@ def test_what_no_indentation_makes_python_stays_as_it_is(text: str) -> None:
     assert indented(text) is None
 
 
+def test_a_nest_that_has_too_many_readings_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "if x:\n" * 3 + "y = 1\n" * 3
+    assert indented(text) is not None
+    monkeypatch.setattr("app.recorder.scripts.indentation.MAX_LOOKED", 50)
+    assert indented(text) is None
+
+
 def test_the_lessons_scripts_read_as_before() -> None:
     texts = [path.read_text(encoding="utf-8") for path in sorted(LESSONS.glob("*.md"))]
     scripts = [block for text in texts for block in re.findall(r"```python \w+\n(.*?)```", text, re.S)]
