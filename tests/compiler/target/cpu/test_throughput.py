@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,19 @@ def test_instructions_that_the_nearest_model_lacks_have_no_cost(tool: str) -> No
     assert add is not None
     assert (add.cpu, add.latency >= 1) == ("sifive-u74", True)
     assert product is None or product.cpu != "sifive-u74"
+
+
+def test_a_tool_that_refuses_everything_is_asked_a_limited_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def refuse(lines: list[str], triple: str, cpu: str, *rest: str) -> subprocess.CompletedProcess[str]:
+        asked.append(cpu)
+        return subprocess.CompletedProcess([], 1, "", "no scheduling information" if cpu == "0" else "")
+
+    monkeypatch.setattr(throughput, "_run", refuse)
+    monkeypatch.setattr(throughput, "_candidates", lambda *processor: [str(number) for number in range(9)])
+    assert instruction_timings(["nop"] * 100, "x86_64", "0") == [None] * 100
+    assert (len(asked), asked[:2]) == (16, ["0", "1"])
+    asked.clear()
+    assert instruction_timings(["nop"], "x86_64", "0") == [None]
+    assert asked == ["0", "1", "2", "3"]
