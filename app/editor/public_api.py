@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from types import ModuleType
 
 import compiler
@@ -50,7 +51,14 @@ def _module_names(module: ModuleType) -> list[str]:
     if "__dir__" in vars(module):
         return dir(module)
     listed: list[str] | None = getattr(module, "__all__", None)
-    return [name for name in vars(module) if _is_ours(vars(module)[name])] if listed is None else listed
+    if listed is not None:
+        return listed
+    belongs = _is_ours if "__path__" in vars(module) else partial(_is_defined_in, module)
+    return [name for name, value in vars(module).items() if belongs(value)]
+
+
+def _is_defined_in(module: ModuleType, value: object) -> bool:
+    return getattr(value, "__module__", None) == module.__name__
 
 
 def _is_own(cls: type, name: str) -> bool:

@@ -10,8 +10,6 @@ from compiler.ir.passes.context import PassContext
 from compiler.tir.statements.stmt import Stmt
 from compiler.tir.transform import prim_func_pass
 
-__all__ = ["build_config", "relay_build_config"]
-
 _UNROLL = {"auto_unroll_max_step": "auto_max_step", "auto_unroll_max_depth": "auto_max_depth",
            "auto_unroll_max_extent": "auto_max_extent", "unroll_explicit": "explicit_unroll"}  # fmt: skip
 _PREFIXED = ("instrument_bound_checkers", "disable_vectorize", "disable_assert", "add_lower_pass", "noalias")

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = [
-    "ArrayIndexPath", "AttributeAccessPath", "MapValuePath", "MissingArrayElementPath", "MissingMapEntryPath",
-    "ObjectPath", "ObjectPathPair", "RootPath", "UnknownAttributeAccessPath",
-]  # fmt: skip
-
 
 class ObjectPath:
     """A path to a part of a node; :meth:`root` begins one, and each path has its ``parent`` and its last step."""

@@ -7,8 +7,6 @@ from typing import ClassVar
 
 from compiler.ir.origin import Location, mint_place
 
-__all__ = ["SequentialSpan", "SourceName", "Span"]
-
 
 class SourceName:
     """The name of a source, such as a file or a layer of a model; one object for each name."""

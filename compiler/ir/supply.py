@@ -8,8 +8,6 @@ from compiler.ir.error import InternalError
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 
-__all__ = ["GlobalVarSupply", "NameSupply"]
-
 
 class NameSupply:
     """Gives out names, each of them once, with a prefix unless it is asked for one without."""

@@ -14,10 +14,6 @@ from compiler.relay.expr import ExprLike, GraphExpr, Var, as_expr
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 
-__all__ = [
-    "bind",
-]
-
 
 def bind(expr: GraphExpr, binds: Mapping[Var, ExprLike]) -> Any:
     """Substitute expressions for free variables, or for parameters of a function; the very same where nothing is bound.

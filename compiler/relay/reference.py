@@ -8,8 +8,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.node import node
 from compiler.relay.expr import Expr
 
-__all__ = ["RefCreate", "RefRead", "RefWrite"]
-
 
 @node
 class RefCreate(Expr):

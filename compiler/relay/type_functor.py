@@ -8,8 +8,6 @@ from compiler.ir.types import FuncType, IncompleteType, Type, TypeRelation, Type
 from compiler.relay.adt import Constructor, TypeData
 from compiler.relay.ty import GlobalTypeVar, RefType, TensorType, TupleType, TypeCall
 
-__all__ = ["TypeFunctor", "TypeMutator", "TypeVisitor"]
-
 _RULES: dict[type, str] = {
     FuncType: "visit_func_type",
     GlobalTypeVar: "visit_global_type_var",

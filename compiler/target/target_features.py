@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 
 from compiler.target.cpu.processor_features import used_features
 
-__all__ = ["TargetFeatures"]
-
 _ARM = {"has_asimd": "neon", "has_dotprod": "dotprod", "has_fp16_simd": "fullfp16", "has_matmul_i8": "i8mm"}
 _AARCH64_ALONE = {"has_sve": "sve", "has_sme": "sme"}
 

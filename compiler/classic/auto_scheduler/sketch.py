@@ -24,8 +24,6 @@ from compiler.te.definition.tensor import Operation, Tensor
 from compiler.te.scheduling.schedule import Schedule, create_schedule
 from compiler.te.scheduling.stage import Stage
 
-__all__ = ["Sketch", "State"]
-
 _LANES = (1, 4, 8, 16, 32)
 _MAX_REGISTER_TILE = 256
 """Elements of the innermost tile: more are spilled, and take long to compile."""

@@ -23,8 +23,6 @@ from compiler.runtime.arrays.ndarray import ArrayLike
 from compiler.target.target import Target, TargetLike
 from compiler.te.definition.operation import placeholder
 
-__all__ = ["extract_from_multiple_program", "extract_from_program"]
-
 _LEVEL = 3
 """Of the passes before the calls are looked at: that of the builds that use what is tuned."""
 _PLAIN_LAYOUT = {

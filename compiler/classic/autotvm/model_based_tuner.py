@@ -15,8 +15,6 @@ from compiler.classic.autotvm.task import Task
 from compiler.classic.autotvm.tuner import Tuner, flops
 from compiler.ir.error import expected
 
-__all__ = ["XGBTuner"]
-
 _LOSSES = ("reg", "rank", "rank-binary")
 _EXPLORED = 0.05
 """The share of candidates that are chosen at random, whatever the model expects."""

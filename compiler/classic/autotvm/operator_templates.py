@@ -26,8 +26,6 @@ from compiler.te.definition.tensor import Tensor
 from compiler.te.scheduling.schedule import Schedule
 from compiler.topi.schedules.choice import chosen_by
 
-__all__ = ["configuration_of", "is_tuned", "template_name", "workload_of"]
-
 
 def template_name(op: RelayOp) -> str:
     """Return the name of an operator's template, such as ``conv2d_NCHWc.cpu``."""

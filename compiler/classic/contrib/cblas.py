@@ -13,8 +13,6 @@ from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.modules.packed_func import register_func
 from compiler.te.definition.tensor import Tensor
 
-__all__ = ["batch_matmul", "matmul"]
-
 
 def matmul(lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False, **kwargs: str) -> Tensor:
     """Declare the product of two matrices of float32 or float64, which BLAS computes.

@@ -12,15 +12,6 @@ from compiler.ir.error import BuildError, UnavailableError
 from compiler.runtime.modules.library import library_content
 from compiler.runtime.modules.object_file import is_elf
 
-__all__ = [
-    "create_executable",
-    "create_shared",
-    "create_staticlib",
-    "cross_compiler",
-    "get_cc",
-    "get_target_by_dump_machine",
-]
-
 _COMPILERS = ("g++", "gcc", "clang++", "clang", "c++", "cc")
 
 

@@ -11,8 +11,6 @@ from compiler.classic.contrib.utils import which
 from compiler.ir.error import BuildError, UnavailableError
 from compiler.runtime.llvm import binding
 
-__all__ = ["create_llvm", "find_clang"]
-
 
 def find_clang(required: bool = True) -> list[str]:
     """Return the Clang compilers of this machine; one of the version of LLVM that code is generated with comes first.

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from compiler.ir.error import UnavailableError
 
-__all__ = ["download", "download_testdata"]
-
 
 def download(
     url: str,

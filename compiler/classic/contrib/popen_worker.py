@@ -10,8 +10,6 @@ import cloudpickle
 
 from compiler.classic import alias
 
-__all__ = ["main"]
-
 
 def main(descriptor: int) -> None:
     """Serve the process at the other end of a pipe."""

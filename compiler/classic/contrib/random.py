@@ -13,8 +13,6 @@ from compiler.runtime.arrays.ndarray import NDArray, numpy_dtype
 from compiler.runtime.modules.packed_func import register_func
 from compiler.te.definition.tensor import Tensor
 
-__all__ = ["normal", "randint", "uniform"]
-
 _PREFIX = "tvm.contrib.random."
 
 

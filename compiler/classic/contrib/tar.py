@@ -8,8 +8,6 @@ from pathlib import Path
 
 from compiler.classic.contrib.utils import TempDirectory
 
-__all__ = ["normalize_file_list_by_unpacking_tars", "tar", "untar"]
-
 
 def tar(output: str, files: str | Sequence[str]) -> None:
     """Write files to an archive, without their folders."""

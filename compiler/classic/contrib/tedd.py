@@ -24,8 +24,6 @@ from compiler.te.scheduling.schedule import Schedule
 from compiler.te.scheduling.stage import Stage
 from compiler.te.scheduling.stage_state import AttachType
 
-__all__ = ["viz_dataflow_graph", "viz_itervar_relationship_graph", "viz_schedule_tree"]
-
 _KINDS = (
     ("kDataPar", "#FFFFFF"),
     ("kThreadIndex", "#2980B9"),

@@ -15,8 +15,6 @@ from typing import ClassVar
 
 from compiler.ir.error import ArgumentError
 
-__all__ = ["TempDirectory", "is_source_path", "tempdir", "which"]
-
 _SOURCES = (".cc", ".cpp", ".c", ".cu", ".cl", ".ll", ".s", ".py")
 
 

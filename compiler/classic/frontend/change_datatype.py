@@ -16,8 +16,6 @@ from compiler.relay.op.cast import cast
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.ty import FuncType, TensorType, TupleType, Type
 
-__all__ = ["ChangeDatatype"]
-
 
 class ChangeDatatype(FunctionPass):
     """Change the data type of parameters, variables and constants.

@@ -8,8 +8,6 @@ from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, structure
 
-__all__ = ["collect_call_map"]
-
 
 def collect_call_map(module: IRModule) -> dict[GlobalVar, list[GlobalVar]]:
     """Return which functions each function of a module calls: each once, in the order of the first calls."""

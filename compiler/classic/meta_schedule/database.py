@@ -21,8 +21,6 @@ from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.schedule.trace import Trace
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["Database", "JSONDatabase", "MemoryDatabase", "TuningRecord", "Workload"]
-
 _CURRENT: list[Database] = []
 
 

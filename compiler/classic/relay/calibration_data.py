@@ -19,8 +19,6 @@ from compiler.relay.transform.rewriter import type_of
 from compiler.relay.ty import TupleType
 from compiler.runtime.arrays.ndarray import ArrayLike, NDArray
 
-__all__ = ["get_calibration_data"]
-
 
 def get_calibration_data(mod: IRModule, data: Mapping[str, ArrayLike]) -> dict[GlobalVar, dict[str, list[NDArray]]]:
     """Run a partitioned graph on the inputs and parameters of ``main``; return inputs and outputs of each of its parts.

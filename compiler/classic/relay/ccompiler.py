@@ -9,8 +9,6 @@ from compiler.relay.function import Function
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.packed_func import register_func
 
-__all__ = ["ccompiler"]
-
 
 def ccompiler(func: Function) -> Module:
     """Return the machine code of a function that compiler ``ccompiler`` gets."""

@@ -10,8 +10,6 @@ from compiler.relay.expr import Let, Tuple, Var
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 
-__all__ = ["for_loop", "while_loop"]
-
 
 def while_loop(
     cond: Callable[..., RelayExpr], loop_vars: Sequence[RelayExpr], loop_bodies: Callable[..., Sequence[RelayExpr]]

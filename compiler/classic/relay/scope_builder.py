@@ -10,11 +10,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import ExprLike, If, Let, Var, as_expr
 
-__all__ = [
-    "ScopeBuilder",
-    "WithScope",
-]
-
 
 class WithScope:
     """A context manager, what methods return that open a scope: ``with`` binds ``enter_value``.

@@ -16,8 +16,6 @@ from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.packed_func import get_global_func
 from compiler.runtime.rpc.client import content_of
 
-__all__ = ["LocalSession"]
-
 
 class LocalSession:
     """A session in this process, with a folder of its own for the files that are sent to it."""

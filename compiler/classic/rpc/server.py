@@ -11,8 +11,6 @@ from compiler.classic.contrib.popen_pool import PopenWorker
 from compiler.runtime.rpc import server
 from compiler.runtime.rpc.handshake import listen, ports_from, shared_secret
 
-__all__ = ["Server"]
-
 _SERVERS: list[server.Server] = []
 """In the process of a server the one that it is about to be."""
 

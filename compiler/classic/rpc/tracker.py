@@ -5,8 +5,6 @@ from __future__ import annotations
 from compiler.runtime.rpc import proxy, tracker
 from compiler.runtime.rpc.handshake import listen, ports_from, shared_secret
 
-__all__ = ["Proxy", "Tracker"]
-
 
 class Tracker:
     """Lends servers of sessions by key, in threads of this process; parameters as of :class:`tvm.rpc.Server`."""

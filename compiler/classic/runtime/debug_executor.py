@@ -17,8 +17,6 @@ from compiler.runtime.graph.graph_module import GraphModule
 from compiler.runtime.modules.module import Module
 from compiler.runtime.timing.measurement import BenchmarkResult, Thunk, measure
 
-__all__ = ["GraphModuleDebug", "create"]
-
 
 class GraphModuleDebug(GraphModule):
     """A model whose kernels are measured one by one; ``module`` is the executor of a graph, and knows its device.

@@ -6,8 +6,6 @@ import re
 
 from compiler.ir.error import ArgumentError
 
-__all__ = ["sanitize_name"]
-
 
 def sanitize_name(original_name: str) -> str:
     """Return a name whose characters may all stand in names of C.

@@ -13,8 +13,6 @@ from compiler.runtime.modules.module import Module
 from compiler.runtime.vm import Argument, Executable, VirtualMachine
 from compiler.runtime.vm.instructions import CallKernel, Frame, Instruction, VMFunction
 
-__all__ = ["VirtualMachineProfiler", "enabled"]
-
 
 def enabled() -> bool:
     """Return whether programs of the virtual machine can be measured: always."""

@@ -12,8 +12,6 @@ from compiler.runtime.modules.native_code import host_cpu, host_triple
 from compiler.runtime.modules.packed_func import register_func
 from compiler.runtime.parallel.threads import openmp
 
-__all__ = ["describe", "libinfo"]
-
 
 def libinfo() -> dict[str, str]:
     """Return ``ON``, ``OFF`` or a version for each option that TVM is built with, as they are here."""

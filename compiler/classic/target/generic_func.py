@@ -9,8 +9,6 @@ from typing import Any
 from compiler.ir.error import ArgumentError
 from compiler.target.target import Target
 
-__all__ = ["GenericFunc", "generic_func", "get_native_generic_func", "override_native_generic_func"]
-
 
 class GenericFunc:
     """A function that dispatches on the keys of the current target.

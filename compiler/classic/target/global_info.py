@@ -8,8 +8,6 @@ from compiler.ir.printing.text import TextBuilder
 from compiler.target.target import Target, TargetLike
 from compiler.tir.printing.expr import ExprPrinter
 
-__all__ = ["DummyGlobalInfo", "GlobalInfo", "VDevice"]
-
 
 class GlobalInfo:
     """Module-level information, compared structurally."""

@@ -8,16 +8,6 @@ from dataclasses import dataclass, field
 from compiler.runtime.arrays.ndarray import NDArray
 from compiler.target.target import Target
 
-__all__ = [
-    "ConstantInfo",
-    "ConstantMemoryPools",
-    "ConstantPoolInfo",
-    "PoolInfo",
-    "PoolInfoProperties",
-    "WorkspaceMemoryPools",
-    "WorkspacePoolInfo",
-]
-
 
 @dataclass(frozen=True)
 class PoolInfoProperties:

@@ -8,8 +8,6 @@ from compiler.ir.error import expected
 from compiler.target.tags import add_tag, tag_names, tagged
 from compiler.target.target import Target
 
-__all__ = ["list_tags", "register_tag"]
-
 
 def list_tags() -> dict[str, Target]:
     """Return all tags with their targets."""

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 from compiler.ir.node import Node
 
-__all__ = ["object_use_count"]
-
 
 def object_use_count(obj: object) -> int:
     """Return by how many an object is held: the nodes that have it as a part, and the program, which counts as one.

@@ -14,8 +14,6 @@ from compiler.runtime.device import cpu
 from compiler.runtime.graph.graph_module import GraphModule
 from compiler.target.target import Target
 
-__all__ = ["generate_ref_data", "get_dtype_range"]
-
 
 def get_dtype_range(dtype: str) -> tuple[float, float]:
     """Return the least and the greatest value of an integer or floating-point type of NumPy.

@@ -7,8 +7,6 @@ from compiler.ir.attrs.kinds import EXPRS, FUNCTION, STRING, int_between, option
 from compiler.ir.env_func import EnvFunc
 from compiler.ir.expr.primexpr import PrimExpr
 
-__all__ = ["TestAttrs"]
-
 
 class TestAttrs(Attrs):
     """One attribute of each sort."""

@@ -7,8 +7,6 @@ from types import TracebackType
 from compiler.ir.passes.context import PassContext
 from compiler.relay.frontend.span_filling import FILL_SPAN
 
-__all__ = ["disable_span_filling", "enable_span_filling"]
-
 
 class _SpanFilling:
     """Sets the option of the current context at once; as a ``with`` block it sets back what was there before."""

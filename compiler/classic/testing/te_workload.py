@@ -8,8 +8,6 @@ from compiler.te.definition.tensor import Tensor
 from compiler.topi.nn.elementwise import relu
 from compiler.topi.nn.pad import pad
 
-__all__ = ["batch_matmul_nkkm", "conv1d_nlc", "conv2d_nhwc", "matmul", "matmul_relu", "norm_bmn"]
-
 
 def matmul(
     n: int, m: int, k: int, in_dtype: str = "float32", out_dtype: str = "float32"

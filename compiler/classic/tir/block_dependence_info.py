@@ -9,8 +9,6 @@ from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["BlockDependenceInfo"]
-
 
 class BlockDependenceInfo:
     """The blocks of a program, and what each must run after.

@@ -11,8 +11,6 @@ from compiler.ir.node import Node
 from compiler.ir.structural import structural_hash
 from compiler.tir.analysis.side_effect import is_pure
 
-__all__ = ["detect_common_subexpr"]
-
 _NO_COMPUTATION = (Var, IntImm, FloatImm, StringImm, Ramp, Broadcast)
 
 

@@ -19,8 +19,6 @@ from compiler.tir.statements.buffer import BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, For, IfThenElse
 
-__all__ = ["OOBChecker"]
-
 
 class OOBChecker(ModulePass):
     """Reject a module in which an access is certain to leave its buffer in some iteration.

@@ -11,8 +11,6 @@ from compiler.tir.schedule.trace import Trace
 from compiler.tir.script import tir as T
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["assert_structural_equal_ignore_global_symbol", "verify_trace_roundtrip"]
-
 
 def assert_structural_equal_ignore_global_symbol(
     mod1: PrimFunc | IRModule, mod2: PrimFunc | IRModule, *args: object, **kwargs: bool

@@ -10,8 +10,6 @@ import typing
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, Union
 
-__all__ = ["type_checked"]
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _ELEMENTWISE = (list, set, frozenset, collections.abc.Sequence, collections.abc.Iterable)

@@ -7,8 +7,6 @@ from enum import IntEnum
 from compiler.ir import dtype as dt
 from compiler.ir.error import DTypeError
 
-__all__ = ["DataType", "DataTypeCode"]
-
 
 class DataTypeCode(IntEnum):
     """Kinds of elements, numbered as DLPack does."""

@@ -17,8 +17,6 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, expected
 from compiler.runtime.arrays.ndarray import ArrayLike, NDArray, array, empty, numpy_dtype
 
-__all__ = ["load_param_dict", "load_param_dict_from_file", "save_param_dict", "save_param_dict_to_file"]
-
 _LIST = 0xF7E58D4F05049CB7
 _ARRAY = 0xDD5E40F096B4A13F
 _CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4}

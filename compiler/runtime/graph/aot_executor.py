@@ -17,8 +17,6 @@ from compiler.runtime.modules.module import Module
 from compiler.runtime.parallel.threads import num_threads
 from compiler.runtime.timing.measurement import Thunk
 
-__all__ = ["AotExecutor", "AotInterface", "AotLibrary", "AotModule"]
-
 
 class AotInterface(msgspec.Struct, frozen=True, kw_only=True):
     """What the main function of a model takes, in its order; the constants' values are kept beside the code.

@@ -13,8 +13,6 @@ from compiler.runtime.graph.graph_executor import GraphExecutor
 from compiler.runtime.graph.model_module import ModelExecutor, ModelModule
 from compiler.runtime.modules.module import Module
 
-__all__ = ["GraphModule", "create"]
-
 
 class GraphModule(ModelModule):
     """A model that can be run, with TVM's interface, around what ``lib["default"](dev)`` returned."""

@@ -10,8 +10,6 @@ from compiler.runtime.machine import available_cores
 from compiler.runtime.modules.packed_func import register_func
 from compiler.runtime.parallel.threads import end_threads, num_threads, set_num_threads
 
-__all__ = ["config_threadpool"]
-
 _MODES = {1: "big cores", -1: "little cores", -2: "a core for each thread", -3: "all threads share the cores"}
 
 

@@ -14,8 +14,6 @@ from compiler.runtime.device import Device
 from compiler.runtime.modules.packed_func import get_global_func, register_func
 from compiler.runtime.timing.measurement import BenchmarkResult
 
-__all__ = ["Timed", "time_evaluator"]
-
 
 class Timed(Protocol):
     """What has functions that can be measured."""

@@ -24,8 +24,6 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, Buf
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import IfThenElse, Stmt
 
-__all__ = ["BlockStatements", "PointerAccess"]
-
 
 class PointerAccess(Expressions):
     """Reads accesses through pointers: elements of flat views of the memory, one for each pointer and type."""

@@ -15,8 +15,6 @@ from compiler.runtime.arrays.ndarray import NDArray, array, numpy_dtype
 from compiler.tir.script.definitions import Scope, Wrap, unwrapped
 from compiler.tir.statements.stmt import AllocateConst
 
-__all__ = ["allocate_const"]
-
 
 def allocate_const(
     data: Sequence[bool | int | float] | int,

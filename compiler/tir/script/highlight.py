@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from compiler.ir.error import show
 
-__all__ = ["cprint"]
-
 
 def cprint(printable: object, style: str | None = None, black_format: bool = False) -> None:
     """Print a script: a text, or anything with a method ``script``; texts have no colours here.

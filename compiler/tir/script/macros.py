@@ -11,8 +11,6 @@ from compiler.ir.error import ArgumentError
 from compiler.tir.script.operators import Value
 from compiler.tir.script.source import Source
 
-__all__ = ["Macro", "MetaVariable", "meta_var"]
-
 
 @dataclass(frozen=True)
 class MetaVariable:

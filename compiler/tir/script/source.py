@@ -15,8 +15,6 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.lazy_attribute import lazy_attribute
 from compiler.ir.origin import Location
 
-__all__ = ["ScriptError", "Source", "without_collections"]
-
 
 @contextmanager
 def without_collections() -> Iterator[None]:

@@ -41,8 +41,6 @@ from compiler.tir.statements.stmt import (
     While,
 )
 
-__all__ = ["Statements"]
-
 _MAX_EXPANSIONS = 64
 """How deep macros may use each other."""
 

@@ -8,8 +8,6 @@ from compiler.ir.expr.primexpr import ExprLike, PrimExpr, convert
 from compiler.tir.script.definitions import BufferSlice
 from compiler.tir.statements.buffer import Buffer, BufferStore
 
-__all__ = ["buffer_store"]
-
 
 def buffer_store(
     buffer: Buffer, value: ExprLike, indices: Sequence[ExprLike | slice], predicate: PrimExpr | None = None

@@ -8,8 +8,6 @@ from compiler.ir.expr.primexpr import ExprLike, IntImm, PrimExpr, Var, as_exprs,
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.statements.buffer import AUTO_BROADCAST, DEFAULT, Buffer
 
-__all__ = ["decl_buffer"]
-
 _BUFFER_TYPES = {"": DEFAULT, "default": DEFAULT, "auto": AUTO_BROADCAST, "auto_broadcast": AUTO_BROADCAST}
 
 

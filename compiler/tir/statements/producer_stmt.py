@@ -15,8 +15,6 @@ from compiler.ir.node import node
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.statement import Stmt
 
-__all__ = ["BufferRealize", "Prefetch", "ProducerRealize", "ProducerStore"]
-
 
 @node
 class BufferRealize(Stmt):

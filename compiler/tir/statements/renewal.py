@@ -10,8 +10,6 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AllocateConst, AttrStmt, BufferStore, DeclBuffer, For, LetStmt, Stmt
 
-__all__ = ["RenewDefs", "renew_defs"]
-
 
 class RenewDefs(Mutator):
     """Rebuilds statements with variables and buffers of their own, where these are defined inside."""

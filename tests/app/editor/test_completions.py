@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from app.editor.completions import Completion, completions, ranked
-from app.editor.public_api import resolve
+from app.editor.public_api import public_names, resolve
 from app.gallery import load_gallery
+from compiler.classic.contrib import dlpack
 
 
 def offered(owner: str) -> dict[str, Completion]:
@@ -73,6 +74,10 @@ def test_a_primitive_shows_its_parameters() -> None:
 def test_nothing_private_or_foreign_is_offered() -> None:
     for owner in ("tvm", "tvm.te", "tvm.relay", "tvm.te.Stage"):
         assert not [name for name in offered(owner) if name.startswith("_") or name in ("np", "annotations")]
+
+
+def test_a_module_offers_what_it_defines_not_what_it_imports() -> None:
+    assert public_names(dlpack) == ["convert_func", "to_pytorch_func"]
 
 
 @pytest.mark.parametrize(

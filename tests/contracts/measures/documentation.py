@@ -14,6 +14,7 @@ from typing import Any
 
 from docstring_parser import Docstring, DocstringStyle, parse
 
+from app.editor.public_api import public_names
 from compiler.classic import alias
 
 PACKAGE = "compiler"
@@ -69,21 +70,14 @@ def public_callables() -> dict[str, Any]:
         if id(module) in seen:
             continue
         seen.add(id(module))
-        for name, value in _public(module):
-            public_name = f"{path}.{name}"
+        for name in public_names(module):
+            value, public_name = getattr(module, name), f"{path}.{name}"
             if isinstance(value, ModuleType):
                 if value.__name__.startswith(PACKAGE):
                     todo.append((public_name, value))
             elif _ours(value):
                 found.setdefault(id(value), (public_name, value))
     return dict(sorted(found.values(), key=lambda item: item[0]))
-
-
-def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    listed = dir(module) if "__dir__" in vars(module) else getattr(module, "__all__", dir(module))
-    for name in listed:
-        if not name.startswith("_"):
-            yield name, getattr(module, name)
 
 
 def _ours(value: Any) -> bool:

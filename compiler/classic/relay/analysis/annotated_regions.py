@@ -10,8 +10,6 @@ from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.expr import Call, GraphExpr, Let
 from compiler.relay.function import Function
 
-__all__ = ["AnnotatedRegion", "AnnotatedRegionSet"]
-
 BEGIN, END = "annotation.compiler_begin", "annotation.compiler_end"
 """The operators that mark what an external compiler gets."""
 

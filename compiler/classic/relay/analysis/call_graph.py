@@ -10,8 +10,6 @@ from compiler.ir.module import IRModule
 from compiler.relay.analysis.traversal import post_order
 from compiler.relay.function import Function
 
-__all__ = ["CallGraph"]
-
 
 class CallGraph:
     """The global functions that each function of a module uses; the module must have them all."""

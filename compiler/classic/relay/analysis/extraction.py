@@ -13,8 +13,6 @@ from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem
 from compiler.relay.function import Function
 from compiler.relay.ty import TensorType
 
-__all__ = ["all_dtypes", "check_constant", "extract_intermdeiate_expr"]
-
 
 def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
     """Return the module that computes one intermediate value of ``main`` (TVM spells the name this way).

@@ -13,8 +13,6 @@ from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, Tuple
 from compiler.relay.function import Function
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 
-__all__ = ["Feature", "detect_feature"]
-
 
 class Feature(IntEnum):
     """A feature of the language, with TVM's names and numbers."""

@@ -12,8 +12,6 @@ from compiler.relay.operator import op_name
 from compiler.relay.ty import TensorType
 from compiler.tir.layout.data_layout import layout
 
-__all__ = ["get_total_mac_number"]
-
 
 def get_total_mac_number(expr: GraphExpr) -> int:
     """Return how many multiply-accumulate operations an expression does.

@@ -8,8 +8,6 @@ from compiler.relay.function import Function
 from compiler.runtime.arrays.ndarray import NDArray
 from compiler.target.target import Target
 
-__all__ = ["GraphExecutorCodegen"]
-
 
 class GraphExecutorCodegen:
     """Makes kernels of a graph whose operators are fused, such as ``relay.optimize`` returns; ``mod`` is None."""

@@ -10,8 +10,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.function import Function
 from compiler.runtime.device import cpu
 
-__all__ = ["GraphPlanMemory", "StaticMemoryPlan", "StorageInfo"]
-
 
 @dataclass(frozen=True, slots=True)
 class StorageInfo:

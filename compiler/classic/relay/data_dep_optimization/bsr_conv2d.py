@@ -10,8 +10,6 @@ from compiler.classic.relay.transform.sparse_layers import Conv2dToSparse, Conv2
 from compiler.relay.function import Function
 from compiler.runtime.arrays.ndarray import NDArray
 
-__all__ = ["convert", "convert2"]
-
 
 def convert(
     func: Function,

@@ -10,8 +10,6 @@ from compiler.classic.relay.transform.sparse_layers import DenseToSparse
 from compiler.relay.function import Function
 from compiler.runtime.arrays.ndarray import NDArray
 
-__all__ = ["convert"]
-
 
 def convert(
     func: Function, params: Mapping[str, NDArray], blocksize: tuple[int, int], sparsity_threshold: float

@@ -12,8 +12,6 @@ from compiler.relay.function import Function
 from compiler.relay.transform import SimplifyFCTranspose
 from compiler.runtime.arrays.ndarray import NDArray, array
 
-__all__ = ["convert"]
-
 
 def convert(func: Function, params: Mapping[str, NDArray]) -> tuple[Function, dict[str, NDArray]]:
     """Return a function whose dense layers take transposed weights as they are, and the weights for it.

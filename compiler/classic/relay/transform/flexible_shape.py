@@ -23,8 +23,6 @@ from compiler.relay.operator import call_op, reshaped
 from compiler.relay.transform.infer_type import InferType
 from compiler.relay.ty import TensorType, TupleType
 
-__all__ = ["FlexibleShapeDispatch", "flexible_dispatch", "override_shape", "specialize_body"]
-
 
 class FlexibleShapeDispatch(ModulePass, required=("InferType",)):
     """Let ``main`` ask for an extent of its inputs, and call a copy of itself for exactly that extent if there is one.

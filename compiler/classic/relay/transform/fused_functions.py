@@ -11,8 +11,6 @@ from compiler.relay.function import Function
 from compiler.relay.transform.fuse_ops import FuseOps
 from compiler.relay.transform.rewriter import is_primitive
 
-__all__ = ["extract_fused_functions"]
-
 _FUSION_LEVEL = 3
 
 

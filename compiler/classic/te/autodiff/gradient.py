@@ -12,8 +12,6 @@ from compiler.ir.origin import derived_from, mint_source
 from compiler.te.definition.dataflow import post_dfs_order
 from compiler.te.definition.tensor import Operation, Tensor
 
-__all__ = ["gradient"]
-
 
 def gradient(output: Tensor, inputs: Tensor | Sequence[Tensor], head: Tensor | None = None) -> list[Tensor]:
     """Differentiate a tensor by others in reverse mode.

@@ -8,8 +8,6 @@ from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op, op_name
 
-__all__ = ["CcompilerAnnotator", "set_external_func_attr"]
-
 _COMPILER = "ccompiler"
 
 

@@ -18,8 +18,6 @@ from compiler.relay.expr import Expr, var
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 
-__all__ = ["deconv2d", "deconv2d_bn_relu", "get_net", "get_workload"]
-
 
 def deconv2d(
     data: Expr,

@@ -17,8 +17,6 @@ from compiler.ir.error import expected
 from compiler.relay.expr import Expr, Tuple
 from compiler.relay.operator import call_op
 
-__all__ = ["get_workload"]
-
 _SIZES: dict[int, tuple[int, int, tuple[int, ...]]] = {
     121: (64, 32, (6, 12, 24, 16)),
     161: (96, 48, (6, 12, 36, 24)),

@@ -17,8 +17,6 @@ from compiler.relay.expr import Expr, var
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 
-__all__ = ["get_net", "get_workload"]
-
 _CONVOLUTIONS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
 """Channels, extent and stride."""
 

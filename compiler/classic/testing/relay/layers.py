@@ -11,15 +11,6 @@ from compiler.ir.error import ArgumentError
 from compiler.relay.expr import Call, Expr, TupleGetItem, var
 from compiler.relay.operator import call_op
 
-__all__ = [
-    "batch_norm_infer",
-    "conv2d",
-    "conv2d_transpose",
-    "conv3d",
-    "conv_kernel_layout",
-    "dense_add_bias",
-]
-
 _KERNEL_LAYOUTS = {"NCHW": ("OIHW", "OIHW"), "NHWC": ("HWIO", "HWOI"), "NCDHW": ("OIDHW", "OIDHW")}
 
 

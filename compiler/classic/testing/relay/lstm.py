@@ -16,8 +16,6 @@ from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType, TupleType
 
-__all__ = ["get_net", "get_workload", "lstm_cell"]
-
 
 def lstm_cell(num_hidden: int, batch_size: int = 1, dtype: str = "float32", name: str = "") -> Function:
     """Return one step.

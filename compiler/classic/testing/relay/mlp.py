@@ -11,8 +11,6 @@ from compiler.relay.expr import Expr
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 
-__all__ = ["get_net", "get_workload"]
-
 
 def get_net(
     batch_size: int, num_classes: int = 10, image_shape: Sequence[int] = (1, 28, 28), dtype: str = "float32"

@@ -17,8 +17,6 @@ from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType
 
-__all__ = ["conv_block", "get_workload", "mobile_net", "separable_conv_block"]
-
 _FIRST = ((64, False), (128, True), (128, False), (256, True), (256, False), (512, True))
 _MIDDLE = ((512, False),) * 5
 _LAST = ((1024, True), (1024, False))

@@ -14,8 +14,6 @@ from compiler.relay.inference import infer_module
 from compiler.relay.interpreter import ConstructorValue
 from compiler.relay.ty import GlobalTypeVar
 
-__all__ = ["add_nat_definitions", "count", "define_nat", "make_nat_expr", "make_nat_value"]
-
 
 def add_nat_definitions(prelude: Prelude) -> None:
     """Add the type ``nat``, of ``Z`` and ``S(nat)``, and functions of it to a prelude's module."""

@@ -15,8 +15,6 @@ from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.infer_type import InferType
 
-__all__ = ["count_ops", "run_infer_type", "run_opt_pass"]
-
 
 def run_opt_pass(expr: RelayExpr, opt_pass: Pass | Sequence[Pass], import_prelude: bool = False) -> RelayExpr:
     """Run a pass over an expression, as the ``main`` of a module, perhaps with the prelude.

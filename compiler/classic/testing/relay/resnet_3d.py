@@ -15,8 +15,6 @@ from compiler.classic.testing.relay.network import Workload
 from compiler.relay.expr import Expr
 from compiler.relay.function import Function
 
-__all__ = ["get_net", "get_workload", "residual_unit", "resnet"]
-
 
 def residual_unit(
     data: Expr,

@@ -17,8 +17,6 @@ from compiler.relay.expr import Expr, Tuple, TupleGetItem, var
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 
-__all__ = ["get_net", "get_workload"]
-
 _FIRES = ((16, 64), (16, 64), (32, 128), (32, 128), (48, 192), (48, 192), (64, 256), (64, 256))
 """Channels of each fire module: squeezed, and of each expanded half."""
 _VERSIONS = {"1.0": (96, 7, 3, (0, 3, 7)), "1.1": (64, 3, 1, (0, 2, 4))}

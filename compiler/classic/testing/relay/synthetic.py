@@ -12,8 +12,6 @@ from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType
 
-__all__ = ["get_net", "get_workload"]
-
 
 def _branches(block: Expr, data: Expr, dense_weight: Expr, conv_weight: Expr, columns: int) -> Expr:
     """Return the sum of a dense layer over the columns and a convolution, each with its activation."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from compiler.ir.op import Op
 
-__all__ = ["TempOpAttr"]
-
 
 class TempOpAttr:
     """Sets an attribute of an operator within a ``with`` block.

@@ -8,8 +8,6 @@ from compiler.ir.error import ArgumentError
 from compiler.relay.ty import TensorType, Type
 from compiler.runtime.arrays.ndarray import NDArray, array
 
-__all__ = ["rand"]
-
 
 def rand(dtype: str, *shape: int) -> NDArray:
     """Return an array of random numbers: floats from [0, 1), integers are 0."""

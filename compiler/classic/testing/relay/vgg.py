@@ -17,8 +17,6 @@ from compiler.relay.expr import Expr, TupleGetItem, var
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 
-__all__ = ["get_classifier", "get_feature", "get_net", "get_workload"]
-
 _STAGES = {11: (1, 1, 2, 2, 2), 13: (2, 2, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}
 """Convolutions of each stage, by the number of layers."""
 _FILTERS = (64, 128, 256, 512, 512)

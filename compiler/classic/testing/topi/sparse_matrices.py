@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["random_bsr_matrix"]
-
 
 def random_bsr_matrix(m: int, n: int, bs_r: int, bs_c: int, density: float, dtype: str) -> Any:
     """Return a matrix some of whose blocks have random elements, at least one; ``density`` is their share."""

@@ -10,8 +10,6 @@ from compiler.runtime.arrays.ndarray import array
 from compiler.runtime.device import Device
 from compiler.target.target import Target
 
-__all__ = ["threefry_test_wrapping"]
-
 
 def threefry_test_wrapping(target: Target | str, device: Device) -> bool:
     """Return whether the largest ``uint64`` and one make zero."""

@@ -9,8 +9,6 @@ from compiler.tir.statements.block import Block
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For
 
-__all__ = ["find_anchor_block"]
-
 
 def find_anchor_block(mod: IRModule) -> Block | None:
     """Return the reduction with the most arithmetic; what comes before and after it is fused with it.

@@ -13,8 +13,6 @@ from compiler.ir.types import FuncType, PointerType, PrimType
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["apply_prim_func_arg_and_result_memory_constraints", "get_prim_func_arg_and_result_memory_constraints"]
-
 _ANYWHERE = "global"
 
 

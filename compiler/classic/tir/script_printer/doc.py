@@ -10,37 +10,6 @@ from compiler.ir.error import ArgumentError, expected
 from compiler.ir.expr.primexpr import FloatImm, IntImm
 from compiler.ir.object_path import ObjectPath
 
-__all__ = [
-    "AssertDoc",
-    "AssignDoc",
-    "AttrAccessDoc",
-    "CallDoc",
-    "ClassDoc",
-    "CommentDoc",
-    "DictDoc",
-    "Doc",
-    "DocStringDoc",
-    "ExprDoc",
-    "ExprStmtDoc",
-    "ForDoc",
-    "FunctionDoc",
-    "IdDoc",
-    "IfDoc",
-    "IndexDoc",
-    "LambdaDoc",
-    "ListDoc",
-    "LiteralDoc",
-    "OperationDoc",
-    "OperationKind",
-    "ReturnDoc",
-    "ScopeDoc",
-    "SliceDoc",
-    "StmtBlockDoc",
-    "StmtDoc",
-    "TupleDoc",
-    "WhileDoc",
-]
-
 
 @dataclass(slots=True, eq=False)
 class Doc:

@@ -43,8 +43,6 @@ from compiler.ir.error import ArgumentError, expected
 from compiler.ir.object_path import ObjectPath
 from compiler.ir.printing.marks import Columns, TextMarks, marked_lines
 
-__all__ = ["to_python_script"]
-
 
 class _Precedence(IntEnum):
     """How tightly parts of expressions bind, weakest first."""

@@ -28,8 +28,6 @@ from compiler.relay.transform.normal_form.beta_reduce import beta_reduced
 from compiler.relay.transform.normal_form.to_graph_normal_form import graph_normal_form
 from compiler.relay.ty import TupleType
 
-__all__ = ["FirstOrderGradient", "first_order", "gradient"]
-
 
 class FirstOrderGradient(ModulePass):
     """Make every function return its result and the gradients of its parameters; see :func:`gradient`.

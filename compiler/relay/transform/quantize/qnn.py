@@ -5,8 +5,6 @@ from __future__ import annotations
 from compiler.relay.transform.layout.legalize import Legalize as LegalizeBy
 from compiler.relay.transform.quantize import qnn_legalizations  # noqa: F401  its rules are what Legalize applies
 
-__all__ = ["CanonicalizeOps", "CanonicalizeQnn", "Legalize"]
-
 
 class CanonicalizeQnn(LegalizeBy, opt_level=0, required=("InferType",)):
     """Write quantised operators as arithmetic on integers: ``qnn.transform.CanonicalizeOps()``.

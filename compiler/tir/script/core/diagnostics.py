@@ -6,8 +6,6 @@ import ast
 import inspect
 from collections.abc import Callable
 
-__all__ = ["Source"]
-
 
 class Source:
     """The text of a program, and where it stands in its file.

@@ -12,8 +12,6 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import And, Not, Or, PrimExpr
 from compiler.tir.script.operators import COMPARISONS, PYTHON_COMPARISONS, PYTHON_OPERATORS, Value
 
-__all__ = ["ExprEvaluator", "eval_assign", "eval_expr"]
-
 _COMPARISONS: dict[type[ast.cmpop], Callable[[Value, Value], Value]] = {
     **{kind: function for kind, (function, _) in COMPARISONS.items()},
     **PYTHON_COMPARISONS,
