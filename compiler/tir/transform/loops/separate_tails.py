@@ -321,7 +321,8 @@ class _VectorizeLanes(StmtMutator):
             vector: Stmt = Vectorizer(n.loop_var, n.min, lanes).visit(n.body)
             return vector
         comparisons = self._loops.comparisons(guard)
-        if len(comparisons) != 1 or self._loops.upper_bound(n.loop_var, comparisons[0]) is None:
+        from_below = all(self._loops.upper_bound(n.loop_var, comparison) is not None for comparison in comparisons)
+        if len(comparisons) < len(list(_conjuncts(guard.condition))) or not from_below:
             return n
         whole = substitute(guard.condition, {n.loop_var: last})
         return IfThenElse(whole, self._vectorized(rebuild(n, body=guard.then_case), lanes), n)

@@ -147,6 +147,26 @@ def test_a_guard_that_loops_around_do_not_decide_is_asked_once_for_all_lanes() -
     )
 
 
+def test_a_guard_that_is_part_of_a_condition_does_not_decide_for_all_lanes() -> None:
+    """The last lane meets all of it, and the first one does not."""
+    assert_pass(
+        both(),
+        """
+        for i in range(4):
+            for j in T.vectorized(2):
+                if j == 1 and j * 4 + i < n:
+                    C[j * 4 + i] = A[j * 4 + i]
+        """,
+        """
+        for i, j_s in T.grid(4, 2):
+            if j_s == 1 and j_s * 4 + i < n:
+                C[j_s * 4 + i] = A[j_s * 4 + i]
+        """,
+        params="A: T.Buffer((8,), 'int32'), C: T.Buffer((8,), 'int32'), n: T.int32, D: T.Buffer((n,), 'int32')",
+        values=(0, 3, 5, 8),
+    )
+
+
 def test_a_guard_whose_bounds_no_condition_narrows_is_decided_by_one_branch() -> None:
     before = program(
         """
