@@ -97,7 +97,8 @@ def _truncated(dividend: Array, divisor: Array) -> Array:
 
 def _binary(operation: Callable[[Array, Array], Array]) -> Callable[[IndexValues, BinaryOp], Array]:
     def rule(self: IndexValues, n: BinaryOp) -> Array:
-        return operation(self.visit(n.a), self.visit(n.b))
+        with np.errstate(divide="ignore", invalid="ignore"):  # by zero: in iterations that a loop does not have
+            return operation(self.visit(n.a), self.visit(n.b))
 
     return rule
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from operator import mul
 
 from compiler.arith import Analyzer
+from compiler.arith.extents import product_of_extents
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
 from compiler.ir.expr.substitute import substitute, uses_var
@@ -17,6 +18,7 @@ from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.facts.bindings import simplified_bindings, with_predicate
 from compiler.tir.schedule.facts.conditions import check_affine_binding
 from compiler.tir.schedule.facts.loop_kinds import check_loop, loop_like
+from compiler.tir.schedule.facts.regions import facts_at
 from compiler.tir.schedule.facts.roles import BLOCK_OR_LOOP, LOOP, VALUE, ListRole
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.sref import LoopSRef, StmtSRef
@@ -110,11 +112,8 @@ def fuse(state: ScheduleState, *loops: StmtSRef, preserve_unit_iters: bool = Tru
         raise ArgumentError("fuse: expected loops, got none")
     _check_nest(state, loops)
     outer, inner = loops[0].loop, loops[-1].loop
-    simplify = Analyzer().simplify
     extents = [sref.loop.extent for sref in loops]
-    total = extents[0]
-    for extent in extents[1:]:
-        total = total * extent
+    total = product_of_extents(extents, facts_at(loops[0]))
     names = "_".join(sref.loop.loop_var.name for sref in loops)
     fused = Var(f"{names}_fused", outer.loop_var.dtype)
     values: dict[Var, PrimExpr] = {}
@@ -125,7 +124,7 @@ def fuse(state: ScheduleState, *loops: StmtSRef, preserve_unit_iters: bool = Tru
         values[sref.loop.loop_var] = const(0, extent.dtype) if is_const_int(extent, 1) else digit // inside
         inside = around
     body = substitute(inner.body, values)
-    (result,) = _replace_nest(state, "fuse", loops[0], inner, [(fused, simplify(total))], body, preserve_unit_iters)
+    (result,) = _replace_nest(state, "fuse", loops[0], inner, [(fused, total)], body, preserve_unit_iters)
     return result
 
 

@@ -9,6 +9,7 @@ from math import gcd, prod
 import numpy as np
 
 from compiler.arith import Analyzer
+from compiler.arith.extents import product_of_extents
 from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Var, const, is_const_int
 from compiler.ir.expr.substitute import free_vars, substitute
@@ -133,7 +134,7 @@ def share_out(
         place = place * thread.extent + thread.var
     place = place * lanes + lane
     step = simplify(prod((thread.extent for thread in bound), start=const(lanes, dtype)))
-    total = simplify(prod((loop.extent for loop in loops), start=const(1, dtype)))
+    total = product_of_extents([loop.extent for loop in loops], Analyzer())
     values, rest = {}, place
     for loop in reversed(loops):
         values[loop.loop_var] = _from(loop, floormod(rest, loop.extent))

@@ -204,6 +204,23 @@ def test_axes_of_fused_and_split_loops_are_written_as_tvm_writes_them() -> None:
     assert "(i_j_fused_0 * 192 + i_j_fused_1) // 16" in unit.mod.script()
 
 
+def test_loops_that_end_before_they_begin_run_no_iteration_when_they_are_fused() -> None:
+    @T.prim_func
+    def cut(C: T.Buffer((8,), "int32")) -> None:
+        for i in range(8):
+            for j, k in T.grid(3 - i, T.min(i, 2) - T.max(i - 1, 0)):
+                with T.block("C"):
+                    vi, _vj, _vk = T.axis.remap("SSS", [i, j, k])
+                    C[vi] = C[vi] + 1
+
+    sch: Any = tvm.tir.Schedule(cut)
+    _, j, k = loops(sch, "C")
+    sch.fuse(j, k)
+    result = tvm.nd.array(np.zeros(8, "int32"))
+    tvm.build(sch.mod, target="llvm")(result)
+    np.testing.assert_array_equal(result.numpy(), [0, 2, 1, 0, 0, 0, 0, 0])
+
+
 def test_fused_loops_stand_in_regions_without_a_quotient_of_a_quotient() -> None:
     @T.prim_func
     def copy(A: T.Buffer((4, 8, 16)), B: T.Buffer((4, 8, 16))) -> None:
