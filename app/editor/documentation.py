@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import ModuleType
@@ -37,6 +37,8 @@ _SECTION_TITLES = {
     "see_also": "See also",
 }
 """Section titles by entry kind of the parser, in display order."""
+_ERROR = re.compile(r"(?:^|(?<=\. ))Raises (\w*(?:Error|Exception|NotImplemented)) ")
+"""Where a sentence like ``Raises ArgumentError if …`` begins; it ends with the next one, or with its paragraph."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,8 @@ def documentation(path: str) -> Documentation | None:
     parsed = parse(_docstring(value), DocstringStyle.NUMPYDOC)
     texts = [text for text in (parsed.short_description, parsed.long_description) if text]
     call = call_text(value, with_result=True) or ""
-    return Documentation(path, call, list(blocks("\n\n".join(texts))), _sections(parsed.meta))
+    described, errors = _without_errors(blocks("\n\n".join(texts)))
+    return Documentation(path, call, described, _sections(parsed.meta, errors))
 
 
 def _docstring(value: object) -> str:
@@ -155,8 +158,20 @@ def _unquoted(annotation: object) -> object:
 # Docstrings
 
 
-def _sections(meta: Sequence[DocstringMeta]) -> list[Section]:
-    sections: dict[str, Section] = {}
+def _without_errors(described: Iterable[Block]) -> tuple[list[Block], list[Entry]]:
+    """Return a description without its sentences about errors, and these as the entries of a section."""
+    kept, errors = [], []
+    for block in described:
+        text, *sentences = [block.text] if block.verbatim else _ERROR.split(block.text)
+        if text:
+            kept.append(Block(text.rstrip(" "), block.verbatim))
+        for kind, reason in zip(sentences[::2], sentences[1::2], strict=True):
+            errors.append(Entry(type=kind, blocks=[Block(reason[0].upper() + reason[1:].rstrip())]))
+    return kept, errors
+
+
+def _sections(meta: Sequence[DocstringMeta], errors: list[Entry]) -> list[Section]:
+    sections = {"Raises": Section("Raises", errors)} if errors else {}
     for item in meta:
         kind = item.args[0] if item.args else ""
         title = _SECTION_TITLES.get(kind)

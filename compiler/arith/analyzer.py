@@ -81,10 +81,7 @@ class Analyzer:
     def bind(self, var: Var, expr: Range | ExprLike, override: bool = False) -> None:
         """Let ``var`` lie in a range, or stand for a value, in place of what is known about it only with ``override``.
 
-        Raises
-        ------
-        ArgumentError
-            If something else is known, which then still holds.
+        Raises ArgumentError if something else is known, which then still holds.
         """
         before = self._facts.about(var)
         self._bind(var, expr)
@@ -170,10 +167,8 @@ class Analyzer:
     def rewrite_simplify(self, expr: ExprLike) -> PrimExpr:
         """Simplify by rewrite rules.
 
-        Raises
-        ------
-        ArgumentError
-            If the whole is a division by zero, which has no value.  One inside stays, for it may never be evaluated.
+        Raises ArgumentError if the whole is a division by zero, which has no value.  One inside stays, for it may never
+        be evaluated.
         """
         return _defined(self._rewrite(convert(expr)))
 

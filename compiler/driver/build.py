@@ -40,6 +40,10 @@ def build(
 ) -> Module:
     """Compile a schedule, function or module for a target: a module to call, or to ask for functions and sources.
 
+    Raises ArgumentError if ``inputs`` is nothing that can be built, or ``args`` does not go with it; if modules are for
+    several targets. Raises TargetError if the target is unknown, or has no threads for the loops that are bound to
+    thread axes.
+
     Parameters
     ----------
     inputs : Schedule, PrimFunc, IRModule, sequence of IRModule, or mapping of Target to IRModule
@@ -52,13 +56,6 @@ def build(
         The target of the functions that launch a device's kernels; ``llvm`` by default.
     binds : mapping of Tensor to Buffer, optional
         Buffers that stand for tensors, where the usual compact ones will not do.
-
-    Raises
-    ------
-    ArgumentError
-        If ``inputs`` is nothing that can be built, or ``args`` does not go with it; if modules are for several targets.
-    TargetError
-        If the target is unknown, or has no threads for the loops that are bound to thread axes.
     """
     if isinstance(inputs, Mapping):
         target, inputs = _only_target(inputs), list(inputs.values())

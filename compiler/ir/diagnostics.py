@@ -60,10 +60,7 @@ class DiagnosticContext:
     def render(self) -> None:
         """Show the messages.
 
-        Raises
-        ------
-        DiagnosticError
-            If one of them is an error.
+        Raises DiagnosticError if one of them is an error.
         """
         (self.renderer or get_renderer()).render(self)
         errors = [d.message for d in self.diagnostics if d.level <= DiagnosticLevel.ERROR]

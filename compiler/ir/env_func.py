@@ -30,10 +30,7 @@ class EnvFunc:
     def resolve(self) -> Callable[..., Any]:
         """Return the function that is registered now.
 
-        Raises
-        ------
-        ArgumentError
-            If none is.
+        Raises ArgumentError if none is.
         """
         lookup = extension_point(FUNCTIONS).find("lookup")
         function: Any = None if lookup is None else lookup()

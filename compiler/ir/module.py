@@ -92,12 +92,7 @@ class IRModule(Scriptable):
         """Return the variable of a function.
 
         ``main`` is also the only function of a module, if its program states no symbol for it (older releases of TVM
-        called it so).
-
-        Raises
-        ------
-        ArgumentError
-            If the module has no such function.
+        called it so). Raises ArgumentError if the module has no such function.
         """
         for var in self.functions:
             if var.name_hint == name:
@@ -118,10 +113,7 @@ class IRModule(Scriptable):
     def get_global_type_var(self, name: str) -> GlobalTypeVar:
         """Return the variable of an algebraic data type.
 
-        Raises
-        ------
-        ArgumentError
-            If the module defines no such type.
+        Raises ArgumentError if the module defines no such type.
         """
         for var in self.get_global_type_vars():
             if var.name_hint == name:
@@ -143,10 +135,7 @@ class IRModule(Scriptable):
     def get_constructor(self, tag: int) -> Any:
         """Return the constructor of a tag.
 
-        Raises
-        ------
-        ArgumentError
-            If no type of the module has one of this tag.
+        Raises ArgumentError if no type of the module has one of this tag.
         """
         for definition in self.type_definitions.values():
             for constructor in definition.constructors:
@@ -223,12 +212,8 @@ class IRModule(Scriptable):
     def replace_global_vars(self, replacements: Mapping[GlobalVar | str, GlobalVar | str]) -> IRModule:
         """Return a module whose functions have other global variables, where they are called too.
 
-        A symbol that a function states for other modules becomes the new name.
-
-        Raises
-        ------
-        ArgumentError
-            If the module has no such function, or two would have one name.
+        A symbol that a function states for other modules becomes the new name. Raises ArgumentError if the module has
+        no such function, or two would have one name.
         """
         renamed: dict[Node, GlobalVar] = {
             self.get_global_var(old) if isinstance(old, str) else old: GlobalVar(new) if isinstance(new, str) else new
@@ -285,10 +270,7 @@ class IRModule(Scriptable):
     def import_from_std(self, file_to_import: str) -> None:
         """Add the types and functions of ``prelude.rly``, ``core.rly``, ``gradient.rly`` or ``nat.rly``.
 
-        Raises
-        ------
-        ArgumentError
-            If there is none with this name.
+        Raises ArgumentError if there is none with this name.
         """
         load = extension_point(STANDARD_MODULES).find(file_to_import)
         if load is None:

@@ -42,10 +42,7 @@ class ObjectPath:
     def get_prefix(self, length: int) -> ObjectPath:
         """Return the first steps of the path.
 
-        Raises
-        ------
-        IndexError
-            If the path is shorter, or there is none of that length.
+        Raises IndexError if the path is shorter, or there is none of that length.
         """
         path, surplus = self, len(self) - length
         if surplus < 0 or length < 1:

@@ -180,10 +180,7 @@ class Op:
     def set_attr(self, attr_name: str, value: object, plevel: int = 10) -> None:
         """Set an attribute of the operator, which passes read; a value set with a higher ``plevel`` is kept.
 
-        Raises
-        ------
-        ArgumentError
-            If it is already set with the same priority; call ``reset_attr`` first.
+        Raises ArgumentError if it is already set with the same priority; call ``reset_attr`` first.
         """
         entry = _ATTRIBUTES.get((self.name, attr_name))
         if entry is not None and entry[1] == plevel:
@@ -221,10 +218,7 @@ class Op:
     def get(op_name: str) -> Op:
         """Return the operator of a full name, e.g. ``tir.exp`` or ``nn.conv2d``.
 
-        Raises
-        ------
-        TVMError
-            If no such operator is registered.
+        Raises TVMError if no such operator is registered.
         """
         op = _REGISTRY.get(op_name)
         if op is None and extension_point("operators").load_modules():

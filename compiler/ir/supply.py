@@ -71,10 +71,7 @@ class GlobalVarSupply:
     def reserve_global(self, global_var: GlobalVar, allow_conflict: bool = False) -> None:
         """Enter a variable and take its name; with ``allow_conflict`` another variable of the name stays.
 
-        Raises
-        ------
-        InternalError
-            If the name is another variable's.
+        Raises InternalError if the name is another variable's.
         """
         name = self._names.reserve_name(global_var.name_hint, add_prefix=False)
         if name in self._variables and not allow_conflict:

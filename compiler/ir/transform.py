@@ -53,10 +53,7 @@ class ModulePass(Pass, abstract=True):
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
         """Run ``transform_module`` on a copy of the module.
 
-        Raises
-        ------
-        ArgumentError
-            If the method returns no module.
+        Raises ArgumentError if the method returns no module.
         """
         result = self.transform_module(mod.shallow_copy(), ctx)
         if not isinstance(result, IRModule):
@@ -153,10 +150,7 @@ def module_pass(
 def parse_pass(text: str) -> Pass:
     """Parse a pass from its text form, which is its ``repr``; several, separated by commas, are a :class:`Sequential`.
 
-    Raises
-    ------
-    ArgumentError
-        If there is no such pass, if it has no such option, or if an option is of the wrong type.
+    Raises ArgumentError if there is no such pass, if it has no such option, or if an option is of the wrong type.
 
     Examples
     --------

@@ -22,10 +22,7 @@ def bind(expr: GraphExpr, binds: Mapping[Var, ExprLike]) -> Any:
 
         fn (%x, %y) { add(%x, %y) }, {%y: multiply(%z, 2f)}   ->   fn (%x, %z) { add(%x, multiply(%z, 2f)) }
 
-    Raises
-    ------
-    ArgumentError
-        If ``binds`` maps anything else.
+    Raises ArgumentError if ``binds`` maps anything else.
     """
     values = {var: as_expr(value) for var, value in binds.items()}
     for var, value in values.items():

@@ -302,6 +302,8 @@ def var(
 ) -> Var:
     """Declare a variable.
 
+    Raises ArgumentError if the name is not a string, or both a type and a shape are given.
+
     Parameters
     ----------
     type_annotation : Type or str, optional
@@ -310,11 +312,6 @@ def var(
         Instead of a type: that of a tensor of ``dtype``.
     span : Span, optional
         The source location; by default the line of the call.
-
-    Raises
-    ------
-    ArgumentError
-        If the name is not a string, or both a type and a shape are given.
 
     Examples
     --------
@@ -335,6 +332,8 @@ def var(
 def const(value: TensorLike, dtype: str | TensorType | None = None, span: Span | None = None) -> Constant:
     """Return a constant.
 
+    Raises DTypeError if no tensor can hold the value.
+
     Parameters
     ----------
     dtype : str or TensorType, optional
@@ -342,11 +341,6 @@ def const(value: TensorLike, dtype: str | TensorType | None = None, span: Span |
         becomes ``float32`` and ``int64`` becomes ``int32``.
     span : Span, optional
         The source location; by default the line of the call.
-
-    Raises
-    ------
-    DTypeError
-        If no tensor can hold the value.
     """
     if isinstance(value, NDArray):
         return Constant(value) if span is None else Constant(value, span=span)

@@ -112,13 +112,8 @@ class Interpreter:
         that name.
 
         Arguments are arrays, numbers, tuples, or values that were returned before; a mapping names the parameters.
-
-        Raises
-        ------
-        InterpreterError
-            If an operator has no reference or refuses its arguments, a variable is free, or no clause matches.
-        ArgumentError
-            If the arguments do not fit the parameters.
+        Raises InterpreterError if an operator has no reference or refuses its arguments, a variable is free, or no
+        clause matches. Raises ArgumentError if the arguments do not fit the parameters.
         """
         if isinstance(expr, str):
             expr = self._mod.get_global_var(expr)
@@ -128,10 +123,7 @@ class Interpreter:
     def apply(self, function: object, args: Sequence[object] | Mapping[str, object]) -> Any:
         """Return the value of a function value applied to arguments; see :meth:`evaluate`.
 
-        Raises
-        ------
-        ArgumentError
-            If ``function`` is none, or the arguments do not fit its parameters.
+        Raises ArgumentError if ``function`` is none, or the arguments do not fit its parameters.
         """
         if not isinstance(function, Closure):
             raise ArgumentError(f"evaluate: arguments may only be given for a function, got {type(function).__name__}")
@@ -225,10 +217,7 @@ class Interpreter:
     def operator(self, op: RelayOp, call: Call, args: tuple[object, ...]) -> object:
         """Return the value of an operator's call.
 
-        Raises
-        ------
-        InterpreterError
-            If the operator has no reference, or refuses the values.
+        Raises InterpreterError if the operator has no reference, or refuses the values.
         """
         return apply_operator(op, call.attrs, args)
 

@@ -324,10 +324,7 @@ def relay_ops() -> dict[str, RelayOp]:
 def get(name: str) -> RelayOp:
     """Return the operator of graphs that has a name, e.g. ``nn.conv2d``.
 
-    Raises
-    ------
-    TVMError
-        If there is none.
+    Raises TVMError if there is none.
     """
     op = Op.get(name)
     if not isinstance(op, RelayOp):

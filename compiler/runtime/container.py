@@ -117,10 +117,7 @@ def tuple_object(fields: Sequence[object] | None = None) -> ADT:
 def getitem_helper(obj: object, elem_getter: Callable[[int], Item], length: int, idx: int | slice) -> Item | list[Item]:
     """Return what an index or a slice stands for.
 
-    Raises
-    ------
-    BoundError
-        If there is no such element.
+    Raises BoundError if there is no such element.
     """
     if isinstance(idx, slice):
         return [elem_getter(i) for i in range(*idx.indices(length))]

@@ -170,10 +170,7 @@ class Device:
     def require(self, operation: str) -> Device:
         """Return the device if memory on it can be used, as an operation, named in the error, needs it.
 
-        Raises
-        ------
-        ArgumentError
-            If there is no runtime for it.
+        Raises ArgumentError if there is no runtime for it.
         """
         if not self.exist:
             why = f": {why_no_driver()}" if self.device_type == Device.kDLCUDA and why_no_driver() else ""
@@ -201,15 +198,12 @@ FACTS = frozenset(n for n, v in vars(Device).items() if isinstance(v, property) 
 def device(dev_type: str | int, dev_id: int = 0) -> Device:
     """Return a device by the kind of device.
 
+    Raises ArgumentError if there is no such kind of device.
+
     Parameters
     ----------
     dev_type : str or int
         A name, e.g. ``cpu`` or ``llvm -mcpu=native``, or DLPack's number; ``cuda:1`` says which one of that kind.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such kind of device.
     """
     if isinstance(dev_type, str) and ":" in dev_type.split(" ")[0]:
         dev_type, _, which = dev_type.partition(":")

@@ -20,10 +20,7 @@ __all__ = ["binding", "has_llvm", "require_llvm"]
 def require_llvm() -> Any:
     """Return ``llvmlite.binding``.
 
-    Raises
-    ------
-    UnavailableError
-        If llvmlite is not installed.
+    Raises UnavailableError if llvmlite is not installed.
     """
     try:
         loaded: Any = importlib.import_module("llvmlite.binding")

@@ -100,6 +100,8 @@ def tune(
 ) -> Outcome:
     """Search for a schedule of a function with blocks that is faster than what there is.
 
+    Raises ArgumentError if the target is no processor, the default cannot be run, or no schedule can be derived.
+
     Parameters
     ----------
     trials, seconds
@@ -120,11 +122,6 @@ def tune(
         Whether candidates are measured in processes of their own, where there can be any.
     measuring
         Returns what measures with some arrays and threads, e.g. elsewhere, without the ``limits``.
-
-    Raises
-    ------
-    ArgumentError
-        If the target is no processor, the default cannot be run, or no schedule can be derived.
     """
     began, made_for = clock(), Target.target_or_current(target)
     if made_for.kind != "llvm":

@@ -25,7 +25,8 @@ TargetLike: TypeAlias = Union["Target", str, Mapping[str, object]]
 class Target(TargetAttributes):
     """The machine to generate code for.
 
-    As a context manager it sets the :meth:`current` target.
+    As a context manager it sets the :meth:`current` target. Raises TargetError if a kind or option is unknown, or a
+    feature has no sign.
 
     Parameters
     ----------
@@ -46,11 +47,6 @@ class Target(TargetAttributes):
         The keys that select schedules: those given, the device, and those of the kind.
     triple, cpu, llvm_features : str
         LLVM's names of the machine; CPU and features are empty for kinds other than ``llvm``.
-
-    Raises
-    ------
-    TargetError
-        If a kind or option is unknown, or a feature has no sign.
     """
 
     def __init__(self, target: TargetLike, host: TargetLike | None = None) -> None:
@@ -91,14 +87,8 @@ class Target(TargetAttributes):
     def from_device(device: str | Device) -> Target:
         """Detect the target of a device of this machine, such as ``cpu`` or ``tvm.cuda(0)``.
 
-        It is ``llvm -mcpu=native`` for the CPU, and the architecture of a CUDA device.
-
-        Raises
-        ------
-        TargetError
-            If this machine has no such device.
-        ArgumentError
-            If the device type is unknown.
+        It is ``llvm -mcpu=native`` for the CPU, and the architecture of a CUDA device. Raises TargetError if this
+        machine has no such device. Raises ArgumentError if the device type is unknown.
         """
         dev = device_of(device) if isinstance(device, str) else device
         if not dev.exist:
@@ -177,10 +167,7 @@ class Target(TargetAttributes):
     def current(allow_none: bool = True) -> Target | None:
         """Return the target of the innermost ``with`` block in this thread and asyncio task, or None.
 
-        Raises
-        ------
-        TargetError
-            If there is no current target and ``allow_none`` is False.
+        Raises TargetError if there is no current target and ``allow_none`` is False.
         """
         target = _STACK.current()
         if target is not None or allow_none:

@@ -76,12 +76,7 @@ def einsum(subscripts: str, *operand: Tensor) -> Tensor:
 
     ``subscripts`` such as ``ij,jk->ik`` name each operand's axes, then those of the result; ``...`` stands for any
     further axes. Without ``->`` the result has the names that occur once, in alphabetical order. An axis of extent 1 is
-    broadcast.
-
-    Raises
-    ------
-    ArgumentError
-        If the equation does not fit the operands, or two extents of one name differ.
+    broadcast. Raises ArgumentError if the equation does not fit the operands, or two extents of one name differ.
     """
     labels = read_equation(subscripts, [len(t.shape) for t in operand])
     extents = label_extents(labels, [dims(t) for t in operand])

@@ -23,10 +23,7 @@ __all__ += [name for name in elementwise.__all__ if name not in _ELSEWHERE]
 def ceil_log2(x: int | PrimExpr) -> PrimExpr:
     """Return the smallest exponent whose power of two is not below a positive integer; computed in float64.
 
-    Raises
-    ------
-    ArgumentError
-        If it is a tensor.
+    Raises ArgumentError if it is a tensor.
     """
     if isinstance(x, Tensor):
         expected("ceil_log2", "x", "an integer expression", x)

@@ -44,12 +44,8 @@ def _product(name: str, a: CSRPlaceholderOp, b: Tensor, c: Tensor | None) -> Ten
 def dense(data: CSRPlaceholderOp | Tensor, weight: CSRPlaceholderOp | Tensor, bias: Tensor | None = None) -> Tensor:
     """Return ``data @ weight.T + bias`` where one of the matrices is sparse.
 
-    Raises
-    ------
-    UnavailableError
-        If none or both of them are sparse.
-    ArgumentError
-        If the dense one is not a matrix, or ``bias`` no vector.
+    Raises UnavailableError if none or both of them are sparse. Raises ArgumentError if the dense one is not a matrix,
+    or ``bias`` no vector.
     """
     if isinstance(data, CSRPlaceholderOp) and isinstance(weight, Tensor):
         _check_dimensions("dense", weight, bias)

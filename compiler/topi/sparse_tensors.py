@@ -27,12 +27,8 @@ _CSR = "csr"
 class CSRNDArray:
     """A sparse matrix: its nonzero elements row by row, the column of each, and where each row begins.
 
-    It is made of a dense matrix, or of ``(data, indices, indptr)`` and a shape.
-
-    Raises
-    ------
-    ArgumentError
-        If it is neither a matrix nor three parts with a shape.
+    It is made of a dense matrix, or of ``(data, indices, indptr)`` and a shape. Raises ArgumentError if it is neither a
+    matrix nor three parts with a shape.
     """
 
     stype = _CSR
@@ -87,12 +83,8 @@ def array(
 ) -> CSRNDArray:
     """Return a dense matrix, or ``(data, indices, indptr)`` and a shape, as compressed rows.
 
-    Raises
-    ------
-    UnavailableError
-        If it is to be stored in another way.
-    ArgumentError
-        If it is neither a matrix nor three parts with a shape.
+    Raises UnavailableError if it is to be stored in another way. Raises ArgumentError if it is neither a matrix nor
+    three parts with a shape.
     """
     _check_storage("array", stype)
     return CSRNDArray(source_array, device, shape)
@@ -107,10 +99,7 @@ def placeholder(
 ) -> CSRPlaceholderOp:
     """Declare a sparse matrix, of float32 by default, that a computation is given.
 
-    Raises
-    ------
-    UnavailableError
-        If it is to be stored in another way.
+    Raises UnavailableError if it is to be stored in another way.
     """
     _check_storage("placeholder", stype or _CSR)
     return CSRPlaceholderOp(shape, 0 if nonzeros is None else nonzeros, dtype or "float32", name)

@@ -20,13 +20,9 @@ Axes = int | Sequence[int] | Sequence[Sequence[int]]
 def tensordot(a: Tensor, b: Tensor, axes: Axes) -> Tensor:
     """Return the sum of products over pairs of axes, as ``numpy.tensordot`` does.
 
-    ``axes`` says how many of the last axes of ``a`` are paired with the first of ``b``, or an axis of each, or
-    several.  The result has the axes of ``a``, then those of ``b``, without the pairs.
-
-    Raises
-    ------
-    ArgumentError
-        If an axis does not exist or is paired twice, or the extents of a pair differ.
+    ``axes`` says how many of the last axes of ``a`` are paired with the first of ``b``, or an axis of each, or several.
+    The result has the axes of ``a``, then those of ``b``, without the pairs. Raises ArgumentError if an axis does not
+    exist or is paired twice, or the extents of a pair differ.
     """
     left, right = _pairs(a, b, axes)
     sums = [te.reduce_axis((0, a.shape[i]), name=f"k{n}") for n, i in enumerate(left)]

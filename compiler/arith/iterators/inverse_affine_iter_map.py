@@ -13,10 +13,7 @@ from compiler.ir.expr.substitute import free_vars
 def inverse_affine_iter_map(iter_map: Sequence[IterSumExpr], outputs: Sequence[ExprLike]) -> dict[Var, PrimExpr]:
     """Return each iterator of a bijective map, as :func:`detect_iter_map` returns it, as an expression of the indices.
 
-    Raises
-    ------
-    ArgumentError
-        If there are not as many outputs, which stand for the values of the indices, as these.
+    Raises ArgumentError if there are not as many outputs, which stand for the values of the indices, as these.
 
     Examples
     --------

@@ -27,10 +27,7 @@ class IterMapLevel(IntEnum):
     def from_str(name: str) -> IterMapLevel:
         """Return the level ``bijective``, ``surjective`` or ``nocheck``, which None is as well.
 
-        Raises
-        ------
-        ValueError
-            If there is no such level.
+        Raises ValueError if there is no such level.
         """
         levels = {level.name.lower(): level for level in IterMapLevel}
         if name is not None and name.lower() not in levels:

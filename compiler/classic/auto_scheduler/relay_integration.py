@@ -69,10 +69,7 @@ def extract_tasks(
 ) -> tuple[list[SearchTask], list[int]]:
     """Return the tasks of a model: its kernels, those without reductions only with ``include_simple_tasks``.
 
-    Raises
-    ------
-    ArgumentError
-        If the model is built for another executor than that of graphs.
+    Raises ArgumentError if the model is built for another executor than that of graphs.
     """
     module, definitions = mod if isinstance(mod, IRModule) else IRModule.from_expr(mod), _Definitions()
     with instrumented(definitions), PassContext(opt_level=opt_level):

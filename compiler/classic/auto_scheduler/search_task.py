@@ -90,10 +90,7 @@ class SearchTask:
     def print_best(self, log_file: str | PathLike[str], print_mode: str = "schedule") -> str:
         """Return the best schedule of a file of records as Python code; there is no other ``print_mode``.
 
-        Raises
-        ------
-        ArgumentError
-            If there is no record of the task, or no such form.
+        Raises ArgumentError if there is no record of the task, or no such form.
         """
         if print_mode != "schedule":
             raise ArgumentError(f"SearchTask.print_best: print_mode must be 'schedule', got {print_mode!r}")

@@ -108,10 +108,7 @@ class Sketch:
     def schedule(self, state: State) -> tuple[Schedule, list[Tensor]]:
         """Return the schedule of a state, with the parameters of the function.
 
-        Raises
-        ------
-        ArgumentError
-            If the state is one of another graph.
+        Raises ArgumentError if the state is one of another graph.
         """
         if not state.decisions:  # what there is without a search
             return create_schedule(self.dag.outputs), self.dag.tensors

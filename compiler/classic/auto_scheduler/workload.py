@@ -28,12 +28,8 @@ def register_workload(
 ) -> Definition | Callable[[Definition], Definition]:
     """Register a function that defines tensors, by its name or ``func_name``; usable as a decorator.
 
-    The function returns the list of all tensors, inputs and outputs, for its arguments.
-
-    Raises
-    ------
-    ArgumentError
-        If there is another function of the name, unless it is to be replaced (``override``).
+    The function returns the list of all tensors, inputs and outputs, for its arguments. Raises ArgumentError if there
+    is another function of the name, unless it is to be replaced (``override``).
     """
     name = func_name if isinstance(func_name, str) else func_name.__name__
     definition = f if isinstance(func_name, str) else func_name
@@ -50,12 +46,7 @@ def register_workload(
 def make_workload_key(func: str | Definition, args: Sequence[object]) -> str:
     """Return the key of a registered function, or its name, with its arguments.
 
-    Arguments are numbers, strings, tensors, and tuples of such.
-
-    Raises
-    ------
-    ArgumentError
-        If the function is not registered.
+    Arguments are numbers, strings, tensors, and tuples of such. Raises ArgumentError if the function is not registered.
     """
     name = func if isinstance(func, str) else func.__name__
     if name not in _WORKLOADS:
@@ -66,10 +57,7 @@ def make_workload_key(func: str | Definition, args: Sequence[object]) -> str:
 def workload_key_to_tensors(workload_key: str) -> list[Tensor]:
     """Return the tensors that a key of :func:`make_workload_key` stands for.
 
-    Raises
-    ------
-    ArgumentError
-        If the text is not a key, or its function is not registered.
+    Raises ArgumentError if the text is not a key, or its function is not registered.
     """
     try:
         name, *args = json.loads(workload_key)

@@ -91,10 +91,7 @@ class Builder:
     def build(self, measure_inputs: Sequence[MeasureInput]) -> list[BuildResult]:
         """Build candidates.
 
-        Raises
-        ------
-        NotImplementedError
-            In this class.
+        Raises NotImplementedError in this class.
         """
         raise NotImplementedError
 
@@ -118,10 +115,7 @@ class Runner:
     def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[BuildResult]) -> list[MeasureResult]:
         """Run candidates.
 
-        Raises
-        ------
-        NotImplementedError
-            In this class.
+        Raises NotImplementedError in this class.
         """
         raise NotImplementedError
 

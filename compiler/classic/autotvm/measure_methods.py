@@ -150,10 +150,7 @@ class RPCRunner(LocalRunner):
     def set_task(self, task: Task) -> None:
         """Take notice of the task whose candidates are run.
 
-        Raises
-        ------
-        RPCError
-            If no machine of the key is free within ten seconds.
+        Raises RPCError if no machine of the key is free within ten seconds.
         """
         super().set_task(task)
         if not check_remote(task.target, self.key, self.host, self.port):

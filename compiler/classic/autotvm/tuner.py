@@ -60,10 +60,7 @@ class Tuner:
     def next_index(self) -> int:
         """Return the number of a candidate that was not measured.
 
-        Raises
-        ------
-        NotImplementedError
-            In this class, which has no order.
+        Raises NotImplementedError in this class, which has no order.
         """
         raise NotImplementedError
 

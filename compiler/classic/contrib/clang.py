@@ -15,10 +15,7 @@ from compiler.runtime.llvm import binding
 def find_clang(required: bool = True) -> list[str]:
     """Return the Clang compilers of this machine; one of the version of LLVM that code is generated with comes first.
 
-    Raises
-    ------
-    UnavailableError
-        If there is none and one is required.
+    Raises UnavailableError if there is none and one is required.
     """
     names = [f"clang-{binding.llvm_version_info[0]}", "clang"]
     paths = [path for name in names if (path := which(name))]

@@ -21,10 +21,7 @@ def download(
 ) -> None:
     """Fetch a file, unless it exists; with ``size_compare`` also where it has another size than the server says.
 
-    Raises
-    ------
-    UnavailableError
-        If it cannot be fetched: programs in the explorer have no network.
+    Raises UnavailableError if it cannot be fetched: programs in the explorer have no network.
     """
     target = Path(path)
     if target.is_file() and not overwrite and not (size_compare and _size(url) != target.stat().st_size):

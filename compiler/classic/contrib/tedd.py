@@ -55,14 +55,8 @@ def viz_schedule_tree(
 ) -> str | None:
     """Draw the loops of each stage, and the loop that each is computed in, to a file where ``dot_file_path`` names one.
 
-    Ranges are shown where bounds can be inferred, as for ``schedule.normalize()``.
-
-    Raises
-    ------
-    UnavailableError
-        If ``show_svg`` is true: no picture is made here.
-    ArgumentError
-        If ``sch`` is not a schedule.
+    Ranges are shown where bounds can be inferred, as for ``schedule.normalize()``. Raises UnavailableError if
+    ``show_svg`` is true: no picture is made here. Raises ArgumentError if ``sch`` is not a schedule.
     """
     _check(sch, show_svg, "viz_schedule_tree")
     return _written(digraph("Schedule Tree", _schedule_tree(sch)), dot_file_path, output_dot_string)

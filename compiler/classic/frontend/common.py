@@ -105,17 +105,14 @@ def infer_channels(inputs: RelayExpr, transpose: bool = False) -> int:
 def infer_value(input_val: RelayExpr, params: Mapping[str, Any] | None, mod: IRModule | None = None) -> NDArray:
     """Evaluate an expression.
 
+    Raises AssertionError if a free variable has no value.
+
     Parameters
     ----------
     params : mapping of str to NDArray
         The values of its free variables by their names.
     mod : IRModule, optional
         The module of the functions and data types that it refers to.
-
-    Raises
-    ------
-    AssertionError
-        If a free variable has no value.
     """
     given = params or {}
     variables = free_vars(input_val)
@@ -186,10 +183,7 @@ def get_name(node: RelayExpr) -> str:
 def get_relay_op(op_name: str) -> OpFunction:
     """Look up the function of an operator by name: ``add``, ``nn.conv2d`` or just ``conv2d``.
 
-    Raises
-    ------
-    OpNotImplemented
-        If there is none.
+    Raises OpNotImplemented if there is none.
     """
     place = relay_op
     for part in op_name.split("."):
@@ -207,10 +201,7 @@ def get_relay_op(op_name: str) -> OpFunction:
 def unbind(data: RelayExpr, axis: int = 0) -> list[RelayExpr]:
     """Split a tensor along an axis and remove the axis.
 
-    Raises
-    ------
-    ArgumentError
-        If the extent of the axis is not static.
+    Raises ArgumentError if the extent of the axis is not static.
     """
     shape = infer_shape(data)
     if not isinstance(shape, tuple) or not isinstance(shape[axis], int):
@@ -222,10 +213,7 @@ def unbind(data: RelayExpr, axis: int = 0) -> list[RelayExpr]:
 def ensure_scalar_shape(x: RelayExpr) -> RelayExpr:
     """Convert a tensor of one element to a scalar.
 
-    Raises
-    ------
-    AssertionError
-        If it has more than one element.
+    Raises AssertionError if it has more than one element.
     """
     shape = infer_shape(x)
     if shape == ():

@@ -31,15 +31,12 @@ class ExprTable:
     def new_const(self, value: ArrayLike | NDArray, shape: Sequence[int] | None = None, dtype: str = "float32") -> Var:
         """Create a variable for a parameter, with a fresh name.
 
+        Raises ValueError if the number of elements does not match ``shape``.
+
         Parameters
         ----------
         shape : sequence of int, optional
             By default the shape of the value.
-
-        Raises
-        ------
-        ValueError
-            If the number of elements does not match ``shape``.
         """
         given = value.view() if isinstance(value, NDArray) else np.asarray(value)
         kept = array(given.reshape(given.shape if shape is None else tuple(shape)).astype(dtype))
@@ -52,10 +49,7 @@ class ExprTable:
     def get_expr(self, name: str) -> RelayExpr:
         """Look up an expression by name.
 
-        Raises
-        ------
-        KeyError
-            If there is none.
+        Raises KeyError if there is none.
         """
         return self.exprs[name]
 

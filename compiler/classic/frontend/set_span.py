@@ -24,6 +24,8 @@ Graphs: TypeAlias = "GraphExpr | TupleWrapper | Sequence[Graphs]"
 def set_span(sym: Graphs, span: Span | SequentialSpan | str) -> Any:
     """Set the span of all expressions of a graph that have none.
 
+    Raises ArgumentError if ``sym`` is not a graph.
+
     Parameters
     ----------
     sym : Expr, TupleWrapper, or list or tuple of such
@@ -35,11 +37,6 @@ def set_span(sym: Graphs, span: Span | SequentialSpan | str) -> Any:
     -------
     same class as ``sym``
         The graph itself if the option ``relay.frontend.fill_span`` is off.
-
-    Raises
-    ------
-    ArgumentError
-        If ``sym`` is not a graph.
 
     Examples
     --------

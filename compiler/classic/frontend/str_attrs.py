@@ -98,17 +98,13 @@ class StrAttrsDict:
     def read(self, key: str, default: object, expectation: str, read: Callable[[str], object]) -> object:
         """Parse an attribute with a function.
 
+        Raises AttributeError if the attribute is missing and there is no default. Raises ArgumentError if the string is
+        malformed.
+
         Parameters
         ----------
         default : object
             The result if the attribute is missing.
-
-        Raises
-        ------
-        AttributeError
-            If the attribute is missing and there is no default.
-        ArgumentError
-            If the string is malformed.
         """
         if key not in self.attrs:
             if default is _REQUIRED:

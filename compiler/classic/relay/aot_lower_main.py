@@ -76,10 +76,7 @@ class AOTLowerMain(ModulePass):
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         """Return a module with ``__tvm_main__`` in the place of ``main``.
 
-        Raises
-        ------
-        BuildError
-            If ``main`` does something else than call lowered functions, or has unknown shapes.
+        Raises BuildError if ``main`` does something else than call lowered functions, or has unknown shapes.
         """
         var = mod.get_global_var("main")
         function = mod[var]

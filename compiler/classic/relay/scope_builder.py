@@ -52,10 +52,7 @@ class ScopeBuilder:
         """Bind a value to a variable for the rest of the scope: a new one of a name, or of a (name, type), or the one
         given.
 
-        Raises
-        ------
-        ArgumentError
-            If ``var`` is not one of these.
+        Raises ArgumentError if ``var`` is not one of these.
         """
         if isinstance(var, str):
             var = Var(var)
@@ -69,10 +66,7 @@ class ScopeBuilder:
     def ret(self, value: ExprLike) -> None:
         """Set the scope's value.
 
-        Raises
-        ------
-        ArgumentError
-            If the scope already has a value.
+        Raises ArgumentError if the scope already has a value.
         """
         self._end(as_expr(value))
 
@@ -97,10 +91,7 @@ class ScopeBuilder:
     def else_scope(self) -> WithScope:
         """Open the scope of the other branch; the ``if`` becomes the value of the scope around.
 
-        Raises
-        ------
-        ArgumentError
-            If no ``if_scope`` came before.
+        Raises ArgumentError if no ``if_scope`` came before.
         """
         scope = self._scopes[-1]
         if scope.pending is None:
@@ -116,10 +107,7 @@ class ScopeBuilder:
     def get(self) -> Any:
         """Return what was built.
 
-        Raises
-        ------
-        ArgumentError
-            If a scope has no value.
+        Raises ArgumentError if a scope has no value.
         """
         return self._scopes[-1].build()
 

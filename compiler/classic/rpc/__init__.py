@@ -23,6 +23,8 @@ def connect(
 ) -> RPCSession:  # fmt: skip
     """Return a session on a server.
 
+    Raises RPCError if nobody answers, or the server refuses.
+
     Parameters
     ----------
     key : str
@@ -33,11 +35,6 @@ def connect(
         None: a server does not connect to another one here.
     secret : str, optional
         That of the server; by default the environment variable ``STRATA_RPC_SECRET``, if there is one.
-
-    Raises
-    ------
-    RPCError
-        If nobody answers, or the server refuses.
     """
     if session_constructor_args:
         expected("rpc.connect", "session_constructor_args", "None", session_constructor_args)
@@ -47,10 +44,7 @@ def connect(
 def connect_tracker(url: str, port: int, *, secret: str | None = None) -> TrackerSession:
     """Return what asks a tracker for sessions on servers; ``secret`` as for :func:`connect`.
 
-    Raises
-    ------
-    RPCError
-        If nobody answers, or the tracker refuses.
+    Raises RPCError if nobody answers, or the tracker refuses.
     """
     return TrackerSession(url, port, shared_secret(secret))
 

@@ -26,10 +26,7 @@ class LocalSession:
     def upload(self, data: bytearray | bytes | str | Path, target: str | None = None) -> None:
         """Put content, or a file at a path, into the session's folder, under its own name by default.
 
-        Raises
-        ------
-        ArgumentError
-            If content has no name, or the file cannot be read.
+        Raises ArgumentError if content has no name, or the file cannot be read.
         """
         name, content = content_of(data, target)
         self._path(name).write_bytes(content)

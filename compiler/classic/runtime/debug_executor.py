@@ -127,10 +127,7 @@ class GraphModuleDebug(GraphModule):
     def debug_get_output(self, node: int | str, out: NDArray | None = None) -> NDArray:
         """Run the model up to a node, by number or name, and return its first result, copied to ``out`` if given.
 
-        Raises
-        ------
-        ArgumentError
-            If the graph has no such node.
+        Raises ArgumentError if the graph has no such node.
         """
         index = self._node("debug_get_output", node)
         for thunk in self.module.thunks_to(index):

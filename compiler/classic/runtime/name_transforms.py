@@ -10,10 +10,7 @@ from compiler.ir.error import ArgumentError
 def sanitize_name(original_name: str) -> str:
     """Return a name whose characters may all stand in names of C.
 
-    Raises
-    ------
-    ArgumentError
-        If the name is empty.
+    Raises ArgumentError if the name is empty.
     """
     if not original_name:
         raise ArgumentError("sanitize_name: expected a name, got an empty one")

@@ -21,9 +21,6 @@ class ObjectGeneric:
     def asobject(self) -> Object:
         """Return the object that this one stands for.
 
-        Raises
-        ------
-        NotImplementedError
-            If a derived class does not say.
+        Raises NotImplementedError if a derived class does not say.
         """
         raise NotImplementedError(f"{type(self).__name__}.asobject")

@@ -136,10 +136,7 @@ class Report:
     def from_json(cls, s: str) -> Report:
         """Return the report that :meth:`json` wrote.
 
-        Raises
-        ------
-        ArgumentError
-            If it is not a report.
+        Raises ArgumentError if it is not a report.
         """
         try:
             read = json.loads(s)

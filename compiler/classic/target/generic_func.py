@@ -43,10 +43,7 @@ class GenericFunc:
     def set_default(self, func: Callable[..., object], allow_override: bool = False) -> None:
         """Set the default implementation.
 
-        Raises
-        ------
-        ArgumentError
-            If there is one already, unless it may be replaced (``allow_override``).
+        Raises ArgumentError if there is one already, unless it may be replaced (``allow_override``).
         """
         if self.default is not None and not allow_override:
             raise ArgumentError(f"{self.__name__}: the default is set already; pass allow_override=True to replace it")
@@ -60,10 +57,7 @@ class GenericFunc:
     ) -> object:
         """Register an implementation for target keys, e.g. ``["cuda", "gpu"]``; given the keys alone, a decorator.
 
-        Raises
-        ------
-        ArgumentError
-            If a key has an implementation already, unless it may be replaced (``allow_override``).
+        Raises ArgumentError if a key has an implementation already, unless it may be replaced (``allow_override``).
         """
         if not callable(func):
             return functools.partial(self.register, key_list=func, allow_override=allow_override)

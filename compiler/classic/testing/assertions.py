@@ -20,10 +20,8 @@ def assert_allclose(
 ) -> None:
     """Check that two arrays have one shape and that ``|actual - desired| <= atol + rtol * |desired|`` everywhere.
 
-    Raises
-    ------
-    AssertionError
-        If the shapes or some elements differ; it says how many, and how much, and if ``verbose`` which.
+    Raises AssertionError if the shapes or some elements differ; it says how many, and how much, and if ``verbose``
+    which.
 
     Examples
     --------

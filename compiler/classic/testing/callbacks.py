@@ -68,10 +68,7 @@ def test_raise_error_callback(message: str) -> Callable[[], None]:
 def test_check_eq_callback(message: str) -> Callable[[int, int], None]:
     """Return a function that checks that two numbers are the same, with a message as of the function above.
 
-    Raises
-    ------
-    Exception
-        Where they are not.
+    Raises Exception where they are not.
     """
 
     def callback(x: int, y: int) -> None:
@@ -84,12 +81,7 @@ def test_check_eq_callback(message: str) -> Callable[[int, int], None]:
 def ErrorTest(x: int, y: int) -> None:
     """Check that the first number is the second one.
 
-    Raises
-    ------
-    ValueError
-        If they differ and the first one is 0.
-    RuntimeError
-        If they differ otherwise.
+    Raises ValueError if they differ and the first one is 0. Raises RuntimeError if they differ otherwise.
     """
     if x != y:
         raise (ValueError if x == 0 else RuntimeError)(f"expected x == y, got {x} vs. {y}")
@@ -98,10 +90,7 @@ def ErrorTest(x: int, y: int) -> None:
 def device_test(dev: Device, device_type: int, device_id: int) -> Device:
     """Check what a device says of itself.
 
-    Raises
-    ------
-    ArgumentError
-        If they are others.
+    Raises ArgumentError if they are others.
     """
     if (dev.device_type, dev.device_id) != (device_type, device_id):
         raise ArgumentError(f"device_test: expected device {device_type} number {device_id}, got {dev}")

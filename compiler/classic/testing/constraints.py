@@ -36,10 +36,7 @@ class Transformation(Protocol):
 def assert_prim_expr_equal(lhs: PrimExpr, rhs: PrimExpr) -> None:
     """Check that two expressions have one value whatever their variables are.
 
-    Raises
-    ------
-    AssertionError
-        If that cannot be proved.
+    Raises AssertionError if that cannot be proved.
     """
     if not Analyzer().can_prove_equal(lhs, rhs):
         raise AssertionError(f"{lhs} and {rhs} are not proved equal")

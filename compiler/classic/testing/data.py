@@ -18,10 +18,7 @@ from compiler.target.target import Target
 def get_dtype_range(dtype: str) -> tuple[float, float]:
     """Return the least and the greatest value of an integer or floating-point type of NumPy.
 
-    Raises
-    ------
-    ArgumentError
-        If the type has no order.
+    Raises ArgumentError if the type has no order.
     """
     kind = np.dtype(dtype).kind
     if kind in "iu":

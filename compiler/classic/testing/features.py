@@ -97,10 +97,7 @@ class Feature:
     def require(cls, name: str, support_required: str = "compile-and-run") -> Callable[[Test], Test]:
         """Return the decorator of a feature, e.g. ``cuda``, by its name.
 
-        Raises
-        ------
-        ArgumentError
-            If there is no such feature.
+        Raises ArgumentError if there is no such feature.
         """
         if name not in cls._all:
             raise ArgumentError(f"Feature.require: there is no feature {name!r}{did_you_mean(name, cls._all)}")
@@ -114,10 +111,7 @@ class Feature:
     def missing(self, support_required: str = "compile-and-run") -> str:
         """Return why a test that needs the feature to compile, or to compile and run, cannot run; empty if it can.
 
-        Raises
-        ------
-        ArgumentError
-            If ``support_required`` is neither ``compile-only`` nor ``compile-and-run``.
+        Raises ArgumentError if ``support_required`` is neither ``compile-only`` nor ``compile-and-run``.
         """
         if support_required not in LEVELS:
             raise ArgumentError(f"{self.name}: support_required must be one of {', '.join(LEVELS)}")

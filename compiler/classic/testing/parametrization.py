@@ -50,12 +50,8 @@ def parameter(
 ) -> Fixture:
     """Return a fixture with several values: each test that has an argument of its name runs once for each of them.
 
-    ``ids`` is how the values are called in the names of tests; ``by_dict`` has the values by these names.
-
-    Raises
-    ------
-    RuntimeError
-        If values are given in both ways.
+    ``ids`` is how the values are called in the names of tests; ``by_dict`` has the values by these names. Raises
+    RuntimeError if values are given in both ways.
 
     Examples
     --------
@@ -81,12 +77,7 @@ def parameter(
 def parameters(*value_sets: Sequence[object], ids: Sequence[str] | None = None) -> list[Fixture]:
     """Return fixtures whose values go together: a test that uses some of them runs once for each set of values.
 
-    ``ids`` is how the sets are called in the names of tests.
-
-    Raises
-    ------
-    ValueError
-        If the sets have different lengths.
+    ``ids`` is how the sets are called in the names of tests. Raises ValueError if the sets have different lengths.
 
     Examples
     --------

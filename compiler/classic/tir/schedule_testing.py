@@ -34,10 +34,7 @@ def verify_trace_roundtrip(
 ) -> Schedule:
     """Check that the trace of a schedule, saved and read back, makes the same program.
 
-    Raises
-    ------
-    ValueError
-        If the form is neither ``json`` nor ``python``.
+    Raises ValueError if the form is neither ``json`` nor ``python``.
     """
     assert sch.trace is not None
     result = None

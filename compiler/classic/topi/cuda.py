@@ -53,10 +53,7 @@ def argsort(
 def schedule_injective_from_existing(sch: Schedule, out: Tensor | Operation) -> Schedule:
     """Bind the elements of one stage of a schedule to threads.
 
-    Raises
-    ------
-    ArgumentError
-        If the stage's loops have been divided already.
+    Raises ArgumentError if the stage's loops have been divided already.
     """
     stage: Stage = sch[out]
     if stage.relations:

@@ -36,12 +36,8 @@ def _schedule(name: str, strategy: Strategy, anchor: str) -> Callable[..., Sched
     def schedule(outs: Tensor | Sequence[Tensor], target: TargetLike | None = None) -> Schedule:
         """Return the schedule of a group with the outputs ``outs`` around {anchor}.
 
-        ``target`` is the current one when left out, else this machine.
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such computation in the group.
+        ``target`` is the current one when left out, else this machine. Raises ArgumentError if there is no such
+        computation in the group.
         """
         outputs = [outs] if isinstance(outs, Tensor) else list(outs)
         return strategy(None, outputs, Target.target_or_current(target))

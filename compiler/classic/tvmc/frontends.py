@@ -105,10 +105,7 @@ def load_model(
 ) -> TVMCModel:
     """Read a model from a file; ``shape_dict`` has shapes of inputs.
 
-    Raises
-    ------
-    TVMCException
-        If there is no such file, or its format is not known.
+    Raises TVMCException if there is no such file, or its format is not known.
     """
     name = os.fspath(path)
     if not os.path.exists(name):

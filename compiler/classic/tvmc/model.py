@@ -72,10 +72,7 @@ class TVMCModel:
     ) -> str:
         """Write a compiled model to a package: library, graph and parameters, packed (``tar``) or not (``so``).
 
-        Raises
-        ------
-        TVMCException
-            If a cross compiler or another format is asked for.
+        Raises TVMCException if a cross compiler or another format is asked for.
         """
         path = os.fspath(package_path or self.default_package_path())
         if cross or cross_options:

@@ -98,10 +98,7 @@ def run_module(
 ) -> TVMCResult:
     """Run a package once, and measure it, with copying inputs in and outputs out if it is ``end_to_end``.
 
-    Raises
-    ------
-    TVMCException
-        If another machine is asked for, or a single function is to be profiled.
+    Raises TVMCException if another machine is asked for, or a single function is to be profiled.
     """
     if hostname is not None or rpc_key is not None or options:
         raise TVMCException("tvmc.run: models run on this machine; tvm.rpc.connect runs them on another one")

@@ -92,6 +92,9 @@ def build(
 ) -> BuiltGraph | AOTExecutorFactoryModule:
     """Compile a graph: run the passes of the context's level, make kernels of what they fused, plan memory.
 
+    Raises ArgumentError if the graph needs the virtual machine, or ``params`` does not fit. Raises BuildError if the
+    executor cannot run an operator, or does not go with the runtime.
+
     Parameters
     ----------
     ir_mod : IRModule or Function
@@ -104,13 +107,6 @@ def build(
         Constant parameters of ``main``: the passes compute with them.
     mod_name : str
         ``lib[mod_name](dev)`` makes an executor.
-
-    Raises
-    ------
-    ArgumentError
-        If the graph needs the virtual machine, or ``params`` does not fit.
-    BuildError
-        If the executor cannot run an operator, or does not go with the runtime.
     """
     how, linked = as_executor(executor), as_runtime(runtime)
     module, chosen = as_module("relay.build", ir_mod), build_target(target, how.name == "aot", how.name == "graph")

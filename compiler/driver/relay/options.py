@@ -156,10 +156,7 @@ def as_runtime(runtime: object) -> Runtime:
 def mangle_module_name(mod_name: str | None) -> str:
     """Return what the names of a module's functions begin with.
 
-    Raises
-    ------
-    ArgumentError
-        If the name has characters that are not ASCII.
+    Raises ArgumentError if the name has characters that are not ASCII.
     """
     if not mod_name:
         return _PREFIX

@@ -36,13 +36,8 @@ def bind_params_by_name(func: Function, params: Mapping[str, Value]) -> Function
     """Return a function with constants in place of the parameters that are given by name; other names are left out.
 
     Numbers of Python are rounded to the floating-point type of their parameter; where that has no type they become
-    ``float32`` or ``int32``, as in :func:`compiler.relay.expr.const`.
-
-    Raises
-    ------
-    ArgumentError
-        If a value does not have the shape of its parameter, or does not fit its data type, or several parameters have
-        its name.
+    ``float32`` or ``int32``, as in :func:`compiler.relay.expr.const`. Raises ArgumentError if a value does not have the
+    shape of its parameter, or does not fit its data type, or several parameters have its name.
 
     Examples
     --------

@@ -122,10 +122,7 @@ class VMCompiler:
     def codegen(self) -> None:
         """Generate the program and its machine code.
 
-        Raises
-        ------
-        ArgumentError
-            If :meth:`lower` was given nothing.
+        Raises ArgumentError if :meth:`lower` was given nothing.
         """
         if self._generate is None:
             raise ArgumentError("VMCompiler.codegen: nothing was lowered, call lower first")
@@ -138,10 +135,7 @@ class VMCompiler:
     def get_exec(self) -> Executable:
         """Return the program.
 
-        Raises
-        ------
-        ArgumentError
-            If nothing was compiled.
+        Raises ArgumentError if nothing was compiled.
         """
         if self._executable is None and self._generate is not None:
             self.codegen()

@@ -159,10 +159,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
     def of(cls, call: HasAttrs) -> Self:
         """Return the attributes of a call that are of this class.
 
-        Raises
-        ------
-        TypeError
-            If the call has others.
+        Raises TypeError if the call has others.
         """
         attrs = call.attrs
         if not isinstance(attrs, cls):
@@ -244,10 +241,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
     def with_values(self, **changes: object) -> Self:
         """Return these attributes with some of them changed.
 
-        Raises
-        ------
-        AttrsError
-            If a name is unknown or a value does not fit.
+        Raises AttrsError if a name is unknown or a value does not fit.
         """
         cls = type(self)
         made = cls.__new__(cls)

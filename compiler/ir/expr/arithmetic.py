@@ -47,12 +47,8 @@ def _is_expr_like(value: object) -> bool:
 def binary(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
     """Build ``kind(a, b)`` with types matched, constants folded and neutral elements dropped.
 
-    Raises
-    ------
-    DTypeError
-        If the operands have no common type, or one that does not have the operation.
-    ArgumentError
-        If the divisor is zero.
+    Raises DTypeError if the operands have no common type, or one that does not have the operation. Raises ArgumentError
+    if the divisor is zero.
     """
     x, y = match_types(a, b, kind.__name__)
     if kind in (FloorDiv, FloorMod) and not dt.is_integral(x.dtype):
@@ -168,12 +164,8 @@ _BITWISE = {
 def bitwise(name: str, *operands: ExprLike) -> PrimExpr:
     """Build a call of a bitwise operator on integers of one data type; constants are folded, shifts by zero dropped.
 
-    Raises
-    ------
-    DTypeError
-        If an operand is not integral.
-    ArgumentError
-        If a constant shift is negative or not smaller than the number of bits.
+    Raises DTypeError if an operand is not integral. Raises ArgumentError if a constant shift is negative or not smaller
+    than the number of bits.
     """
     if len(operands) == 2:
         a, b = operands

@@ -96,16 +96,13 @@ class Ramp(PrimExpr):
 def const(value: ExprLike, dtype: str | None = None, span: Span | None = None) -> PrimExpr:
     """Return a constant; a ``Broadcast`` of one for a vector type.
 
+    Raises DTypeError if ``value`` is not a number.
+
     Parameters
     ----------
     dtype : str, optional
         Without it integers are int32, int64 if they need it, floats float32, float64 if they need it, and NumPy's
         scalars keep their type.
-
-    Raises
-    ------
-    DTypeError
-        If ``value`` is not a number.
     """
     if span is not None:
         with derived_from(span):
@@ -133,12 +130,8 @@ def const(value: ExprLike, dtype: str | None = None, span: Span | None = None) -
 def convert(value: ExprLike) -> PrimExpr:
     """Return ``value`` as an expression.
 
-    An axis stands for its variable, a tensor of rank 0 for its element, memory of an IR builder for its pointer.
-
-    Raises
-    ------
-    DTypeError
-        If ``value`` is anything else but an expression or a number.
+    An axis stands for its variable, a tensor of rank 0 for its element, memory of an IR builder for its pointer. Raises
+    DTypeError if ``value`` is anything else but an expression or a number.
     """
     if isinstance(value, PrimExpr):
         return value
@@ -157,10 +150,7 @@ def convert(value: ExprLike) -> PrimExpr:
 def cast(dtype: str, value: ExprLike) -> PrimExpr:
     """Return ``value`` converted to ``dtype``: constants at once, a scalar of a vector type in all its lanes.
 
-    Raises
-    ------
-    DTypeError
-        If it is a text or another pointer, which have no numeric value.
+    Raises DTypeError if it is a text or another pointer, which have no numeric value.
     """
     e, dtype = convert(value), dt.canonical(dtype)
     if e.dtype == dtype:
@@ -217,10 +207,8 @@ def wrap_int(value: int, dtype: str) -> int:
 def match_types(a: ExprLike, b: ExprLike, operation: str) -> tuple[PrimExpr, PrimExpr]:
     """Bring two operands to one data type: the scalar is broadcast, integers become floats, the narrower widens.
 
-    Raises
-    ------
-    DTypeError
-        If they have no common type, or both have lanes but not as many; ``operation`` is named in the message.
+    Raises DTypeError if they have no common type, or both have lanes but not as many; ``operation`` is named in the
+    message.
     """
     x, y = convert(a), convert(b)
     if x.dtype == y.dtype:
@@ -272,10 +260,7 @@ def bound_value(owner: str, var: Var, value: ExprLike) -> PrimExpr:
 def check_bound_value(owner: str, var: Var, value: PrimExpr) -> None:
     """Check that a variable and its value have one data type; handles are pointers, which integers hold as well.
 
-    Raises
-    ------
-    DTypeError
-        If they have not; ``owner`` is the class of the node that binds the variable.
+    Raises DTypeError if they have not; ``owner`` is the class of the node that binds the variable.
     """
     if value.dtype != var.dtype and "handle" not in (var.dtype, value.dtype):
         raise DTypeError(f"{owner}: {var.name!r} is of {var.dtype}, its value of {value.dtype}: {show(value)}")
@@ -284,10 +269,7 @@ def check_bound_value(owner: str, var: Var, value: PrimExpr) -> None:
 def require_condition(n: Node, name: str) -> None:
     """Convert a truth value in a field of a node to a condition, and check that it is one.
 
-    Raises
-    ------
-    DTypeError
-        If the field holds something else.
+    Raises DTypeError if the field holds something else.
     """
     condition = getattr(n, name)
     if not isinstance(condition, PrimExpr):

@@ -100,10 +100,7 @@ class IntImm(PrimExpr):
 def int_value(e: PrimExpr) -> int:
     """Return the number that a constant integer is.
 
-    Raises
-    ------
-    ArgumentError
-        If the expression is not such a constant.
+    Raises ArgumentError if the expression is not such a constant.
     """
     if not isinstance(e, IntImm):
         raise ArgumentError(f"expected a constant integer, got {show(e)}")

@@ -110,10 +110,7 @@ _POINTS = tuple(name for name in vars(PassInstrument) if not name.startswith("_"
 def pass_instrument(pi_cls: type | None = None) -> Callable[..., object]:
     """Make an instrument of a class that has some of the methods of :class:`PassInstrument`.
 
-    Raises
-    ------
-    ArgumentError
-        If what is decorated is not a class, or has none of the methods.
+    Raises ArgumentError if what is decorated is not a class, or has none of the methods.
 
     Examples
     --------

@@ -46,10 +46,7 @@ class ApplyPassToFunction(Pass):
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
         """Apply the pass to the functions that are meant.
 
-        Raises
-        ------
-        TVMError
-            If there is none, and that is refused.
+        Raises TVMError if there is none, and that is refused.
         """
         meant = {var: func for var, func in mod.functions.items() if re.match(self.func_name_regex, var.name_hint)}
         if not meant:

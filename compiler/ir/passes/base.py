@@ -119,10 +119,7 @@ class Pass:
     ) -> object:
         """Create a pass of this kind from a user's function or class, see :func:`module_pass`; a decorator without one.
 
-        Raises
-        ------
-        ArgumentError
-            If ``target`` cannot be called, or is a class without the method of this kind.
+        Raises ArgumentError if ``target`` cannot be called, or is a class without the method of this kind.
         """
         if target is None:
             return lambda decorated: cls.made_of(decorated, opt_level, name, required)
@@ -238,10 +235,7 @@ _OURS = __name__.partition(".")[0] + "."
 def pass_class(name: str) -> type[Pass]:
     """Return the pass class of a pass's name, ``"tir.VectorizeLoop"``, or a class's, ``"VectorizeLoop"``.
 
-    Raises
-    ------
-    ArgumentError
-        If no pass of that name is registered.
+    Raises ArgumentError if no pass of that name is registered.
     """
     if name not in _PASSES:
         extension_point("passes").load_modules()

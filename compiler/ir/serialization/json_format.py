@@ -43,12 +43,8 @@ def save_json(node: object) -> str:
 def load_json(json_str: str) -> Any:
     """Return what :func:`save_json` wrote, here or in TVM; variables are new ones, sequences are tuples.
 
-    Raises
-    ------
-    ArgumentError
-        If the text is no such JSON; the message says where it goes wrong.
-    TVMError
-        If a value does not fit its node.
+    Raises ArgumentError if the text is no such JSON; the message says where it goes wrong. Raises TVMError if a value
+    does not fit its node.
     """
     try:
         table = json.loads(json_str)

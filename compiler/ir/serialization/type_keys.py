@@ -67,14 +67,8 @@ def make_node(type_key: str, **kwargs: object) -> Any:
     """Return a node, or attributes, of a class that is named by its type key, with fields by name.
 
     Keys are e.g. ``IntImm``, ``tir.Add``, ``relay.attrs.Conv2DAttrs`` or ``DictAttrs``.  A ``span`` is ignored: the
-    origin of the node is the user's line.
-
-    Raises
-    ------
-    TVMError
-        If there is no such class.
-    ArgumentError
-        If a field is unknown or missing, or its value does not fit.
+    origin of the node is the user's line. Raises TVMError if there is no such class. Raises ArgumentError if a field is
+    unknown or missing, or its value does not fit.
 
     Examples
     --------

@@ -45,10 +45,8 @@ def type_parts(t: Type) -> tuple[Type, ...]:
 def check_kind(t: Type, mod: IRModule | None = None) -> TypeKind:
     """Return the kind of a type; ``mod`` defines the data types that it names.
 
-    Raises
-    ------
-    ArgumentError
-        If a part of it is of the wrong kind, or if a data type is applied to the wrong number of types.
+    Raises ArgumentError if a part of it is of the wrong kind, or if a data type is applied to the wrong number of
+    types.
     """
     if isinstance(t, (GlobalTypeVar, IncompleteType, TypeVar)):
         return t.kind

@@ -22,10 +22,7 @@ FIRST_ORDER = {"gradient": "it is itself made by differentiating, or by a pass a
 def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
     """Return an axis counted from the front.
 
-    Raises
-    ------
-    RelationError
-        If there is no such axis.
+    Raises RelationError if there is no such axis.
     """
     if not -rank <= axis < rank:
         raise RelationError(f"{what} must be at least {-rank} and less than {rank}, got {axis}")
@@ -35,10 +32,7 @@ def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
 def normalize_axes(axes: Sequence[int], rank: int, what: str = "axis") -> tuple[int, ...]:
     """Return several different axes, counted from the front.
 
-    Raises
-    ------
-    RelationError
-        If there is no such axis, or one is given twice.
+    Raises RelationError if there is no such axis, or one is given twice.
     """
     normalized = tuple(normalize_axis(a, rank, what) for a in axes)
     if len(set(normalized)) < len(normalized):
@@ -81,10 +75,7 @@ def num_elements(dims: Iterable[Dim]) -> Dim:
 def int_of(value: Any, what: str) -> int:
     """Return an int.
 
-    Raises
-    ------
-    ArgumentError
-        If it is not one.
+    Raises ArgumentError if it is not one.
     """
     if isinstance(value, IntImm):
         return value.value
@@ -96,10 +87,7 @@ def int_of(value: Any, what: str) -> int:
 def ints_of(values: Any, what: str) -> tuple[int, ...]:
     """Return several ints; a single one counts as a sequence of one.
 
-    Raises
-    ------
-    ArgumentError
-        If they are not ints.
+    Raises ArgumentError if they are not ints.
     """
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         return (int_of(values, what),)

@@ -74,10 +74,7 @@ class MeshgridAttrs(Attrs):
 def fields(t: Type) -> list[TensorType]:
     """Return the tensors of a tuple of tensors of one rank and data type.
 
-    Raises
-    ------
-    RelationError
-        If it is something else.
+    Raises RelationError if it is something else.
     """
     if not isinstance(t, TupleType) or not t.fields:
         raise RelationError(f"data must be a tuple of tensors, got {t}")

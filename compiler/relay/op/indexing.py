@@ -51,10 +51,7 @@ class GatherNDAttrs(Attrs):
 def index_tensor(t: Type, what: str) -> TensorType:
     """Return the type of a tensor of indices.
 
-    Raises
-    ------
-    RelationError
-        If it is not of integers.
+    Raises RelationError if it is not of integers.
     """
     indices = tensor(t, what)
     if not dt.is_integral(indices.dtype):

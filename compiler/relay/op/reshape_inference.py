@@ -12,6 +12,8 @@ from compiler.relay.ty import AnyDim, Dim, same_dim
 def resolve_shape(old: Sequence[Dim], newshape: Sequence[Dim], allowzero: bool = False) -> tuple[Dim, ...]:
     """Return the shape that ``newshape`` describes for a tensor of shape ``old``.
 
+    Raises RelationError if the numbers of elements differ, or a special number does not fit.
+
     Parameters
     ----------
     newshape : sequence of int or PrimExpr
@@ -19,11 +21,6 @@ def resolve_shape(old: Sequence[Dim], newshape: Sequence[Dim], allowzero: bool =
         product of the next two, -4 splits the next one into the two that follow.
     allowzero : bool
         Whether 0 is an extent of zero.
-
-    Raises
-    ------
-    RelationError
-        If the numbers of elements differ, or a special number does not fit.
     """
     walk = _Walk(tuple(old), tuple(newshape), allowzero)
     while walk.at < len(walk.new):

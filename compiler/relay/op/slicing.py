@@ -67,10 +67,7 @@ class SliceLikeAttrs(Attrs):
 def parts(shape: Sequence[Dim], attrs: StridedSliceAttrs) -> list[Part]:
     """Return what a slice takes along each axis of a tensor of ``shape``.
 
-    Raises
-    ------
-    RelationError
-        If the attributes do not fit to the shape.
+    Raises RelationError if the attributes do not fit to the shape.
     """
     begins, ends, strides = attrs.begin, attrs.end, attrs.strides
     if attrs.axes is None:

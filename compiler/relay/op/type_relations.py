@@ -14,10 +14,7 @@ from compiler.runtime.modules.packed_func import register_func
 def tensor(t: Type, what: str, rank: int | None = None) -> TensorType:
     """Return ``t`` if it is a tensor type, of the right rank where one is wanted.
 
-    Raises
-    ------
-    RelationError
-        If it is not.
+    Raises RelationError if it is not.
     """
     if not isinstance(t, TensorType):
         raise RelationError(f"{what} must be a tensor, got {t}")
@@ -34,10 +31,7 @@ def identity(types: Types, attrs: Attrs) -> Type:
 def broadcast_dims(a: Sequence[Dim], b: Sequence[Dim]) -> tuple[Dim, ...]:
     """Return the shape that two shapes broadcast to, as NumPy does it.
 
-    Raises
-    ------
-    RelationError
-        If an extent differs and is not 1.
+    Raises RelationError if an extent differs and is not 1.
     """
     rank = max(len(a), len(b))
     left = (1,) * (rank - len(a)) + tuple(a)
@@ -65,10 +59,7 @@ def _broadcast_dim(x: Dim, y: Dim, a: Sequence[Dim], b: Sequence[Dim]) -> Dim:
 def same_dtype(a: TensorType, b: TensorType) -> str:
     """Return the common data type of two tensors.
 
-    Raises
-    ------
-    RelationError
-        If they differ: nothing is converted silently.
+    Raises RelationError if they differ: nothing is converted silently.
     """
     if a.dtype != b.dtype:
         raise RelationError(f"both inputs must have the same data type, got {a.dtype} and {b.dtype}; cast one of them")

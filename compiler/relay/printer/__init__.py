@@ -30,13 +30,9 @@ _LEFT_OUT = "/* The values of large constants are left out; astext(show_meta_dat
 def relay_text(n: IRModule | RelayExpr | Type, show_meta_data: bool = True) -> TextBuilder:
     """Write a module, an expression or a type in Relay's text format.
 
-    The ``lines`` of the result have a region for every node, ``positions`` says where each node was first written.
-    With ``show_meta_data``, constants that are too large for the text follow in a ``#[metadata]`` section.
-
-    Raises
-    ------
-    ArgumentError
-        If ``n`` is not one of these.
+    The ``lines`` of the result have a region for every node, ``positions`` says where each node was first written. With
+    ``show_meta_data``, constants that are too large for the text follow in a ``#[metadata]`` section. Raises
+    ArgumentError if ``n`` is not one of these.
     """
     return _written(n, show_meta_data)[0]
 

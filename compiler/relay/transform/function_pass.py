@@ -37,10 +37,7 @@ class FunctionPass(Pass, abstract=True):
         """Run ``transform_function`` on every Function, and infer the types of the result; ``mod`` itself if nothing
         changed.
 
-        Raises
-        ------
-        ArgumentError
-            If the method returns something else than a function.
+        Raises ArgumentError if the method returns something else than a function.
         """
         typed = [getattr(func, "checked_type_", None) is not None for func in mod.functions.values()]
         result = mod.with_functions({var: self._apply(func, mod, ctx) for var, func in mod.items()})
@@ -68,6 +65,8 @@ def function_pass(
 ) -> Any:
     """Create a pass over Relay functions from a function or a class.
 
+    Raises ArgumentError if a class has no method ``transform_function``.
+
     Parameters
     ----------
     pass_func : callable or type, optional
@@ -83,11 +82,6 @@ def function_pass(
     FunctionPass, or a callable that returns one
         The pass, for a function; for a class, what makes a pass of the arguments of the class; without ``pass_func``,
         the decorator.
-
-    Raises
-    ------
-    ArgumentError
-        If a class has no method ``transform_function``.
 
     Examples
     --------

@@ -144,12 +144,8 @@ class NDArray:
         """Take the elements of another array of the same shape, converted to this array's type.
 
         As :meth:`numpy` gives them, the elements of NumPy's ``uint16`` are the bits of ``bfloat16``, and the lanes of
-        vectors are one more dimension.
-
-        Raises
-        ------
-        ArgumentError
-            If the shapes differ, or one of the types is a custom one and the other another.
+        vectors are one more dimension. Raises ArgumentError if the shapes differ, or one of the types is a custom one
+        and the other another.
         """
         values = source_array.view() if isinstance(source_array, NDArray) else np.asarray(source_array)
         if values.shape != self._memory.shape:
@@ -166,10 +162,7 @@ class NDArray:
     def copyto(self, target: NDArray | Device, mem_scope: str | None = None) -> NDArray:
         """Copy the elements into another array, or into a new one on a device, in a memory as of :func:`empty`.
 
-        Raises
-        ------
-        ArgumentError
-            If ``target`` is neither, or its shape differs.
+        Raises ArgumentError if ``target`` is neither, or its shape differs.
         """
         if isinstance(target, NDArray):
             return target.copyfrom(self)
@@ -226,12 +219,8 @@ def empty(
 ) -> NDArray:
     """Return an array, on the CPU by default, whose elements are whatever the memory held.
 
-    Raises
-    ------
-    ArgumentError
-        If an extent is not an int or negative, the device has no runtime, or its memory is another than ``global``.
-    DTypeError
-        If no array holds elements of that type.
+    Raises ArgumentError if an extent is not an int or negative, the device has no runtime, or its memory is another
+    than ``global``. Raises DTypeError if no array holds elements of that type.
     """
     dims = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     if any(not isinstance(d, (int, np.integer)) and not hasattr(d, "__index__") for d in dims):
@@ -315,10 +304,7 @@ def array(arr: ArrayLike, device: Device | None = None, mem_scope: str | None = 
 def numpyasarray(values: NumPyArray) -> NDArray:
     """Return an array that shares the memory of a NumPy array.
 
-    Raises
-    ------
-    ArgumentError
-        If the elements are not contiguous.
+    Raises ArgumentError if the elements are not contiguous.
     """
     if not values.flags.c_contiguous:
         raise ArgumentError("numpyasarray: the array must be C-contiguous")
@@ -328,12 +314,8 @@ def numpyasarray(values: NumPyArray) -> NDArray:
 def from_dlpack(dltensor: object) -> NDArray:
     """Return an array that shares the memory of another library's tensor on the CPU.
 
-    ``dltensor`` has ``__dlpack__``, or is the capsule that this method returns.
-
-    Raises
-    ------
-    ArgumentError
-        If it is neither, or its elements are not contiguous.
+    ``dltensor`` has ``__dlpack__``, or is the capsule that this method returns. Raises ArgumentError if it is neither,
+    or its elements are not contiguous.
     """
     source = dltensor if hasattr(dltensor, "__dlpack__") else _Capsule(dltensor)
     try:

@@ -44,10 +44,7 @@ def save_param_dict(params: Mapping[str, ArrayLike]) -> bytearray:
 def load_param_dict(param_bytes: bytes | bytearray) -> dict[str, NDArray]:
     """Return the parameters that :func:`save_param_dict` wrote, the content of a ``.params`` file.
 
-    Raises
-    ------
-    ArgumentError
-        If the bytes are something else, or damaged.
+    Raises ArgumentError if the bytes are something else, or damaged.
     """
     reader = _Reader(bytes(param_bytes))
     magic, _, count = reader.numbers("<QQQ")

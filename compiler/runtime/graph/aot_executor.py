@@ -119,10 +119,7 @@ class AotModule(ModelModule):
     def get_input_name(self, index: int) -> str:
         """Return the name of an input.
 
-        Raises
-        ------
-        ArgumentError
-            If there is no such input.
+        Raises ArgumentError if there is no such input.
         """
         names = self.module.input_names
         if not 0 <= index < len(names):

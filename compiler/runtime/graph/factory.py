@@ -85,10 +85,7 @@ class GraphExecutorFactory(ExecutorFactoryModule):
     def exported(self, file_name: str) -> bytes:
         """Return what :meth:`export_library` writes to a file of this name.
 
-        Raises
-        ------
-        ArgumentError
-            If the model was loaded from a file itself.
+        Raises ArgumentError if the model was loaded from a file itself.
         """
         if self._exporter is None:
             raise ArgumentError("export_library: this model was loaded from a file; copy that file")

@@ -44,10 +44,7 @@ class ModelExecutor(Timed):
     def get_input(self, key: int | str) -> NDArray:
         """Return the memory of an input, by index or name.
 
-        Raises
-        ------
-        ArgumentError
-            If there is no such input.
+        Raises ArgumentError if there is no such input.
         """
 
     @abstractmethod
@@ -67,10 +64,7 @@ class ModelExecutor(Timed):
     def get_function(self, name: str) -> Callable[..., object]:
         """Return a method by name, e.g. ``run`` or ``set_input``, as TVM's modules have them.
 
-        Raises
-        ------
-        ArgumentError
-            If there is none with that name.
+        Raises ArgumentError if there is none with that name.
         """
 
     @property

@@ -169,12 +169,8 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
     """Return what a file contains that ``export_library`` wrote.
 
     Machine code from a file can do whatever this process may do: load only files that you trust.  LLVM IR, ``ll`` or
-    ``bc``, is told by the file's ending unless ``fmt`` is given; any other file says itself what it is.
-
-    Raises
-    ------
-    ArgumentError
-        If the file is no such file, is damaged, or is for another machine.
+    ``bc``, is told by the file's ending unless ``fmt`` is given; any other file says itself what it is. Raises
+    ArgumentError if the file is no such file, is damaged, or is for another machine.
     """
     name = os.fspath(path)
     data = _read(name, "load_module")
@@ -211,10 +207,7 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
 def load_static_library(path: str | os.PathLike[str], func_names: Sequence[str]) -> Module:
     """Return some functions of an object file that ``Module.save`` or ``export_library`` wrote.
 
-    Raises
-    ------
-    ArgumentError
-        If the file is no such file, or a function is not in it.
+    Raises ArgumentError if the file is no such file, or a function is not in it.
     """
     name = os.fspath(path)
     data = _read(name, "load_static_library")
@@ -257,12 +250,7 @@ def system_lib(symbol_prefix: str = "") -> Module:
 
     Such a library is one that a program links, or loads by ``ctypes.CDLL``: no path of it is known, so the files that
     the process has mapped are read, see proc_pid_maps(5).  Names of functions are without ``symbol_prefix`` in the
-    module.
-
-    Raises
-    ------
-    ArgumentError
-        If there is none.
+    module. Raises ArgumentError if there is none.
     """
     modules = [module for path in _mapped_libraries() if (module := _system_library(path, symbol_prefix)) is not None]
     if not modules:

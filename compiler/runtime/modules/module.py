@@ -141,10 +141,7 @@ class Module(timing.Timed):
     def import_module(self, module: Module) -> None:
         """Let this module find the functions of another one.
 
-        Raises
-        ------
-        ArgumentError
-            If that module finds the functions of this one.
+        Raises ArgumentError if that module finds the functions of this one.
         """
         if not isinstance(module, Module):
             expected("import_module", "module", "a module of machine code", module)
@@ -203,10 +200,7 @@ class Module(timing.Timed):
     def get_function(self, name: str, query_imports: bool = False) -> Function:
         """Return a function by name; ``entry_name`` is the entry function.
 
-        Raises
-        ------
-        UnknownFunctionError
-            If there is no such function.
+        Raises UnknownFunctionError if there is no such function.
         """
         function = self.entry_func if name == ENTRY else self._find(name, query_imports)
         if function is None:
@@ -224,10 +218,7 @@ class Module(timing.Timed):
     def get_source(self, fmt: str = "") -> str:
         """Return the source: of machine code ``ll`` (LLVM IR, the default), ``asm`` or ``s``, else its language.
 
-        Raises
-        ------
-        ArgumentError
-            If the source is not available in this format.
+        Raises ArgumentError if the source is not available in this format.
         """
         make = self._sources.get(fmt or self.format) or (self._sources.get("asm") if fmt == "s" else None)
         if make is None:
@@ -247,10 +238,7 @@ class Module(timing.Timed):
     def exported(self, file_name: str) -> bytes:
         """Return the contents of the file that :meth:`export_library` writes.
 
-        Raises
-        ------
-        ArgumentError
-            If the module was itself loaded from a file.
+        Raises ArgumentError if the module was itself loaded from a file.
         """
         if self._exporter is None:
             raise ArgumentError("export_library: this module was loaded from a file; copy that file")
@@ -260,12 +248,7 @@ class Module(timing.Timed):
     def save(self, file_name: str, fmt: str = "") -> None:
         """Write the module to a file: ``ll``, ``bc``, ``asm``, ``o``, …; by default what the file's extension says.
 
-        ``load_module`` reads all formats but assembly.
-
-        Raises
-        ------
-        ArgumentError
-            If the file cannot be written.
+        ``load_module`` reads all formats but assembly. Raises ArgumentError if the file cannot be written.
         """
         content = self.saved(file_name, fmt)
         try:

@@ -66,10 +66,7 @@ def _argument(value: object) -> object:
 def convert(value: object) -> object:
     """Return a Python value as an object of the runtime; the items of containers as well, None and objects stay.
 
-    Raises
-    ------
-    ArgumentError
-        If there is nothing that the value could become.
+    Raises ArgumentError if there is nothing that the value could become.
 
     Examples
     --------
@@ -103,10 +100,8 @@ def convert_key(key: object) -> object:
 def register_func(func_name: str | Callable[..., object], f: Function | None = None, override: bool = False) -> object:
     """Register a function under a name, its own by default; without ``f``, a decorator.
 
-    Raises
-    ------
-    ArgumentError
-        If the name is taken, unless the function overrides the other, or what is registered is not a function.
+    Raises ArgumentError if the name is taken, unless the function overrides the other, or what is registered is not a
+    function.
 
     Examples
     --------
@@ -136,10 +131,7 @@ def register_func(func_name: str | Callable[..., object], f: Function | None = N
 def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc | None:
     """Return the function that is registered under a name.
 
-    Raises
-    ------
-    ArgumentError
-        If there is none, unless ``allow_missing`` lets it be None.
+    Raises ArgumentError if there is none, unless ``allow_missing`` lets it be None.
     """
     if name not in _REGISTRY:
         extension_point(FUNCTIONS).load_modules()
@@ -151,10 +143,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc | None
 def remove_global_func(name: str) -> None:
     """Free a name that a function is registered under.
 
-    Raises
-    ------
-    ArgumentError
-        If there is none.
+    Raises ArgumentError if there is none.
     """
     if _REGISTRY.pop(name, None) is None:
         raise ArgumentError(f"remove_global_func: no function is registered under {name!r}")

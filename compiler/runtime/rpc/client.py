@@ -179,10 +179,7 @@ class RPCSession:
     def upload(self, data: bytearray | bytes | str | Path, target: str | None = None) -> None:
         """Send content, or a file at a path, to the session's folder, under its own name by default.
 
-        Raises
-        ------
-        ArgumentError
-            If content has no name, or the file cannot be read.
+        Raises ArgumentError if content has no name, or the file cannot be read.
         """
         name, content = content_of(data, target)
         for start in range(0, max(len(content), 1), PIECE):

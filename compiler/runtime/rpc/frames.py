@@ -133,12 +133,8 @@ class Channel:
     def receive(self, kind: type[T], decode: Callable[[int, memoryview], Any] | None = None) -> tuple[T, bytearray]:
         """Return the next message, of a given type, and its body.
 
-        Raises
-        ------
-        ClosedError, EndedError
-            If there is none any more.
-        DamagedError
-            If it is not such a frame, or not signed by who shares the secret.
+        Raises ClosedError, EndedError if there is none any more. Raises DamagedError if it is not such a frame, or not
+        signed by who shares the secret.
         """
         start = self._exactly(_HEADER.size)
         mark, last, length, size = _HEADER.unpack(start)

@@ -217,6 +217,8 @@ class TrackerSession:
     ) -> RPCSession:
         """Return a session on a server with a key, once there is one that is free.
 
+        Raises RPCError if none of them answers, or the tracker does not.
+
         Parameters
         ----------
         priority : int
@@ -225,11 +227,6 @@ class TrackerSession:
             Seconds after which the server ends the session; 0 for no limit.
         max_retry : int
             How many servers are tried that the tracker believes to be there.
-
-        Raises
-        ------
-        RPCError
-            If none of them answers, or the tracker does not.
         """
         if session_constructor_args:
             raise ArgumentError("request: session_constructor_args must be None")

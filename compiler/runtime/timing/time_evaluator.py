@@ -22,12 +22,8 @@ class Timed(Protocol):
     def evaluator(self, func_name: str, number: int, repeat: int, min_seconds: float) -> Callable[..., BenchmarkResult]:
         """Return what measures a function, given the function's arguments.
 
-        Each of ``repeat`` measurements averages over ``number`` calls, or more until it lasts ``min_seconds``.
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such function.
+        Each of ``repeat`` measurements averages over ``number`` calls, or more until it lasts ``min_seconds``. Raises
+        ArgumentError if there is no such function.
         """
 
 

@@ -82,12 +82,8 @@ class VirtualMachine(Timed):
     def set_one_input(self, func_name: str, *args: int | str | Argument, **kwargs: Argument) -> None:
         """Set one of the arguments that a function is called with when it is given none.
 
-        It is given with the parameter's position or name before it, or by the name.
-
-        Raises
-        ------
-        ArgumentError
-            If not one argument is given, or the function has no such parameter.
+        It is given with the parameter's position or name before it, or by the name. Raises ArgumentError if not one
+        argument is given, or the function has no such parameter.
         """
         if len(args) != (0 if kwargs else 2) or len(kwargs) > 1:
             raise ArgumentError("set_one_input: expected a parameter and its value, or one argument by name")
@@ -104,10 +100,7 @@ class VirtualMachine(Timed):
     ) -> None:
         """Call a function and write its results, one or the fields of a tuple, into arrays.
 
-        Raises
-        ------
-        ArgumentError
-            If the number of arrays, or the shape of one, is not that of the results.
+        Raises ArgumentError if the number of arrays, or the shape of one, is not that of the results.
         """
         self.set_input(func_name, **input_args)
         self.invoke_stateful(func_name)
@@ -121,12 +114,8 @@ class VirtualMachine(Timed):
     def invoke(self, func_name: str, *args: Argument, **kwargs: Argument) -> Any:
         """Call a function.
 
-        Raises
-        ------
-        ArgumentError
-            If there is no such function, or the arguments do not fit.
-        TVMError
-            If the program fails: no clause of a match fits, or a recursion does not end.
+        Raises ArgumentError if there is no such function, or the arguments do not fit. Raises TVMError if the program
+        fails: no clause of a match fits, or a recursion does not end.
         """
         values = self._arguments(func_name, args, kwargs)
         instruments = active_instruments()
@@ -240,12 +229,8 @@ class VirtualMachine(Timed):
     def enter(self, function: int, args: tuple[Value, ...], target: int, last: bool = False) -> None:
         """Begin a call, whose result is for the caller's register ``target``.
 
-        Where the caller only returns the result (``last``), the call takes the caller's place.
-
-        Raises
-        ------
-        TVMError
-            If the recursion does not end.
+        Where the caller only returns the result (``last``), the call takes the caller's place. Raises TVMError if the
+        recursion does not end.
         """
         frames = self._frames
         if last:

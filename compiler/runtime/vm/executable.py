@@ -75,10 +75,7 @@ class Executable:
     def get_late_bound_consts(self, byte_limit: int) -> dict[str, NDArray]:
         """Take constants of at least ``byte_limit`` bytes out of the program, so that it can be saved without them.
 
-        Raises
-        ------
-        ArgumentError
-            If constants have been taken out already.
+        Raises ArgumentError if constants have been taken out already.
         """
         if self.late_bound:
             raise ArgumentError("get_late_bound_consts: the constants have already been removed from the program")
@@ -96,10 +93,7 @@ class Executable:
     def load_late_bound_consts(self, path: str | PathLike[str]) -> None:
         """Give the program the constants back that :meth:`move_late_bound_consts` wrote.
 
-        Raises
-        ------
-        ArgumentError
-            If there is no such file, or it lacks a constant.
+        Raises ArgumentError if there is no such file, or it lacks a constant.
         """
         if not Path(path).is_file():
             raise ArgumentError(f"load_late_bound_consts: there is no file {show(str(path))}")
@@ -108,10 +102,7 @@ class Executable:
     def load_late_bound_consts_from_map(self, map: Mapping[str, ArrayLike]) -> None:
         """Give the program the constants back that :meth:`get_late_bound_consts` took out.
 
-        Raises
-        ------
-        ArgumentError
-            If a constant is missing.
+        Raises ArgumentError if a constant is missing.
         """
         missing = [name for name in self.late_bound if name not in map]
         if missing:
@@ -126,10 +117,7 @@ class Executable:
     def get_function_params(self, func_name: str) -> list[str]:
         """Return the names of a function's parameters.
 
-        Raises
-        ------
-        ArgumentError
-            If there is no such function.
+        Raises ArgumentError if there is no such function.
         """
         for function in self.functions:
             if function.is_global and function.name == func_name:

@@ -105,10 +105,7 @@ def llvm_lookup_intrinsic_id(name: str) -> int:
 def llvm_get_intrinsic_name(intrin_id: int) -> str:
     """Return the name of the LLVM intrinsic that :func:`llvm_lookup_intrinsic_id` gave an id.
 
-    Raises
-    ------
-    ArgumentError
-        If no intrinsic has this id.
+    Raises ArgumentError if no intrinsic has this id.
     """
     if not 0 < intrin_id < len(_INTRINSICS):
         raise ArgumentError(f"llvm_get_intrinsic_name: there is no intrinsic with id {intrin_id}")

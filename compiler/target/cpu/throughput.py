@@ -176,12 +176,8 @@ def analyse_loop(lines: Sequence[str], triple: str, cpu: str, features: str = ""
 def instruction_timings(lines: Sequence[str], triple: str, cpu: str, features: str = "") -> list[Timing | None]:
     """Return the cost of each instruction by LLVM's model of a processor, or of the nearest that has one.
 
-    The instructions need not follow each other.  None stands for one that no model knows.
-
-    Raises
-    ------
-    UnavailableError
-        If there is no llvm-mca.
+    The instructions need not follow each other.  None stands for one that no model knows. Raises UnavailableError if
+    there is no llvm-mca.
     """
     timings: list[Timing | None] = [None] * len(lines)
     left = list(range(min(len(lines), MAX_INSTRUCTIONS)))

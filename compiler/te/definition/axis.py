@@ -44,12 +44,8 @@ def thread_axis(dom: AxisDomain | str | None = None, tag: str = "", name: str = 
     """Declare an axis of threads, such as ``thread_axis("threadIdx.x")``.
 
     ``dom`` are the threads, from the first one to the one before the second; a string is the tag: ``blockIdx.x``,
-    ``threadIdx.x``, ``vthread``, …  The name is the tag by default, ``span`` is ignored.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no tag, or ``dom`` is not a pair of integers and no Range.
+    ``threadIdx.x``, ``vthread``, …  The name is the tag by default, ``span`` is ignored. Raises ArgumentError if there
+    is no tag, or ``dom`` is not a pair of integers and no Range.
     """
     if isinstance(dom, str):
         tag, dom = dom, None

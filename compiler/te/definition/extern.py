@@ -99,6 +99,9 @@ def extern(
 ) -> Tensor | list[Tensor]:
     """Declare tensors that a statement of the user's computes, such as the call of a registered function.
 
+    Raises ArgumentError if an argument is not as described, or the inputs are of several data types and ``dtype`` is
+    not given.
+
     Parameters
     ----------
     shape : tuple of int or PrimExpr, or list of such tuples
@@ -109,11 +112,6 @@ def extern(
         The data types of the outputs; that of the inputs by default.
     in_buffers, out_buffers : Buffer or sequence of Buffer, optional
         What ``fcompute`` is given in place of compact buffers.
-
-    Raises
-    ------
-    ArgumentError
-        If an argument is not as described, or the inputs are of several data types and ``dtype`` is not given.
 
     Examples
     --------
@@ -149,12 +147,8 @@ def extern_primfunc(
     """Declare tensors that a function over loops computes.
 
     The tensors stand for the buffers that the function reads, in the order of its parameters; it writes its other
-    buffers.
-
-    Raises
-    ------
-    ArgumentError
-        If the function reads or writes nothing, writes what it reads, or its buffers do not fit the tensors.
+    buffers. Raises ArgumentError if the function reads or writes nothing, writes what it reads, or its buffers do not
+    fit the tensors.
     """
     if not isinstance(primfunc, PrimFunc):
         raise ArgumentError(f"extern_primfunc: primfunc must be a PrimFunc, got {show(primfunc)}")

@@ -199,12 +199,8 @@ def _tensors_read(body: tuple[PrimExpr, ...]) -> tuple[Tensor, ...]:
 def placeholder(shape: Shape, dtype: str | None = None, name: str = "placeholder") -> Tensor:
     """Declare an input tensor; the data type is ``float32`` by default.
 
-    Raises
-    ------
-    DTypeError
-        If ``dtype`` is not a data type, or an extent no integer.
-    ArgumentError
-        If an extent is negative, or ``name`` no string.
+    Raises DTypeError if ``dtype`` is not a data type, or an extent no integer. Raises ArgumentError if an extent is
+    negative, or ``name`` no string.
     """
     kind = "float32" if dtype is None else dtype
     if not isinstance(kind, str):
@@ -252,6 +248,9 @@ def compute(
 ) -> Tensor | tuple[Tensor, ...]:
     """Declare a tensor by an expression for its elements.
 
+    Raises ArgumentError if an argument is not as described. Raises DTypeError if an extent or an index is not an
+    integer.
+
     Parameters
     ----------
     shape : int, PrimExpr or sequence of them
@@ -269,13 +268,6 @@ def compute(
     -------
     Tensor or tuple of Tensor
         A tuple if ``fcompute`` returns several expressions; each tensor has the given shape and its expression's dtype.
-
-    Raises
-    ------
-    ArgumentError
-        If an argument is not as described.
-    DTypeError
-        If an extent or an index is not an integer.
 
     Notes
     -----

@@ -54,10 +54,7 @@ class TagScope:
 def tag_scope(tag: str) -> TagScope:
     """Give a tag, for schedules to know them by, to all operations that are declared in a block or a function.
 
-    Raises
-    ------
-    ArgumentError
-        Where such a scope is entered inside of another one.
+    Raises ArgumentError where such a scope is entered inside of another one.
 
     Examples
     --------

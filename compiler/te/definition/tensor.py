@@ -146,10 +146,7 @@ class Tensor(DataProducer, ExprOperators):
     def asobject(self) -> PrimExpr:
         """Return the only element of a tensor without dimensions; expressions ask for it.
 
-        Raises
-        ------
-        ArgumentError
-            If the tensor has dimensions.
+        Raises ArgumentError if the tensor has dimensions.
         """
         if self.ndim:
             dims = ", ".join(show(d) for d in self.shape)
@@ -249,10 +246,7 @@ class TensorSlice(ExprOperators):
     def asobject(self) -> PrimExpr:
         """Return the element as an expression; all indices must be there.
 
-        Raises
-        ------
-        ArgumentError
-            If an index is a slice.
+        Raises ArgumentError if an index is a slice.
         """
         if any(isinstance(index, slice) for index in self.indices):
             raise ArgumentError(f"{self.tensor.name}: an element is read with one index per dimension, got a slice")
@@ -266,12 +260,8 @@ class TensorSlice(ExprOperators):
     def region(self) -> tuple[Range, ...]:
         """Return the elements that the indices stand for.
 
-        Raises
-        ------
-        BoundError
-            If there are fewer indices than dimensions.
-        ArgumentError
-            If a slice has a step, or lacks its begin or its end.
+        Raises BoundError if there are fewer indices than dimensions. Raises ArgumentError if a slice has a step, or
+        lacks its begin or its end.
         """
         if len(self.indices) != self.tensor.ndim:
             raise BoundError(

@@ -114,6 +114,8 @@ def decl_tensor_intrin(
 ) -> TensorIntrin:
     """Declare an intrinsic, for ``Stage.tensorize`` and for calls in definitions of tensors.
 
+    Raises ArgumentError if ``op`` is not a computation of placeholders, or ``fcompute`` returns something else.
+
     Parameters
     ----------
     op : Operation
@@ -128,11 +130,6 @@ def decl_tensor_intrin(
         Numbers that ``op`` computes with and that a call gives.
     default_buffer_params : mapping of str to object, optional
         Further arguments of ``decl_buffer`` for the other buffers, e.g. ``{"offset_factor": 16}``.
-
-    Raises
-    ------
-    ArgumentError
-        If ``op`` is not a computation of placeholders, or ``fcompute`` returns something else.
 
     Examples
     --------

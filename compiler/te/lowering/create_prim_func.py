@@ -32,7 +32,9 @@ LAYOUT_FREE = "layout_free_placeholders"
 def create_prim_func(ops: Sequence[Tensor | Var], index_dtype_override: str | None = None) -> PrimFunc:
     """Return a function of blocks that computes tensors, one block for each operation, in loops over its axes.
 
-    What is computed in between is allocated in the root block.
+    What is computed in between is allocated in the root block. Raises ArgumentError if ``ops`` holds something else, or
+    a placeholder that is read is not among them. Raises DTypeError if an operation is neither a placeholder, a
+    computation nor an extern operation: a ``TypeError``.
 
     Parameters
     ----------
@@ -40,13 +42,6 @@ def create_prim_func(ops: Sequence[Tensor | Var], index_dtype_override: str | No
         The parameters of the function, in order: inputs, outputs, and scalars.
     index_dtype_override : str, optional
         The data type of all loops and indices, e.g. ``int64``.
-
-    Raises
-    ------
-    ArgumentError
-        If ``ops`` holds something else, or a placeholder that is read is not among them.
-    DTypeError
-        If an operation is neither a placeholder, a computation nor an extern operation: a ``TypeError``.
 
     Examples
     --------

@@ -82,12 +82,8 @@ def fuse(self: StageState, *args: IterVar) -> IterVar:
                 B[i, j] = …
 
     A loop that is made of one over elements and of a reduction loop is a reduction loop; the initial values are stored
-    by loops of their own before it.
-
-    Raises
-    ------
-    ScheduleError
-        If the loops are not adjacent loops of this stage, or one is as long as data at the position of the other says.
+    by loops of their own before it. Raises ScheduleError if the loops are not adjacent loops of this stage, or one is
+    as long as data at the position of the other says.
     """
     axes = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else list(args)
     if not axes:

@@ -91,6 +91,9 @@ def split(
                                                               if i_inner + i_outer * 30 < 100:
                                                                   B[i_inner + i_outer * 30] = …
 
+    Raises ArgumentError if not exactly one of ``factor`` and ``nparts`` is given, or it is not a positive integer.
+    Raises ScheduleError if ``parent`` is not a loop of this stage.
+
     Parameters
     ----------
     factor : int or PrimExpr, optional
@@ -99,13 +102,6 @@ def split(
         Extent of the outer loop, in iterations; exactly one of the two must be given.
     disable_predication : bool
         Must be False; TVM's parameter of this name drops the guards.
-
-    Raises
-    ------
-    ArgumentError
-        If not exactly one of ``factor`` and ``nparts`` is given, or it is not a positive integer.
-    ScheduleError
-        If ``parent`` is not a loop of this stage.
     """
     at = self.require_leaf("split", parent)
     if (factor is None) == (nparts is None):

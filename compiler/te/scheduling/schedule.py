@@ -116,12 +116,8 @@ class Schedule(ScheduleState):
                                                           for i in range(8):
                                                               B[i] = A_local[i] + 1.0
 
-        Raises
-        ------
-        ArgumentError
-            If ``tensor`` is not a tensor, ``scope`` no string, or ``readers`` empty.
-        ScheduleError
-            If one of the readers does not read ``tensor``.
+        Raises ArgumentError if ``tensor`` is not a tensor, ``scope`` no string, or ``readers`` empty. Raises
+        ScheduleError if one of the readers does not read ``tensor``.
         """
         return cache.cache_read(self, tensor, scope, readers)
 
@@ -142,12 +138,9 @@ class Schedule(ScheduleState):
                                                           for i in range(8):
                                                               B[i] = B_local[i]
 
-        Raises
-        ------
-        ArgumentError
-            If ``tensor`` is not a tensor and no list of them, or ``scope`` no string.
-        ScheduleError
-            If it is a placeholder, not all outputs of its operation are given, or there is such a cache already.
+        Raises ArgumentError if ``tensor`` is not a tensor and no list of them, or ``scope`` no string. Raises
+        ScheduleError if it is a placeholder, not all outputs of its operation are given, or there is such a cache
+        already.
         """
         return cache.cache_write(self, tensor, scope)
 
@@ -182,6 +175,9 @@ class Schedule(ScheduleState):
                                                           for k_inner_v in range(4):
                                                               B[0] = B[0] + B_rf[k_inner_v]
 
+        Raises ArgumentError if ``tensor`` is not a tensor, or ``factor_axis`` no position of a dimension. Raises
+        ScheduleError if ``tensor`` is not a reduction, or ``axis`` is not one of its reduction loops.
+
         Parameters
         ----------
         axis : IterVar
@@ -193,13 +189,6 @@ class Schedule(ScheduleState):
         -------
         Tensor or list of Tensor
             The partial results, one tensor for each output of the reduction.
-
-        Raises
-        ------
-        ArgumentError
-            If ``tensor`` is not a tensor, or ``factor_axis`` no position of a dimension.
-        ScheduleError
-            If ``tensor`` is not a reduction, or ``axis`` is not one of its reduction loops.
         """
         return factor_reduction(self, tensor, axis, factor_axis)
 
@@ -215,12 +204,8 @@ def _listed(tensors: Tensors) -> list[Tensor]:
 def create_schedule(ops: Operation | list[Operation] | tuple[Operation, ...]) -> Schedule:
     """Create the schedule of one or several operations, in which every operation is computed by plain loops.
 
-    It has one stage for each operation that the outputs depend on.
-
-    Raises
-    ------
-    ArgumentError
-        If ``ops`` contains something else than operations.
+    It has one stage for each operation that the outputs depend on. Raises ArgumentError if ``ops`` contains something
+    else than operations.
 
     Warns
     -----

@@ -76,10 +76,7 @@ class Stage(StageStorage):
             for i, j, k in T.grid(4, 8, 16):      →       for k, j, i in T.grid(16, 8, 4):
                 …                                             …
 
-        Raises
-        ------
-        ScheduleError
-            If one of them is not a loop of this stage, given twice, or runs over the steps of a scan.
+        Raises ScheduleError if one of them is not a loop of this stage, given twice, or runs over the steps of a scan.
         """
         places = [self.require_leaf("reorder", a) for a in args]
         for axis in args:
@@ -102,11 +99,8 @@ class Stage(StageStorage):
             for i in range(8):                            B[0:8] = A[0:8] + T.Broadcast(1.0, 8)
                 B[i] = A[i] + 1.0         →
 
-        Raises
-        ------
-        ScheduleError
-            If it is a loop of another stage, over a reduction or over the steps of a scan, or longer than the longest
-            vector.
+        Raises ScheduleError if it is a loop of another stage, over a reduction or over the steps of a scan, or longer
+        than the longest vector.
         """
         self._must_be_parallel("vectorize", var)
         extent = var.dom.extent if var.dom is not None else None
@@ -150,12 +144,8 @@ class Stage(StageStorage):
             for i in range(8):                            threadIdx_x = T.launch_thread("threadIdx.x", 8)
                 B[i] = A[i]               →               B[threadIdx_x] = A[threadIdx_x]
 
-        Raises
-        ------
-        ArgumentError
-            If ``thread_ivar`` is not a thread axis.
-        ScheduleError
-            If ``ivar`` is not a loop of this stage, or runs over the steps of a scan.
+        Raises ArgumentError if ``thread_ivar`` is not a thread axis. Raises ScheduleError if ``ivar`` is not a loop of
+        this stage, or runs over the steps of a scan.
         """
         self.require_leaf("bind", ivar)
         self._must_be_unordered("bind", ivar)
@@ -177,14 +167,8 @@ class Stage(StageStorage):
 
         Pragmas of the types ``unroll`` and ``vectorize`` are the primitives of these names.  ``tile_product`` has a sum
         of products computed in tile registers, where a CPU has them: of the outermost loop of a reduction, inside of
-        which are up to 32 rows by 16 lanes, and innermost up to 16 groups of two bfloat16 or four bytes.
-
-        Raises
-        ------
-        ArgumentError
-            If ``pragma_type`` is not a string.
-        ScheduleError
-            If ``var`` is not a loop of this stage.
+        which are up to 32 rows by 16 lanes, and innermost up to 16 groups of two bfloat16 or four bytes. Raises
+        ArgumentError if ``pragma_type`` is not a string. Raises ScheduleError if ``var`` is not a loop of this stage.
         """
         self.require_leaf("pragma", var)
         if not isinstance(pragma_type, str):
@@ -205,12 +189,8 @@ class Stage(StageStorage):
             for i_inner in range(16):                     T.call_extern("int32", "vadd16", A, B, C)
                 C[…] = A[…] + B[…]        →
 
-        Raises
-        ------
-        ArgumentError
-            If ``tensor_intrin`` is not an intrinsic.
-        ScheduleError
-            If ``var`` is not a loop of this stage.
+        Raises ArgumentError if ``tensor_intrin`` is not an intrinsic. Raises ScheduleError if ``var`` is not a loop of
+        this stage.
         """
         self.require_leaf("tensorize", var)
         if not isinstance(tensor_intrin, TensorIntrin):
@@ -235,13 +215,9 @@ class Stage(StageStorage):
                 for i_inner in range(8):                      for i_inner in range(8):
                     C[…] = B[…] * 2.0                             C[…] = B[…] * 2.0
 
-        Raises
-        ------
-        ArgumentError
-            If ``parent`` is not a stage, or ``scope`` no axis.
-        ScheduleError
-            If this stage is a placeholder, ``parent`` does not read it or belongs to another schedule, or ``scope`` is
-            none of its loops.  If this stage is an output, when the schedule is lowered.
+        Raises ArgumentError if ``parent`` is not a stage, or ``scope`` no axis. Raises ScheduleError if this stage is a
+        placeholder, ``parent`` does not read it or belongs to another schedule, or ``scope`` is none of its loops.  If
+        this stage is an output, when the schedule is lowered.
         """
         if not isinstance(parent, Stage):
             raise ArgumentError(f"compute_at: parent must be a stage, such as s[C], got {show(parent)} ({self})")
@@ -270,10 +246,7 @@ class Stage(StageStorage):
             for i in range(8):            →
                 C[i] = B[i] * 2.0
 
-        Raises
-        ------
-        ScheduleError
-            If this stage is an output, a placeholder or a reduction.
+        Raises ScheduleError if this stage is an output, a placeholder or a reduction.
         """
         self._must_be_computed("compute_inline")
         if self.is_output:

@@ -30,10 +30,7 @@ def _constant(value: Number) -> float:
 def arange(start: Number, stop: Number | None = None, step: Number = 1, dtype: str = "float32") -> Tensor:
     """Return evenly spaced numbers, as ``numpy.arange`` does.
 
-    Raises
-    ------
-    ArgumentError
-        If a bound or the step is not a constant.
+    Raises ArgumentError if a bound or the step is not a constant.
     """
     begin, end = (0, start) if stop is None else (start, stop)
     first, last, by = (_constant(n) for n in (begin, end, step))
@@ -77,10 +74,7 @@ def ndarray_size(array: Tensor, dtype: str = "int32") -> Tensor:
 def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
     """Return the sum of tensors of one shape and type, element by element.
 
-    Raises
-    ------
-    ArgumentError
-        If there are none.
+    Raises ArgumentError if there are none.
     """
     if not xs:
         raise ArgumentError("elemwise_sum: expected at least one tensor, got none")
@@ -97,10 +91,7 @@ def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
 def expand_like(a: Tensor, shape_like: Tensor, axis: Axes) -> Tensor:
     """Return a tensor repeated along new axes, to the shape of another one.
 
-    Raises
-    ------
-    ArgumentError
-        If the dimensions do not fit together.
+    Raises ArgumentError if the dimensions do not fit together.
     """
     axes = axes_of(axis, shape_like.ndim, "expand_like")
     if a.ndim + len(axes) != shape_like.ndim and (a.ndim, shape_like.ndim) != (1, len(axes)):

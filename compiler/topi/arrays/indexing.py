@@ -85,12 +85,8 @@ def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 
 def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
     """Return ``data`` at the same place but for one axis, where ``indices`` says which element.
 
-    ``indices`` have the rank of ``data``; negative ones count from the end.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis, or the indices have another rank or no integer type.
+    ``indices`` have the rank of ``data``; negative ones count from the end. Raises ArgumentError if there is no such
+    axis, or the indices have another rank or no integer type.
     """
     old = dims(data)
     at = axis_of(axis, len(old), "gather")
@@ -188,10 +184,7 @@ def one_hot(
 def unravel_index(indices: Tensor, shape: Tensor) -> Tensor:
     """Return the coordinates of places in a tensor in row-major order, along a new first axis.
 
-    Raises
-    ------
-    ArgumentError
-        If the number of axes is not a constant.
+    Raises ArgumentError if the number of axes is not a constant.
     """
     count = constant(dims(shape)[0], "unravel_index")
 

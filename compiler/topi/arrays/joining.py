@@ -76,10 +76,7 @@ def split_points(extent: Extent, indices_or_sections: int | Sequence[Extent]) ->
 def split(ary: Tensor, indices_or_sections: int | Sequence[Extent], axis: int = 0) -> list[Tensor]:
     """Split a tensor along an axis into a number of equal parts, or at the start of each part but the first.
 
-    Raises
-    ------
-    ArgumentError
-        If the axis is out of range, or the number of equal parts does not divide its extent.
+    Raises ArgumentError if the axis is out of range, or the number of equal parts does not divide its extent.
     """
     old = dims(ary)
     at = axis_of(axis, len(old), "split")

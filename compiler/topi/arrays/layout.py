@@ -17,10 +17,7 @@ _BLOCK = re.compile(r"\d+([a-z])")
 def get_shape(src_shape: Sequence[int | IntImm], src_layout: str | Layout, dst_layout: str | Layout) -> tuple[int, ...]:
     """Return a shape with its axes in the order of another layout: ``(2, 32, 5, 7)`` → ``(2, 5, 7, 32)``.
 
-    Raises
-    ------
-    ArgumentError
-        If the layouts have different axes, or the shape has another number of them.
+    Raises ArgumentError if the layouts have different axes, or the shape has another number of them.
     """
     src, dst = (layout(str(name)) for name in (src_layout, dst_layout))
     if sorted(a.name for a in src.axes) != sorted(a.name for a in dst.axes):

@@ -21,12 +21,8 @@ def matrix_set_diag(data: Tensor, diagonal: Tensor, k: int | tuple[int, int] = 0
 
     ``k`` is the diagonal, or the lowest and the highest one, positive above the main one; ``diagonal`` is ``(…,
     length)``, or ``(…, count, longest length)`` of several, the highest first. ``align``, such as ``RIGHT_LEFT``, says
-    at which end of their row the diagonals above, and those below, the main one stand.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such alignment.
+    at which end of their row the diagonals above, and those below, the main one stand. Raises ArgumentError if there is
+    no such alignment.
     """
     k1, k2 = k if isinstance(k, (tuple, list)) else (k, k)
     if align not in _ALIGNMENTS:

@@ -23,12 +23,7 @@ def dynamic_strided_slice(
 
     These are vectors of integers with an element for each axis; negative beginnings count from the end.
     ``output_shape`` says where to stop, and ``end`` is not read. No element outside ``a`` is read: its last or first
-    one is.
-
-    Raises
-    ------
-    ArgumentError
-        If there is not one extent for each axis.
+    one is. Raises ArgumentError if there is not one extent for each axis.
     """
     extents = dims(a)
     if len(output_shape) != len(extents):
@@ -64,7 +59,9 @@ def strided_slice(
     """Return the elements from ``begin`` to ``end``, along some axes, as Python's slices do.
 
     Where the bounds are values of tensors, the extents of the result are new variables, which have the extents of the
-    buffer that it is written to.
+    buffer that it is written to. Raises ArgumentError if a step is zero or not a constant, there is no such axis or
+    mode, ``begin``, ``end`` and ``axes`` have different lengths, or bounds that are values of tensors come with axes or
+    sizes.
 
     Parameters
     ----------
@@ -77,12 +74,6 @@ def strided_slice(
     assume_inbound : bool
         Whether ``begin`` and ``end`` lie inside of extents that are not constants; otherwise they are clipped to them.
         What is outside of constant extents is never taken.
-
-    Raises
-    ------
-    ArgumentError
-        If a step is zero or not a constant, there is no such axis or mode, ``begin``, ``end`` and ``axes`` have
-        different lengths, or bounds that are values of tensors come with axes or sizes.
     """
     if isinstance(begin, Tensor) or isinstance(end, Tensor) or isinstance(strides, Tensor):
         return _slice_by_values(a, begin, end, strides, plain=axes is None and slice_mode == "end")

@@ -86,12 +86,8 @@ def matching_runs(old: Sequence[Extent], new: Sequence[Extent]) -> Iterator[tupl
 def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
     """Return ``a`` with its axes in another order, reversed by default.
 
-    Axis ``d`` of the result is axis ``axes[d]`` of ``a``.
-
-    Raises
-    ------
-    ArgumentError
-        If ``axes`` does not name each axis once.
+    Axis ``d`` of the result is axis ``axes[d]`` of ``a``. Raises ArgumentError if ``axes`` does not name each axis
+    once.
     """
     old = dims(a)
     order = tuple(reversed(range(len(old)))) if axes is None else tuple(axis_of(x, len(old), "transpose") for x in axes)

@@ -27,12 +27,7 @@ def unique(data: Tensor, is_sorted: bool = True, return_counts: bool = False) ->
     They stand in order if ``is_sorted``, else in that of their first occurrences. The results are, with zeros after the
     last different element: the elements; the indices of their first occurrences; for each element of ``data`` the place
     of its value among the first; how many there are, ``(1,)``; and with ``return_counts`` the numbers of occurrences.
-    All but the first are int32.
-
-    Raises
-    ------
-    ArgumentError
-        If ``data`` is not a vector.
+    All but the first are int32. Raises ArgumentError if ``data`` is not a vector.
     """
     if data.ndim != 1:
         raise ArgumentError(f"unique: data must have one dimension, got {data.ndim}")

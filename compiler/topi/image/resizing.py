@@ -76,10 +76,7 @@ def resize_symbolic(
 ) -> Tensor:
     """Return data with some axes resized, in one computation, which interpolates in float32.
 
-    Raises
-    ------
-    UnavailableError
-        If an axis is resized in another way than those of :class:`SymbolicAxis`.
+    Raises UnavailableError if an axis is resized in another way than those of :class:`SymbolicAxis`.
     """
     for axis in axes:
         if axis.method not in ("linear", "nearest_neighbor") or axis.mode == "tf_crop_and_resize":
@@ -166,6 +163,9 @@ def _resize(name: str, default: str) -> Callable[..., Tensor]:
     ) -> Tensor:
         """Return data of a layout such as ``{layout}`` brought to another size.
 
+        Raises ArgumentError if the size has too many or too few numbers. Raises UnavailableError if an extent is
+        symbolic and the method or mode needs constants.
+
         Parameters
         ----------
         data : Tensor
@@ -184,13 +184,6 @@ def _resize(name: str, default: str) -> Callable[..., Tensor]:
             That of the data by default.
         output_shape : sequence of int, optional
             The size, where it is given apart.
-
-        Raises
-        ------
-        ArgumentError
-            If the size has too many or too few numbers.
-        UnavailableError
-            If an extent is symbolic and the method or mode needs constants.
         """
         sizes = (roi, size if output_shape is None else output_shape)
         how, cubic = (method, coordinate_transformation_mode, rounding_method), (bicubic_alpha, bicubic_exclude)

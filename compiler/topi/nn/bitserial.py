@@ -37,12 +37,8 @@ def bitpack(data: Tensor, bits: int, pack_axis: int, bit_axis: int, pack_type: s
     """Return ``bits`` bits of numbers, from the lowest one on, packed into words, with an axis more than the data.
 
     Neighbours along ``pack_axis`` share a word, of which the first one has the highest bit; ``bit_axis`` of the result
-    counts the bits of a number.
-
-    Raises
-    ------
-    ArgumentError
-        If the extent of ``pack_axis`` is symbolic, or no multiple of a word's bits.
+    counts the bits of a number. Raises ArgumentError if the extent of ``pack_axis`` is symbolic, or no multiple of a
+    word's bits.
     """
     width, old = dt.parse(pack_type).bits, list(dims(data))
     extent = constant(old[pack_axis], "bitpack")

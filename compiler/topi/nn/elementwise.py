@@ -32,10 +32,7 @@ def leaky_relu(x: Tensor, alpha: float) -> Tensor:
 def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
     """Return ``x`` where it is positive, and elsewhere times the slope of its place along an axis.
 
-    Raises
-    ------
-    ArgumentError
-        If there is not one slope for each place.
+    Raises ArgumentError if there is not one slope for each place.
 
     References
     ----------

@@ -279,12 +279,8 @@ def batch_matmul(
 
     The operands are ``(B, M, K)`` and, unless ``transpose_b`` is False, ``(B, N, K)``.  Products are summed in
     ``out_dtype``, that of ``tensor_a`` by default.  No scheduler changes the layout of weights, so that the last two
-    arguments must be left out.
-
-    Raises
-    ------
-    ArgumentError
-        If a changed layout of weights is given, or ``oshape`` is not the shape of the result.
+    arguments must be left out. Raises ArgumentError if a changed layout of weights is given, or ``oshape`` is not the
+    shape of the result.
     """
     _refuse_rewritten("batch_matmul", auto_scheduler_rewritten_layout, meta_schedule_original_shape)
     product = _batch_product(tensor_a, tensor_b, transpose_a, transpose_b, out_dtype or tensor_a.dtype)

@@ -35,12 +35,8 @@ def batch_norm(
     """Return ``(data - mean) / sqrt(variance + epsilon) * gamma + beta``, with the statistics.
 
     Mean, variance, ``gamma`` and ``beta`` are vectors along ``axis``, 1 by default; ``epsilon`` is 1e-5 by default. The
-    statistics are the stored ones: ``momentum``, how slowly training changes them, has no effect.
-
-    Raises
-    ------
-    ArgumentError
-        If ``training`` is True, or there is no such axis.
+    statistics are the stored ones: ``momentum``, how slowly training changes them, has no effect. Raises ArgumentError
+    if ``training`` is True, or there is no such axis.
 
     References
     ----------

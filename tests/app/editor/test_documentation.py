@@ -18,7 +18,9 @@ def test_a_primitive_is_documented_with_its_parameters_and_errors() -> None:
     assert [section.title for section in split.sections] == ["Parameters", "Raises"]
     parameters, raises = split.sections
     assert "factor" in [entry.name for entry in parameters.entries]
-    assert "ScheduleError" in [entry.type for entry in raises.entries]
+    assert [entry.type for entry in raises.entries] == ["ArgumentError", "ScheduleError"]
+    assert raises.entries[1].blocks == [Block("If ``parent`` is not a loop of this stage.")]
+    assert not any("Raises" in block.text for block in split.blocks)
     assert any(block.verbatim and "i_outer" in block.text for block in split.blocks)
 
 

@@ -19,7 +19,7 @@ from compiler.classic import alias
 
 PACKAGE = "compiler"
 
-_ERRORS = re.compile(r"\bRaises\s+\w*(Error|Exception)\b")
+_ERRORS = re.compile(r"\bRaises\s+\w*(Error|Exception|NotImplemented)\b")
 """A sentence in place of a section: ``Raises ArgumentError if ``a`` is negative.``"""
 
 

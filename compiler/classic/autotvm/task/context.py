@@ -35,10 +35,7 @@ class DispatchContext:
     def update(self, target: Target, workload: Workload, cfg: ConfigSpace) -> None:
         """Choose a configuration from now on.
 
-        Raises
-        ------
-        NotImplementedError
-            If this context goes by a rule instead.
+        Raises NotImplementedError if this context goes by a rule instead.
         """
         raise NotImplementedError
 

@@ -68,10 +68,7 @@ class ReorderEntity(Entity):
     def apply(self, sch: Schedule, op: Stageable, axes: Sequence[IterVar]) -> list[IterVar]:
         """Reorder loops, given in the order of the definition.
 
-        Raises
-        ------
-        ArgumentError
-            If there are more or fewer loops.
+        Raises ArgumentError if there are more or fewer loops.
         """
         if len(axes) != len(self.perm):
             raise ArgumentError(f"apply: {len(self.perm)} axes must be given, got {len(axes)}")
@@ -104,10 +101,7 @@ class AnnotateEntity(Entity):
     ) -> list[IterVar]:
         """Annotate loops, whose extents ``axis_lens`` are limited by ``max_unroll`` and ``vec_size``.
 
-        Raises
-        ------
-        ArgumentError
-            If a loop is to become something else.
+        Raises ArgumentError if a loop is to become something else.
         """
         for at, (axis, annotation) in enumerate(zip(axes, self.anns, strict=True)):
             extent = None if axis_lens is None else axis_lens[at]

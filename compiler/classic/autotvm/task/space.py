@@ -141,10 +141,7 @@ class ConfigSpace(IndexSpace):
     def get(self, index: int) -> ConfigEntity:
         """Return the configuration with an index.
 
-        Raises
-        ------
-        IndexError
-            If the index is out of range or does not pass the filter.
+        Raises IndexError if the index is out of range or does not pass the filter.
         """
         if not 0 <= index < self.range_length:
             raise IndexError(f"Index out of range: size {self.range_length}, got index {index}")

@@ -87,10 +87,7 @@ class Task:
     def instantiate(self, config: ConfigSpace) -> tuple[Schedule, Sequence[Tensor]]:
         """Return the schedule of a configuration.
 
-        Raises
-        ------
-        InstantiationError
-            If the template reports that it cannot be used.
+        Raises InstantiationError if the template reports that it cannot be used.
         """
         config.flop = 0
         with ApplyConfig(config):
@@ -118,12 +115,8 @@ def create(task_name: str, args: Sequence[object], target: TargetLike, target_ho
 def template(task_name: str, func: TaskFunction | None = None) -> Callable[..., object]:
     """Declare a schedule template: a function that asks :func:`get_config` for its parameters.
 
-    ``func``, which this decorates if it is left out, returns a schedule and its parameters for its arguments.
-
-    Raises
-    ------
-    ArgumentError
-        If the name is taken.
+    ``func``, which this decorates if it is left out, returns a schedule and its parameters for its arguments. Raises
+    ArgumentError if the name is taken.
 
     Examples
     --------

@@ -24,10 +24,7 @@ Definition = Callable[..., Tensor | Sequence[Tensor]]
 def register_topi_compute(task_name: str, func: Definition | None = None) -> Callable[..., object]:
     """Register the definition of a template, from the configuration and arguments to the result; also a decorator.
 
-    Raises
-    ------
-    ArgumentError
-        If the template has a definition already.
+    Raises ArgumentError if the template has a definition already.
     """
 
     def decorate(definition: Definition) -> Definition:
@@ -60,10 +57,7 @@ def _with_workload(made: Tensor | Sequence[Tensor], workload: Workload) -> Tenso
 def register_topi_schedule(task_name: str, func: Callable[..., Schedule] | None = None) -> Callable[..., object]:
     """Register the schedule of a template, from the configuration and the outputs; also a decorator.
 
-    Raises
-    ------
-    ArgumentError
-        If the template has a schedule already.
+    Raises ArgumentError if the template has a schedule already.
     """
 
     def decorate(schedule: Callable[..., Schedule]) -> Callable[..., Schedule]:

@@ -23,6 +23,11 @@ def from_keras(
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """Convert a Keras 3 model to a Relay module.
 
+    Raises ModelError if the model or its file cannot be read. Raises UnsupportedOperatorError if layers are not
+    supported; names all of them. Raises ConversionError if a layer cannot be converted; names the layer. Raises
+    ArgumentError if ``model``, ``shape`` or ``layout`` is invalid. Raises UnavailableError if a file is given and Keras
+    is not installed.
+
     Parameters
     ----------
     model : keras.Model, str or path
@@ -39,19 +44,6 @@ def from_keras(
         The parameters of ``main`` are the inputs, followed by the weights.
     params : dict of str to NDArray
         The weights by their parameter names in ``main``: ``layer/weight``.
-
-    Raises
-    ------
-    ModelError
-        If the model or its file cannot be read.
-    UnsupportedOperatorError
-        If layers are not supported; names all of them.
-    ConversionError
-        If a layer cannot be converted; names the layer.
-    ArgumentError
-        If ``model``, ``shape`` or ``layout`` is invalid.
-    UnavailableError
-        If a file is given and Keras is not installed.
     """
     from compiler.classic.frontend.keras.importer import convert_model
 

@@ -31,6 +31,10 @@ def from_tensorflow(
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """Convert a frozen graph or SavedModel of TensorFlow to a Relay module.
 
+    Raises ModelError if the graph cannot be read or contradicts itself. Raises UnsupportedOperatorError if operators
+    are not supported; names all of them, with their nodes. Raises ConversionError if a node cannot be converted; names
+    the node. Raises ArgumentError if ``layout``, ``shape`` or ``outputs`` does not match the graph.
+
     Parameters
     ----------
     graph : GraphDef, bytes, str or path
@@ -50,17 +54,6 @@ def from_tensorflow(
         The parameters of ``main`` are the inputs, followed by the weights.
     params : dict of str to NDArray
         The weights by their parameter names in ``main``.
-
-    Raises
-    ------
-    ModelError
-        If the graph cannot be read or contradicts itself.
-    UnsupportedOperatorError
-        If operators are not supported; names all of them, with their nodes.
-    ConversionError
-        If a node cannot be converted; names the node.
-    ArgumentError
-        If ``layout``, ``shape`` or ``outputs`` does not match the graph.
     """
     from compiler.classic.frontend.tensorflow.importer import convert_graph
     from compiler.relay.transform.layout.convert_layout import ConvertLayout

@@ -23,6 +23,11 @@ def from_tflite(
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """Convert a TensorFlow Lite model to a Relay module.
 
+    Raises ModelError if the model cannot be read or contradicts itself. Raises UnsupportedOperatorError if operators
+    are not supported; names all of them, with their nodes. Raises ConversionError if a node cannot be converted; names
+    the node. Raises ArgumentError if a shape or data type does not match the model. Raises UnavailableError if the
+    package ``tflite`` is not installed.
+
     Parameters
     ----------
     model : tflite.Model, bytes, str or path
@@ -40,19 +45,6 @@ def from_tflite(
         The function ``initial_states`` of the module returns what the first run takes, as a tuple.
     params : dict of str to NDArray
         The weights by their parameter names in ``main``.
-
-    Raises
-    ------
-    ModelError
-        If the model cannot be read or contradicts itself.
-    UnsupportedOperatorError
-        If operators are not supported; names all of them, with their nodes.
-    ConversionError
-        If a node cannot be converted; names the node.
-    ArgumentError
-        If a shape or data type does not match the model.
-    UnavailableError
-        If the package ``tflite`` is not installed.
     """
     try:
         from compiler.classic.frontend.tflite.importer import convert_model

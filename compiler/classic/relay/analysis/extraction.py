@@ -17,12 +17,8 @@ from compiler.relay.ty import TensorType
 def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
     """Return the module that computes one intermediate value of ``main`` (TVM spells the name this way).
 
-    ``expr_id`` counts calls, tuples and elements of tuples, from 0 on, operands before their users.
-
-    Raises
-    ------
-    ArgumentError
-        If there is none of that number.
+    ``expr_id`` counts calls, tuples and elements of tuples, from 0 on, operands before their users. Raises
+    ArgumentError if there is none of that number.
     """
     values = [part for part in post_order(mod["main"]) if isinstance(part, (Call, Tuple, TupleGetItem))]
     if not 0 <= expr_id < len(values):

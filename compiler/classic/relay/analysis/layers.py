@@ -34,12 +34,8 @@ class LayerCounter:
 def count_layers(expr: GraphExpr | IRModule, valid_ops: Sequence[str]) -> int:
     """Return the largest number of calls of some operators on a path from an input to the result.
 
-    They are named, e.g. ``["nn.conv2d", "nn.dense"]``; of a module its function ``main`` counts.
-
-    Raises
-    ------
-    ArgumentError
-        If ``expr`` is a module without ``main``.
+    They are named, e.g. ``["nn.conv2d", "nn.dense"]``; of a module its function ``main`` counts. Raises ArgumentError
+    if ``expr`` is a module without ``main``.
     """
     root: GraphExpr = expr["main"] if isinstance(expr, IRModule) else expr
     counter = LayerCounter(valid_ops)
@@ -50,10 +46,7 @@ def count_layers(expr: GraphExpr | IRModule, valid_ops: Sequence[str]) -> int:
 def search_fc_transpose(expr: GraphExpr) -> list[str]:
     """Return the weights that stand in ``nn.dense(x, transpose(weight, axes=[1, 0]))``.
 
-    Raises
-    ------
-    ArgumentError
-        If two different variables have one name, as the names would not say which is meant.
+    Raises ArgumentError if two different variables have one name, as the names would not say which is meant.
     """
     weights = dict.fromkeys(w for part in post_order(expr) if (w := transposed_weight(part)) is not None)
     names = [w.name_hint for w in weights]

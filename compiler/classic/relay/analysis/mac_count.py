@@ -17,12 +17,8 @@ def get_total_mac_number(expr: GraphExpr) -> int:
     """Return how many multiply-accumulate operations an expression does.
 
     Those of ``nn.conv2d``, ``nn.conv2d_transpose``, ``nn.dense`` and ``nn.batch_matmul`` count, as in TVM; padding is
-    multiplied like data.
-
-    Raises
-    ------
-    ArgumentError
-        If a call that counts has no inferred type, or an extent that is not known.
+    multiplied like data. Raises ArgumentError if a call that counts has no inferred type, or an extent that is not
+    known.
     """
     calls = [part for part in post_order(expr) if isinstance(part, Call)]
     return sum(_COUNTS[op_name(call)](call) for call in calls if op_name(call) in _COUNTS)

@@ -25,10 +25,7 @@ def CreateFunctionMetadata(
 ) -> dict[str, FunctionInfo]:
     """Return how much memory each function of a module needs, padded to multiples of the given bytes.
 
-    Raises
-    ------
-    ArgumentError
-        If a function does not say its target.
+    Raises ArgumentError if a function does not say its target.
     """
     infos = {}
     for var, func in mod.items():

@@ -55,17 +55,14 @@ class DFPatternCallback:
     def callback(self, pre: GraphExpr, post: GraphExpr, node_map: dict[Any, list[Any]]) -> Any:
         """Return what takes the place of an expression that matches.
 
+        Raises NotImplementedError if it is not overridden.
+
         Parameters
         ----------
         pre, post : Expr
             The expression as it was, and with its operands rewritten.
         node_map : dict of DFPattern to list of Expr
             By pattern the rewritten expressions that it matched.
-
-        Raises
-        ------
-        NotImplementedError
-            If it is not overridden.
         """
         raise NotImplementedError(f"{type(self).__name__} must override callback")
 
@@ -75,12 +72,8 @@ def rewrite(
 ) -> Any:
     """Return an expression rewritten wherever patterns match, again and again until nothing changes.
 
-    Types are inferred with the functions of ``mod`` that the expression names.
-
-    Raises
-    ------
-    ArgumentError
-        If it still changes after 100 rounds.
+    Types are inferred with the functions of ``mod`` that the expression names. Raises ArgumentError if it still changes
+    after 100 rounds.
     """
     rules = [callbacks] if isinstance(callbacks, DFPatternCallback) else list(callbacks)
     for _ in range(_ROUNDS):

@@ -21,10 +21,7 @@ def _channels(shape: Sequence[int], layout: str, axis: str) -> int:
 def get_conv2d_in_channels(data_shape: Sequence[int], data_layout: str) -> int:
     """Return the number of channels of the data in a layout such as ``NCHW``, ``NHWC`` or ``NCHW8c``.
 
-    Raises
-    ------
-    ArgumentError
-        If it is not a layout of data.
+    Raises ArgumentError if it is not a layout of data.
     """
     if not _DATA.fullmatch(data_layout):
         expected("get_conv2d_in_channels", "data_layout", "a layout such as 'NCHW', 'NHWC' or 'NCHW8c'", data_layout)
@@ -34,10 +31,7 @@ def get_conv2d_in_channels(data_shape: Sequence[int], data_layout: str) -> int:
 def get_conv2d_out_channels(kernel_shape: Sequence[int], kernel_layout: str) -> int:
     """Return the number of channels for each group that a kernel in a layout such as ``OIHW`` or ``OIHW1i8o`` produces.
 
-    Raises
-    ------
-    ArgumentError
-        If it is not a layout of kernels.
+    Raises ArgumentError if it is not a layout of kernels.
     """
     if not _KERNEL.fullmatch(kernel_layout):
         expected("get_conv2d_out_channels", "kernel_layout", "a layout such as 'OIHW' or 'OIHW1i8o'", kernel_layout)

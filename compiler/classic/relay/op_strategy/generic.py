@@ -208,10 +208,7 @@ def wrap_compute_scanop(topi_compute: Definition) -> Compute:
 def strategy_of_name(name: str) -> GenericFunc:
     """Return the strategy of an operator's row by its name, e.g. ``conv2d_strategy``.
 
-    Raises
-    ------
-    UnknownNameError
-        If no operator has a definition under the name.
+    Raises UnknownNameError if no operator has a definition under the name.
     """
     defined = {strategy_name(op_name): op for op_name, op in _defined()}
     if name not in defined:
@@ -230,10 +227,7 @@ def _defined() -> list[tuple[str, Any]]:
 def of_name(name: str) -> object:
     """Return a wrapper, a schedule or a strategy by its name, e.g. ``wrap_compute_topk`` or ``schedule_pool``.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is none.
+    Raises UnknownNameError if there is none.
     """
     return wrapper_of_name(name) or strategy_of_name(name)
 

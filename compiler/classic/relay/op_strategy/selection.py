@@ -156,10 +156,7 @@ def get_valid_implementations(
 ) -> list[OpImplementation]:
     """Return the implementations of a call whose conditions certainly hold.
 
-    Raises
-    ------
-    BuildError
-        If the operator has no strategy.
+    Raises BuildError if the operator has no strategy.
     """
     strategy: Any = op.get_attr(_ATTRIBUTE)
     if strategy is None:
@@ -195,12 +192,8 @@ def select_implementation(
     """Return the implementation of a call, and the tensors that it computes: the fastest tuned one, else by level.
 
     ``use_autotvm`` lets the records of tuning decide, where there are any: of the implementations that are templates
-    with a record, the fastest is taken.
-
-    Raises
-    ------
-    BuildError
-        If the operator has no strategy, or no implementation is valid.
+    with a record, the fastest is taken. Raises BuildError if the operator has no strategy, or no implementation is
+    valid.
     """
     valid = get_valid_implementations(op, attrs, inputs, out_type, target)
     if not valid:

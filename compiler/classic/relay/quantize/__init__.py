@@ -76,14 +76,9 @@ def prerequisite_optimize(mod: IRModule, params: Mapping[str, Any] | None = None
 def quantize(mod: IRModule, params: Mapping[str, object] | None = None, dataset: Dataset | None = None) -> IRModule:
     """Quantize a model, a graph of floating point with constant weights, by the options of the current ``qconfig``.
 
-    The dataset has inputs that scales are found from, for the modes ``kl_divergence`` and ``percentile``.
-
-    Raises
-    ------
-    ArgumentError
-        If an option makes no sense, or a dataset is missing.
-    NotIntegralError
-        If the graph must be integral throughout and is not.
+    The dataset has inputs that scales are found from, for the modes ``kl_divergence`` and ``percentile``. Raises
+    ArgumentError if an option makes no sense, or a dataset is missing. Raises NotIntegralError if the graph must be
+    integral throughout and is not.
 
     Examples
     --------

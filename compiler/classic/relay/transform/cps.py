@@ -35,12 +35,7 @@ def to_cps(func: Function, mod: IRModule | None = None) -> Function:
 
     It has no types and is generic in what its continuation returns; operators are called as before.  The functions of
     ``mod`` that it calls get companions in the same style there, whose names end in ``_cps``.  After G. Plotkin,
-    "Call-by-name, call-by-value and the lambda-calculus", 1975.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not a function.
+    "Call-by-name, call-by-value and the lambda-calculus", 1975. Raises ArgumentError if it is not a function.
 
     Examples
     --------
@@ -72,10 +67,7 @@ def _normal(func: BaseFunc) -> BaseFunc:
 def un_cps(func: Function) -> Function:
     """Return a function that returns its result from a type-checked one in continuation-passing style (:func:`to_cps`).
 
-    Raises
-    ------
-    ArgumentError
-        If the last parameter is not a continuation.
+    Raises ArgumentError if the last parameter is not a continuation.
     """
     continuation = func.checked_type.arg_types[-1] if isinstance(func, Function) and func.params else None
     if not isinstance(continuation, FuncType) or continuation.ret_type not in func.type_params:

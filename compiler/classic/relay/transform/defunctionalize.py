@@ -40,13 +40,8 @@ def Defunctionalization(func: Function, mod: IRModule) -> Function:
 
     The functions that it calls are copied for the types and functions that they are called with; ``mod`` gets the
     copies, the data types, and the functions that apply their values.  After J. C. Reynolds, "Definitional interpreters
-    for higher-order programming languages", ACM 1972.
-
-    Raises
-    ------
-    ArgumentError
-        If ``func`` is generic or takes or returns functions, or if a generic function is a value whose type nothing
-        says.
+    for higher-order programming languages", ACM 1972. Raises ArgumentError if ``func`` is generic or takes or returns
+    functions, or if a generic function is a value whose type nothing says.
     """
     scheme = _function_type(func)
     if func.type_params or any(map(_has_functions, (*scheme.arg_types, scheme.ret_type))):

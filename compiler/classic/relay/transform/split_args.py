@@ -39,10 +39,8 @@ class SplitArgs(RewritePass, opt_level=1, required=("InferType",)):
     def mutator(self) -> GraphMutator:
         """Return what splits the concatenates of one function.
 
-        Raises
-        ------
-        ArgumentError
-            If a function may have one argument alone: the result of the concatenate before is one already.
+        Raises ArgumentError if a function may have one argument alone: the result of the concatenate before is one
+        already.
         """
         if self.max_function_args == 1:
             raise ArgumentError(

@@ -17,6 +17,8 @@ def gradient(output: Tensor, inputs: Tensor | Sequence[Tensor], head: Tensor | N
     """Differentiate a tensor by others in reverse mode.
 
     Only iterations that contribute are summed up: of a convolution's gradient those that read the element in question.
+    Raises ArgumentError if ``head`` does not end with the dimensions of ``output``, or on the way from an input there
+    is an operation other than a computation, or a function whose derivative is not known.
 
     Parameters
     ----------
@@ -31,12 +33,6 @@ def gradient(output: Tensor, inputs: Tensor | Sequence[Tensor], head: Tensor | N
     list of Tensor
         For each input a tensor of the shape of ``head`` without the dimensions of ``output`` (without ``head`` of the
         shape of ``output``), followed by the shape of the input.
-
-    Raises
-    ------
-    ArgumentError
-        If ``head`` does not end with the dimensions of ``output``, or on the way from an input there is an operation
-        other than a computation, or a function whose derivative is not known.
 
     References
     ----------

@@ -36,12 +36,7 @@ def script(pyfunc: Callable[..., object]) -> Callable[..., object]:
     The function is one over elements of arrays, with the words ``output_tensor``, ``allocate``, ``parallel``,
     ``vectorize``, ``unroll``, ``const_range``, ``bind``, and mathematical functions by their names.  With tensors,
     variables and lists of these the script returns the tensors that it computes; with NumPy arrays and numbers it runs
-    the function.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not a function.
+    the function. Raises ArgumentError if it is not a function.
     """
     if not inspect.isfunction(pyfunc):
         raise ArgumentError(f"hybrid.script: expected a function, got {show(pyfunc)}")

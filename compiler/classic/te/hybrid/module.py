@@ -64,10 +64,7 @@ class HybridModule:
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read the text from a file; the first function that it defines is the script.
 
-        Raises
-        ------
-        ArgumentError
-            If the file defines no function.
+        Raises ArgumentError if the file defines no function.
         """
         self._take(Path(_python_file(path)).read_text())
 

@@ -38,14 +38,8 @@ def check_grad(
 
     The function is best of float64: the differences of smaller types have few digits. Inputs are random by default,
     with the standard deviation ``scale``, or ``10 * eps``; the gradient is taken with respect to those that are
-    ``test_inputs`` too, the very same objects.
-
-    Raises
-    ------
-    AssertionError
-        Where the gradient is not what the differences are.
-    ArgumentError
-        If ``func`` is not a function, or a test input is not one of the inputs.
+    ``test_inputs`` too, the very same objects. Raises AssertionError where the gradient is not what the differences
+    are. Raises ArgumentError if ``func`` is not a function, or a test input is not one of the inputs.
     """
     typed = run_infer_type(func)
     if not isinstance(typed, Function):

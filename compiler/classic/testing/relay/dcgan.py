@@ -30,10 +30,7 @@ def deconv2d(
 ) -> Expr:
     """Return a transposed convolution that makes images of a shape; shapes are those of one image, in ``layout``.
 
-    Raises
-    ------
-    ArgumentError
-        If the shapes do not go with the strides.
+    Raises ArgumentError if the shapes do not go with the strides.
     """
     pads, extras = [], []
     for axis, (extent, step) in enumerate(zip(kshape, stride, strict=True)):
@@ -89,12 +86,8 @@ def get_net(
     """Return the generator of images of 64 pixels, of numbers between -1 and 1.
 
     ``oshape`` is that of an image, channels and two extents of 64, whatever the layout; ``code`` has the ``random_len``
-    random numbers that it is made of, the variable ``data`` by default.
-
-    Raises
-    ------
-    ArgumentError
-        If the images are of another extent, or the layout is neither ``NCHW`` nor ``NHWC``.
+    random numbers that it is made of, the variable ``data`` by default. Raises ArgumentError if the images are of
+    another extent, or the layout is neither ``NCHW`` nor ``NHWC``.
     """
     if tuple(oshape[-2:]) != (64, 64) or layout not in ("NCHW", "NHWC"):
         raise ArgumentError(f"dcgan: images must be 64 by 64 and NCHW or NHWC, got {tuple(oshape)} and {layout}")

@@ -43,10 +43,7 @@ class Initializer:
     def fill_weight(self, name: str, arr: Array) -> None:
         """Fill a weight.
 
-        Raises
-        ------
-        NotImplementedError
-            If a class does not say with what.
+        Raises NotImplementedError if a class does not say with what.
         """
         raise NotImplementedError(f"{type(self).__name__} does not fill weights")
 
@@ -79,10 +76,7 @@ class Xavier(Initializer):
     def fill_weight(self, name: str, arr: Array) -> None:
         """Fill a weight ``OI…``; those of depthwise convolutions, by their name, have their window alone as extent.
 
-        Raises
-        ------
-        ArgumentError
-            If the rank is less than 2.
+        Raises ArgumentError if the rank is less than 2.
         """
         if arr.ndim < 2:
             raise ArgumentError(f"Xavier: the weight {name!r} must have two dimensions at least, got shape {arr.shape}")

@@ -69,10 +69,7 @@ def batch_norm_infer(
 def conv_kernel_layout(data_layout: str, is_depthwise: bool = False) -> str:
     """Return the usual layout of a convolution's weight, or with ``is_depthwise`` of one for each channel.
 
-    Raises
-    ------
-    ArgumentError
-        If there is no usual one for the layout.
+    Raises ArgumentError if there is no usual one for the layout.
     """
     if data_layout not in _KERNEL_LAYOUTS:
         raise ArgumentError(f"conv_kernel_layout: data_layout must be one of {', '.join(_KERNEL_LAYOUTS)}")

@@ -74,10 +74,7 @@ def make_nat_value(prelude: Prelude, n: int) -> ConstructorValue:
 def make_nat_expr(prelude: Prelude, n: int) -> Call:
     """Return a number as an expression: ``S(S(Z()))`` is 2; the prelude gets the type, unless it has it.
 
-    Raises
-    ------
-    ArgumentError
-        If ``n`` is negative.
+    Raises ArgumentError if ``n`` is negative.
     """
     if n < 0:
         raise ArgumentError(f"make_nat_expr: n must not be negative, got {n}")
@@ -91,10 +88,7 @@ def make_nat_expr(prelude: Prelude, n: int) -> Call:
 def count(prelude: Prelude, n: Call | ConstructorValue) -> int:
     """Return the number that an expression or a value of the type ``nat`` is.
 
-    Raises
-    ------
-    ArgumentError
-        If it is neither.
+    Raises ArgumentError if it is neither.
     """
     zero, successor = _constructors(prelude)
     total = 0

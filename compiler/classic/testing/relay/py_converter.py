@@ -34,12 +34,8 @@ _RESULT = "result"
 def to_python(expr: GraphExpr, mod: IRModule | None = None, target: object = None) -> ast.Module:
     """Return a program as the syntax tree of a Python module, which calls its value ``result``.
 
-    ``mod`` has the functions and data types that it names; operators are computed by NumPy, whatever the target.
-
-    Raises
-    ------
-    ArgumentError
-        If there is an expression that has no value.
+    ``mod`` has the functions and data types that it names; operators are computed by NumPy, whatever the target. Raises
+    ArgumentError if there is an expression that has no value.
     """
     return ast.parse(_Writer(mod or IRModule()).program(as_expr(expr)))
 

@@ -65,11 +65,7 @@ def resnet(
     """Return a residual network.
 
     ``filter_list`` has the channels before the first stage, and of each stage, ``units`` how many units a stage has.
-
-    Raises
-    ------
-    ArgumentError
-        If there are not as many stages as ``units`` and ``filter_list`` say.
+    Raises ArgumentError if there are not as many stages as ``units`` and ``filter_list`` say.
     """
     if len(units) != num_stages or len(filter_list) != num_stages + 1:
         raise ArgumentError(f"resnet: {num_stages} stages need as many units and one more filter")

@@ -38,10 +38,7 @@ class _Session(Protocol):
 def ProcessGraphDefParam(graph_def: Message) -> Any:  # TVM's name
     """Return a copy of a graph, or of a message with the same fields, of TensorFlow's own class.
 
-    Raises
-    ------
-    TypeError
-        If it is no graph.
+    Raises TypeError if it is no graph.
     """
     from tensorflow.compat.v1 import GraphDef
 
@@ -66,10 +63,7 @@ def convert_to_list(x: object) -> list[Any]:
 def vmobj_to_list(o: object) -> list[Any]:
     """Return the elements of an array, a tuple or a value of a data type, nested as they are; lists are flattened.
 
-    Raises
-    ------
-    RuntimeError
-        If it is none of these.
+    Raises RuntimeError if it is none of these.
     """
     return list(_elements(o))
 
@@ -100,10 +94,7 @@ class NodeLookup:
     def load(self, label_lookup_path: str, uid_lookup_path: str) -> dict[int, str]:
         """Return the names by number.
 
-        Raises
-        ------
-        KeyError
-            If a class string has no names.
+        Raises KeyError if a class string has no names.
         """
         lines = [line.split(None, 1) for line in Path(uid_lookup_path).read_text().splitlines() if line.strip()]
         names = {uid: name.strip() for uid, name in lines}

@@ -165,15 +165,12 @@ def conv2d_transpose_nhwc_python(
 ) -> Array:
     """Return a transposed convolution of data of layout NHWC.
 
+    Raises ArgumentError if the layout of the weight is another one.
+
     Parameters
     ----------
     weight_format : str
         ``HWIO``, ``HWOI``, ``OIHW`` or ``IOHW``; ``I`` are the channels of the data.
-
-    Raises
-    ------
-    ArgumentError
-        If the layout of the weight is another one.
     """
     if sorted(weight_format) != sorted("HWIO"):
         raise ArgumentError(
@@ -222,10 +219,7 @@ def conv2d_backward_weight_python(
 ) -> Array:
     """Return the gradient of a convolution with respect to its weight, OIHW of data NCHW or OHWI of NHWC.
 
-    Raises
-    ------
-    ArgumentError
-        If the layout is another one, or there are several groups.
+    Raises ArgumentError if the layout is another one, or there are several groups.
     """
     if layout not in ("NCHW", "NHWC") or groups != 1:
         raise ArgumentError(

@@ -79,12 +79,7 @@ def attention_python(
 
     Products are multiplied by ``qk_scale``, one by the square root of the size by default, and ``bias`` is added to
     them. A query sees all keys (``none``), or those up to its own, counted from the ``TopLeft`` or ``BottomRight``, at
-    most ``window_size`` of them.
-
-    Raises
-    ------
-    ArgumentError
-        If ``causal`` is not one of the three.
+    most ``window_size`` of them. Raises ArgumentError if ``causal`` is not one of the three.
     """
     if causal not in ("none", "TopLeft", "BottomRight"):
         raise ArgumentError(f"attention_python: causal must be 'none', 'TopLeft' or 'BottomRight', got {causal!r}")

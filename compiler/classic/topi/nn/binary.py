@@ -33,10 +33,7 @@ _WORD = 32
 def binarize_pack(data: Tensor, axis: int | None = None, name: str = "PackedInput") -> Tensor:
     """Return the signs of numbers, 32 in a word (uint32) along an axis; the first one has the highest bit.
 
-    Raises
-    ------
-    ArgumentError
-        If the extent is not a multiple of 32.
+    Raises ArgumentError if the extent is not a multiple of 32.
     """
     at = axis_of(-1 if axis is None else axis, data.ndim, "binarize_pack")
     count = constant(dims(data)[at], "binarize_pack")

@@ -56,6 +56,8 @@ def conv(
 ) -> Tensor:
     """Return a convolution over as many spatial dimensions as the layout has.
 
+    Raises ArgumentError if there are too many or too few numbers.
+
     Parameters
     ----------
     filt : Tensor
@@ -73,11 +75,6 @@ def conv(
         Of the weight; the usual one when empty.
     out_dtype : str, optional
         Data type of the sums and of the result; that of the data by default.
-
-    Raises
-    ------
-    ArgumentError
-        If there are too many or too few numbers.
     """
     if not kernel_layout and data_layout not in _KERNEL_LAYOUTS:
         raise ArgumentError(f"conv: data of layout {show(data_layout)} has no default kernel_layout")
@@ -113,10 +110,7 @@ def conv2d(
 ) -> Tensor:
     """Return a convolution over two spatial dimensions; the arguments are those of :func:`conv`.
 
-    Raises
-    ------
-    ArgumentError
-        If there are too many or too few numbers, or the layout is not ``NCHW``, ``NHWC`` or ``HWCN``.
+    Raises ArgumentError if there are too many or too few numbers, or the layout is not ``NCHW``, ``NHWC`` or ``HWCN``.
     """
     choices = [name for name in _KERNEL_LAYOUTS if len(name) == 4]
     if data_layout not in choices:

@@ -75,12 +75,8 @@ def conv2d_NCHWc_int8(
 ) -> Tensor:
     """Return :func:`conv2d_NCHWc` by a weight with groups of ``e``, or ``n_elems``, input channels last.
 
-    The weight is ``(O / o, C / i, H, W, i / e, o, e)``.
-
-    Raises
-    ------
-    ArgumentError
-        If the weight's last extent is another one.
+    The weight is ``(O / o, C / i, H, W, i / e, o, e)``. Raises ArgumentError if the weight's last extent is another
+    one.
     """
     blocks, inputs, kh, kw, groups, block, together = dims(kernel)
     if together != n_elems:

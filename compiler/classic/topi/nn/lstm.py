@@ -120,12 +120,8 @@ def lstm(
     ``weight_layout`` of input, forget, memory and output gate. State and memory begin with ``h_init`` and ``c_init``,
     or zeros; the state may be multiplied by ``proj``, ``(state, hidden)``; ``p_i``, ``p_f`` and ``p_o`` are what the
     gates see of the memory. ``f_act`` is of the gates, ``g_act`` of what is put into the memory, ``h_act`` of what it
-    gives. If ``reverse``, the last input is the first; results are in the order in which they are computed.
-
-    Raises
-    ------
-    ArgumentError
-        If the layout of the weights does not order the four gates.
+    gives. If ``reverse``, the last input is the first; results are in the order in which they are computed. Raises
+    ArgumentError if the layout of the weights does not order the four gates.
 
     References
     ----------

@@ -96,6 +96,8 @@ def _pool(name: str, default: str) -> Pool:
     ) -> Tensor:
         """Return the mean or the largest element of each window of data of a layout such as ``{layout}``.
 
+        Raises ArgumentError if ``pool_type`` is another, or a window larger than the padded data.
+
         Parameters
         ----------
         kernel, stride, dilation : int or sequence of int
@@ -108,11 +110,6 @@ def _pool(name: str, default: str) -> Pool:
             Whether last windows that are not full give elements as well.
         count_include_pad : bool
             Whether elements of the padding count in a mean, as zeros.
-
-        Raises
-        ------
-        ArgumentError
-            If ``pool_type`` is another, or a window larger than the padded data.
         """
         spec = _spec(name, data, kernel, stride, dilation, padding, ceil_mode, layout)
         return _pooled(name, data, spec, pool_type, count_include_pad)
@@ -159,12 +156,8 @@ def _adaptive(name: str, default: str) -> Pool:
     def build(data: Tensor, output_size: Numbers, pool_type: str, layout: str = default) -> Tensor:
         """Return the mean (``avg``) or the largest element (``max``) of as many windows as there are to be elements.
 
-        The data, of a layout such as ``{layout}``, have constant extents.
-
-        Raises
-        ------
-        ArgumentError
-            If ``pool_type`` is another, or the size has another number of dimensions.
+        The data, of a layout such as ``{layout}``, have constant extents. Raises ArgumentError if ``pool_type`` is
+        another, or the size has another number of dimensions.
         """
         out = _numbers(name, "output_size", output_size, len(spatial_letters(layout)))
         return pool.adaptive_pool(data, out, layout, _kind(name, pool_type))

@@ -186,12 +186,8 @@ class AOTExecutorFactoryModule(AotLibrary, ExecutorFactoryModule):
         """Write the model as a program of C: ``model.c`` with its header, its weights, and a main program.
 
         ``cc -O2 -fwrapv model.c main.c -lm`` makes a program that times the model for random inputs.  Its memory is
-        planned: there are neither calls of an allocator nor other libraries than that of mathematical functions.
-
-        Raises
-        ------
-        BuildError
-            If the model was built for another target than ``c``.
+        planned: there are neither calls of an allocator nor other libraries than that of mathematical functions. Raises
+        BuildError if the model was built for another target than ``c``.
         """
         if not isinstance(self._generated, SourceCode):
             raise BuildError(f"write_program: only a model for 'c' is a program of C, not for {self.target.kind}")

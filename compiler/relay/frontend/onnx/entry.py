@@ -68,6 +68,10 @@ def from_onnx(
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """Convert an ONNX model to a Relay module.
 
+    Raises ModelError if the model cannot be read or contradicts itself. Raises UnsupportedOperatorError if operators
+    are not supported; names all of them, with their nodes. Raises ConversionError if a node cannot be converted; names
+    the node.
+
     Parameters
     ----------
     model : onnx.ModelProto, bytes, str or path
@@ -92,15 +96,6 @@ def from_onnx(
     mod : IRModule
     params : dict of str to NDArray
         The weights by name, frozen or not; ``relay.build`` uses those that are parameters of ``main``.
-
-    Raises
-    ------
-    ModelError
-        If the model cannot be read or contradicts itself.
-    UnsupportedOperatorError
-        If operators are not supported; names all of them, with their nodes.
-    ConversionError
-        If a node cannot be converted; names the node.
     """
     config = checked_config(convert_config)
     proto = read_model(model)

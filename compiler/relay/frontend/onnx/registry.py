@@ -24,10 +24,7 @@ _TABLE: dict[tuple[str, str], dict[int, Convert]] = {}
 def converter(*names: str, since: int = 1, domain: str = "") -> Callable[[F], F]:
     """Register a function as the converter of operators, from an operator set on.
 
-    Raises
-    ------
-    ValueError
-        If the row of a Relay operator names the ONNX operator: it has a converter then.
+    Raises ValueError if the row of a Relay operator names the ONNX operator: it has a converter then.
     """
 
     def enter(convert: F) -> F:

@@ -27,6 +27,11 @@ def from_pytorch(script_module: ModelSource, input_infos: Infos | None = None,
                  keep_quantized_weight: bool = False) -> tuple[IRModule, dict[str, NDArray]]:  # fmt: skip
     """Convert a PyTorch model to a Relay module.
 
+    Raises UnsupportedOperatorError if operators are not supported; names all of them, with their places in the model.
+    Raises ModelError if a file is damaged or not a model. Raises ConversionError if a node cannot be converted; names
+    the node and its line. Raises ArgumentError if ``input_infos`` does not match the model. Raises UnavailableError if
+    PyTorch is not installed.
+
     Parameters
     ----------
     script_module : torch.jit.ScriptModule, torch.export.ExportedProgram, bytes, str or path
@@ -53,19 +58,6 @@ def from_pytorch(script_module: ModelSource, input_infos: Infos | None = None,
         The parameters of ``main`` are the inputs, followed by the weights.
     params : dict of str to NDArray
         The weights by their parameter names in ``main``.
-
-    Raises
-    ------
-    UnsupportedOperatorError
-        If operators are not supported; names all of them, with their places in the model.
-    ModelError
-        If a file is damaged or not a model.
-    ConversionError
-        If a node cannot be converted; names the node and its line.
-    ArgumentError
-        If ``input_infos`` does not match the model.
-    UnavailableError
-        If PyTorch is not installed.
     """
     try:
         from compiler.relay.frontend.pytorch.program import convert_model

@@ -14,10 +14,7 @@ from compiler.relay.ty import TensorType, TupleType
 def flatten_tuple_type(ty: Type) -> list[TensorType]:
     """Return the types of the tensors of a nested tuple, in order.
 
-    Raises
-    ------
-    ArgumentError
-        If there is another type in it.
+    Raises ArgumentError if there is another type in it.
     """
     if isinstance(ty, TensorType):
         return [ty]
@@ -29,10 +26,7 @@ def flatten_tuple_type(ty: Type) -> list[TensorType]:
 def from_tuple_type(ty: Type, expr: RelayExpr) -> list[RelayExpr]:
     """Return the tensors of a value of a nested tuple type, in order.
 
-    Raises
-    ------
-    ArgumentError
-        If there is another type in it.
+    Raises ArgumentError if there is another type in it.
     """
     if isinstance(ty, TensorType):
         return [expr]
@@ -44,10 +38,7 @@ def from_tuple_type(ty: Type, expr: RelayExpr) -> list[RelayExpr]:
 def to_tuple_type(ty: Type, exprs: Sequence[RelayExpr]) -> RelayExpr:
     """Return a value of a nested tuple type from its tensors, in order.
 
-    Raises
-    ------
-    ArgumentError
-        If there are more or fewer tensors, or the type has others in it.
+    Raises ArgumentError if there are more or fewer tensors, or the type has others in it.
     """
     count = len(flatten_tuple_type(ty))
     if len(exprs) != count:

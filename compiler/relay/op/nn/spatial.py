@@ -108,10 +108,7 @@ EXTENTS = _Extents("int, PrimExpr or sequence of such")
 def extents(t: TensorType, where: Layout, what: str) -> dict[str, Dim]:
     """Return the extents of a tensor's dimensions by letter.
 
-    Raises
-    ------
-    RelationError
-        If the type does not have that layout.
+    Raises RelationError if the type does not have that layout.
     """
     tensor(t, what, where.ndim)
     try:
@@ -123,10 +120,7 @@ def extents(t: TensorType, where: Layout, what: str) -> dict[str, Dim]:
 def window_dim(extent: Dim, around: int, kernel: Dim, stride: int, dilation: int, ceil: bool = False) -> Dim:
     """Return how often a window fits into an extent with ``around`` elements added.
 
-    Raises
-    ------
-    RelationError
-        If it does not fit once.
+    Raises RelationError if it does not fit once.
     """
     if has_any_dim(extent, kernel):
         return AnyDim()

@@ -35,10 +35,7 @@ class QuantizationAttrs(Attrs):
 def axis_of(axis: int, rank: int) -> int:
     """Return the axis that parameters belong to, counted from the front; 0 of a scalar.
 
-    Raises
-    ------
-    RelationError
-        If there is no such axis.
+    Raises RelationError if there is no such axis.
     """
     return normalize_axis(axis, rank) if rank else 0
 

@@ -22,6 +22,8 @@ _DEFAULT_DTYPE = "int64"
 class RequantizeConfig:
     """How calls of ``qnn.requantize`` compute whose attributes do not say it; current within a ``with`` block.
 
+    Raises ArgumentError if one of them is something else.
+
     Parameters
     ----------
     rounding : str
@@ -29,11 +31,6 @@ class RequantizeConfig:
     compute_dtype : str
         ``int64``, ``float32`` or ``float64``; ``None`` leaves the usual one: ``float32`` for an x86 CPU that the target
         names and that has SSE 4.1, else ``int64``.
-
-    Raises
-    ------
-    ArgumentError
-        If one of them is something else.
     """
 
     rounding: str = "None"

@@ -56,10 +56,7 @@ class FirstOrderGradient(ModulePass):
 def first_order(func: Function, mod: IRModule | None) -> Function:
     """Return the function of the result and gradients of a graph of operators and tuples; more than these is refused.
 
-    Raises
-    ------
-    ArgumentError
-        If the body is more than operators and tuples.
+    Raises ArgumentError if the body is more than operators and tuples.
     """
     # Calls of function literals, such as fused kernels, are beta-reduced.
     body = beta_reduced(graph_normal_form(func.body, mod))
@@ -144,6 +141,8 @@ _MODES = {"first_order": first_order, "higher_order": higher_order}
 def gradient(expr: GraphExpr, mod: IRModule | None = None, mode: str = "higher_order") -> Function:
     """Return the function that computes what a function computes, and the gradients of that.
 
+    Raises ArgumentError if the program has something that the mode cannot differentiate.
+
     Parameters
     ----------
     expr : Function or GlobalVar
@@ -159,11 +158,6 @@ def gradient(expr: GraphExpr, mod: IRModule | None = None, mode: str = "higher_o
     Function
         Of the same parameters; its value is ``(result, (gradient of each parameter, …))``, where the result's elements
         are weighted with ones.  Where it is a tuple, mode ``higher_order`` differentiates its first tensor only.
-
-    Raises
-    ------
-    ArgumentError
-        If the program has something that the mode cannot differentiate.
     """
     if mode not in _MODES:
         expected("gradient", "mode", " or ".join(repr(m) for m in _MODES), mode)

@@ -26,10 +26,7 @@ _BYTES = ("int8", "uint8")
 def run_const_expr(expr: RelayExpr) -> Array:
     """Return the value of an expression of constants.
 
-    Raises
-    ------
-    ArgumentError
-        If the expression has variables, or operators that are not computed beforehand.
+    Raises ArgumentError if the expression has variables, or operators that are not computed beforehand.
     """
     folded = FoldConstantExpr(expr, fold_qnn=True)
     if not isinstance(folded, Constant):
@@ -51,12 +48,7 @@ def create_integer_lookup_table(
     """Return what a function of real numbers, on arrays of NumPy, makes of each ``int8`` or ``uint8``, quantised.
 
     The scales and zero points are constants.  The table has shape (256,): the result for a number stands where its bits
-    say, read as unsigned.
-
-    Raises
-    ------
-    ArgumentError
-        If a number has not eight bits, or a parameter is not a constant.
+    say, read as unsigned. Raises ArgumentError if a number has not eight bits, or a parameter is not a constant.
     """
     for name, dtype in (("in_dtype", in_dtype), ("out_dtype", out_dtype)):
         if dtype not in _BYTES:
@@ -83,12 +75,8 @@ def create_integer_lookup_op(
     """Return a function of real numbers applied to a tensor of ``int8`` or ``uint8``, each element looked up in a
     table.
 
-    The scales and zero points of the argument and of the result, which has the same shape, are constants.
-
-    Raises
-    ------
-    ArgumentError
-        If elements have not eight bits, or a parameter is not a constant.
+    The scales and zero points of the argument and of the result, which has the same shape, are constants. Raises
+    ArgumentError if elements have not eight bits, or a parameter is not a constant.
 
     Examples
     --------

@@ -37,10 +37,7 @@ _Layer = Callable[..., RelayExpr]
 def get_scalar_from_constant(expr: RelayExpr) -> int | float:
     """Return the value of a constant scalar of int32 or float32.
 
-    Raises
-    ------
-    ArgumentError
-        If it is something else.
+    Raises ArgumentError if it is something else.
     """
     if not isinstance(expr, Constant) or expr.data.shape or expr.data.dtype not in ("int32", "float32"):
         raise ArgumentError(f"get_scalar_from_constant: expected a constant scalar of int32 or float32, got {expr}")

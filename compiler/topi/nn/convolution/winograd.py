@@ -65,12 +65,8 @@ def transform_arrays(
 def winograd_transform_matrices(tile_size: int, kernel_size: int, out_dtype: str) -> tuple[Tensor, Tensor, Tensor]:
     """Return the matrices A, B and G of the transforms: ``y = A^T ((G g) * (B^T d))``.
 
-    A and G have a row for each of the ``tile_size + kernel_size - 1`` points.
-
-    Raises
-    ------
-    ArgumentError
-        If there are not as many points.
+    A and G have a row for each of the ``tile_size + kernel_size - 1`` points. Raises ArgumentError if there are not as
+    many points.
 
     References
     ----------

@@ -265,10 +265,7 @@ def attach_simulated_quantize(
 ) -> RelayExpr:
     """Return a value quantized as a kind, for rules that are registered; the same for all who need it so.
 
-    Raises
-    ------
-    ArgumentError
-        If no model is being annotated.
+    Raises ArgumentError if no model is being annotated.
     """
     notes = _NOTES.get()
     if notes is None:

@@ -111,10 +111,7 @@ _MISSPELT = {"paritition_conversions": "partition_conversions", "skip_dense_laye
 def qconfig(**kwargs: object) -> QConfig:
     """Return options of quantization (:class:`QConfig`), for a ``with``; those left out have their defaults.
 
-    Raises
-    ------
-    ArgumentError
-        If there is no such option.
+    Raises ArgumentError if there is no such option.
     """
     options = {field.name for field in fields(QConfig)}
     given = {name: value for name, value in kwargs.items() if name not in _MISSPELT}

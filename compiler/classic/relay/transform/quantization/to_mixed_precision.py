@@ -40,8 +40,9 @@ class ToMixedPrecision(FunctionPass, required=("InferType",)):
     """Compute in another floating-point type what gains by it, and what only passes such values on.
 
     Level 0; requires InferType.  Operators are of three kinds, see
-    :mod:`~compiler.classic.relay.transform.quantization.mixed_precision`: they always compute in the chosen type,
-    or where all their arguments come in it, or never.
+    :mod:`~compiler.classic.relay.transform.quantization.mixed_precision`: they always compute in the chosen type, or
+    where all their arguments come in it, or never. Raises ArgumentError if a program has an operator without a kind in
+    mode 0.
 
     Parameters
     ----------
@@ -49,11 +50,6 @@ class ToMixedPrecision(FunctionPass, required=("InferType",)):
         The floating-point type.
     missing_op_mode : int
         What becomes of operators without a kind: 0 refuses them, 1 and 2 let them follow their operands.
-
-    Raises
-    ------
-    ArgumentError
-        If a program has an operator without a kind in mode 0.
 
     Examples
     --------
