@@ -13,6 +13,7 @@ from compiler.relay.transform.infer_type import InferType
 from compiler.relay.transform.layout.alter_op_layout import AlterOpLayout
 from compiler.relay.transform.layout.legalize import Legalize
 from compiler.relay.transform.layout.winograd import Winograd
+from compiler.relay.transform.quantize.byte_functions import TabulateBytes
 from compiler.relay.transform.quantize.byte_products import MultiplyBytes
 from compiler.relay.transform.quantize.half_products import MultiplyHalves
 from compiler.relay.transform.quantize.qnn import CanonicalizeQnn
@@ -50,7 +51,7 @@ def optimization_passes(target: Target) -> list[Pass]:
     2      FoldConstant
     3      EliminateCommonSubexpr, FoldScaleAxis, CanonicalizeCast,
            CanonicalizeOps, MultiplyBytes, MultiplyHalves, AlterOpLayout,
-           Winograd
+           Winograd, TabulateBytes
     4      CombineParallelConv2D, -Dense and -BatchMatmul, FastMath
     =====  =====================================================================
     """
@@ -78,6 +79,7 @@ def optimization_passes(target: Target) -> list[Pass]:
         FastMath(),
         FoldConstant(in_build=True),
         Winograd(),
+        TabulateBytes(),
     ]
 
 

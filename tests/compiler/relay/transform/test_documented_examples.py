@@ -22,6 +22,7 @@ WITHOUT_TEXT = {
     "MultiplyBytes": "weights are constants, which texts keep in a table",
     "Winograd": "weights are constants, which texts keep in a table",
     "MultiplyHalves": "weights are constants, which texts keep in a table",
+    "TabulateBytes": "tables are constants, which texts keep in a table of their own",
     "PlanDevices": "takes a device, which is an object",
 }
 
