@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.const_int_bound import inner_bound, type_interval
+from compiler.ir.dtype import is_integral
 from compiler.ir.expr.primexpr import Max, PrimExpr, const
 from compiler.ir.expr.substitute import free_vars
 
@@ -18,7 +19,7 @@ def product_of_extents(extents: Sequence[PrimExpr], analyzer: Analyzer) -> PrimE
     for sizes, which are not negative, and it keeps that.
     """
     for var in free_vars(tuple(extents)):
-        if inner_bound(analyzer.const_int_bound(var))[0] <= type_interval(var.dtype)[0]:
+        if is_integral(var.dtype) and inner_bound(analyzer.const_int_bound(var))[0] <= type_interval(var.dtype)[0]:
             analyzer.mark_global_non_neg(var)
     known = [analyzer.can_prove(extent >= 0) for extent in extents]
     product: PrimExpr = const(1, extents[0].dtype)
