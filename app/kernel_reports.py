@@ -72,8 +72,54 @@ class MemoryAccess(Struct, frozen=True, kw_only=True):
     """Of the argument that is accessed; empty of other memory."""
     element: int = 4
     """Bytes of an element."""
+    instruction: Annotated[str, Meta(max_length=80)] = ""
+    """Of tensor cores, such as ``ldmatrix.x4``; empty for an ordinary load or store."""
+    matrices: Annotated[list[int], Meta(max_length=8)] = []
+    """What such an instruction moves, as positions in :attr:`KernelReport.matrices`."""
     steps: WarpSteps | None = None
     """Where the lanes go; None if only a run knows."""
+    line: int | None = None
+    """The script's."""
+    origins: list[int] = []
+
+
+MAX_CELLS = 4_096
+"""Elements of a matrix that is drawn."""
+Cells = Annotated[list[int], Meta(max_length=MAX_CELLS)]
+"""A number for each element of a matrix, row by row."""
+
+
+class MatrixMap(Struct, frozen=True, kw_only=True):
+    """A matrix of an instruction of tensor cores: which lane of a warp has which element."""
+
+    name: Annotated[str, Meta(max_length=40)]
+    rows: int
+    columns: int
+    dtype: Annotated[str, Meta(max_length=20)]
+    letter: Annotated[str, Meta(max_length=1)] = ""
+    """What the PTX ISA calls its elements: ``a``, ``b``, ``c``; a lane has ``a0``, ``a1``, …"""
+    lanes: Cells = []
+    numbers: Cells = []
+    """Which one of the lane's elements each is."""
+    per_register: int = 1
+    """Elements in a register of 32 bits."""
+    address_lane: int | None = None
+    """The lane that gives the address of the first row in memory, where the next ones give those of the next rows."""
+    strides: tuple[int, int] | None = None
+    """Bytes from row to row and from column to column in memory, where the first lane gives the first address."""
+    note: Annotated[str, Meta(max_length=400)] = ""
+    """What is to be known of the source of the map."""
+
+
+class MatrixProduct(Struct, frozen=True, kw_only=True):
+    """A product of matrices by tensor cores."""
+
+    kernel: Annotated[str, Meta(max_length=400)]
+    instruction: Annotated[str, Meta(max_length=80)]
+    matrices: Annotated[list[int], Meta(max_length=8)] = []
+    """Positions in :attr:`KernelReport.matrices`; none if no map of the instruction is known."""
+    executions: int = 0
+    """How often warps execute it in one launch."""
     line: int | None = None
     """The script's."""
     origins: list[int] = []
@@ -103,6 +149,9 @@ class KernelReport(Struct, frozen=True, kw_only=True):
 
     launches: Annotated[list[KernelLaunch], Meta(max_length=20)] = []
     accesses: Annotated[list[MemoryAccess], Meta(max_length=60)] = []
+    products: Annotated[list[MatrixProduct], Meta(max_length=20)] = []
+    matrices: Annotated[list[MatrixMap], Meta(max_length=60)] = []
+    """What accesses and products refer to, each once."""
     emulated: Literal["ok", "wrong", "unchecked"] = "unchecked"
     """Whether the kernels, run on the CPU, compute what the unscheduled definition does."""
     error: float | None = None

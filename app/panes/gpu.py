@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from app.kernel_reports import KernelLaunch, KernelReport, MemoryAccess, SanitizerResult
+from app.kernel_reports import KernelLaunch, KernelReport, MatrixProduct, MemoryAccess, SanitizerResult
 from app.panes.gpu_devices import DeviceRow, intensity
 from app.panes.numbers import count, number, operations
 from app.panes.pane import Pane
@@ -40,6 +40,10 @@ class LaunchRows:
         """Its performance limits on each device."""
         return [DeviceRow(key, device, self.launch) for key, device in GPU_DEVICES.items()]
 
+    def products(self, report: KernelReport) -> list[MatrixProduct]:
+        """Return its products of matrices."""
+        return [product for product in report.products if product.kernel == self.launch.name]
+
 
 _NO_FAULT: dict[SanitizerResult, str] = {
     "all": "✓ Sanitizer: no fault",
@@ -66,24 +70,42 @@ class GpuContent:
         return f"✗ Sanitizer: {count(len(report.faults), 'fault')}" if report.faults else _NO_FAULT[report.sanitized]
 
     @property
-    def drawings(self) -> list[dict[str, object]]:
-        """The data for drawing each access."""
-        return [
-            {
-                "steps": msgspec.to_builtins(access.steps),
-                "shape": access.shape,
-                "element": access.element,
-                "size": access.size,
-                "scope": access.scope,
-                "title": access_title(access),
-            }
-            for access in self.report.accesses
-        ]
+    def drawings(self) -> dict[str, object]:
+        """The data for drawing each access and each product."""
+        report = self.report
+        return {
+            "accesses": [
+                {
+                    "kernel": access.kernel,
+                    "steps": msgspec.to_builtins(access.steps),
+                    "shape": access.shape,
+                    "element": access.element,
+                    "size": access.size,
+                    "scope": access.scope,
+                    "buffer": access.buffer,
+                    "title": access_title(access),
+                    "line": access.line,
+                    "matrices": access.matrices,
+                }
+                for access in report.accesses
+            ],
+            "products": [
+                {
+                    "kernel": product.kernel,
+                    "title": product.instruction,
+                    "line": product.line,
+                    "matrices": product.matrices,
+                }
+                for product in report.products
+            ],
+            "matrices": msgspec.to_builtins(report.matrices),
+        }
 
 
 def access_title(access: MemoryAccess) -> str:
     """Return the title of an access, e.g. ``reads A in global memory``."""
-    return f"{'writes' if access.writes else 'reads'} {access.buffer} in {access.scope} memory"
+    by = f" by {access.instruction}" if access.instruction else ""
+    return f"{'writes' if access.writes else 'reads'} {access.buffer} in {access.scope} memory{by}"
 
 
 def access_cost(access: MemoryAccess) -> str:

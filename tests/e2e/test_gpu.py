@@ -176,3 +176,27 @@ def test_the_panes_fit_and_are_accessible(
     expect(page.locator("#warp-drawing svg")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert violations(page) == []
+
+
+def test_threads_of_a_matrix_instruction_and_banks_that_follow_an_edit(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(f"{explorer}/?example=gpu-mma")
+    access(page, "by ldmatrix.x4.trans").locator("[data-warp]").click()
+    banks, words = page.locator("#warp-banks-words"), page.locator("#matrix-words")
+    expect(banks).to_have_text("4 phases, 4-way conflict: 16 passes instead of 4.")
+    page.locator("#matrix-grids [data-cell='37']").first.hover()
+    expect(words).to_contain_text("matrix 0, row 4, column 5: thread 22 has it as r0, in its register 0.")
+    expect(words).to_contain_text("It is at byte 266 of B_shared, in bank 2.")
+    expect(page.locator("#matrix-grids .lit")).to_have_count(8)
+    page.focus("#matrix-lane")
+    page.keyboard.press("ArrowRight")
+    expect(words).to_contain_text("Thread 23 has of matrix 0 r0 (6, 5), r1 (7, 5)")
+    write(page, smaller("mma").replace("64, 16, 0", "64, 16, 8"))
+    expect(banks).to_have_text(
+        "4 phases, no bank conflict; before the edit 4 phases, 4-way conflict: 16 passes instead of 4."
+    )
+    expect(page.locator("#warp-line")).to_have_text("line 48")
+    page.locator("#pane-gpu [data-product]").click()
+    expect(page.locator("#matrix-grids figure")).to_have_count(3)
+    assert not violations(page)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 import numpy as np
 
 from app.artifacts import Mode
-from app.kernel_reports import KernelLaunch, KernelReport, MemoryAccess, WarpSteps
+from app.kernel_reports import KernelLaunch, KernelReport, MatrixMap, MatrixProduct, MemoryAccess, WarpSteps
 from app.recorder.gpus.device_code import DeviceCode
 from app.recorder.gpus.kernel_checks import check_kernels
+from app.recorder.gpus.matrix_instructions import MatrixUse, matrix_uses
 from app.recorder.units.subjects import FunctionSubject
 from compiler.driver.launch_plan import shared_bytes
 from compiler.ir.expr.primexpr import IntImm
@@ -19,7 +21,7 @@ from compiler.ir.origin import user_line
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.warp_access import KernelAccesses, Walkthrough, WarpAccess, explain_kernels, walk_through
 
-MAX_ACCESSES, MAX_LAUNCHES = 60, 20
+MAX_ACCESSES, MAX_LAUNCHES, MAX_PRODUCTS, MAX_MAPS = 60, 20, 20, 60
 
 
 def report_kernels(function: FunctionSubject, code: DeviceCode, mode: Mode) -> KernelReport:
@@ -33,12 +35,23 @@ def report_kernels(function: FunctionSubject, code: DeviceCode, mode: Mode) -> K
     with uninstrumented():
         kernels = explain_kernels(code.kernels)[:MAX_LAUNCHES]
         flops = sum(kernel.flops for kernel in kernels)
-        accesses = [(kernel, access) for kernel in kernels for access in kernel.accesses]
-        shapes = _shapes(function)
+        maps, shapes = _Maps(), _shapes(function)
+        accesses, products = [], []
+        for kernel in kernels:
+            uses = matrix_uses(kernel)
+            in_order = _in_order(kernel, uses)
+            accesses += [(kernel, access, use) for access, use in in_order]
+            kernel.accesses = [access for access, _ in in_order]
+            for access in kernel.accesses:
+                if access.scope == "global" and access.buffer in shapes:
+                    kernel.footprint.setdefault(access.buffer, prod(shapes[access.buffer]) * access.site.element)
+            products += _products(kernel, [use for use in uses if use.access is None], maps)
         checks = check_kernels(function, code.kind, flops, mode)
     return KernelReport(
         launches=[_launch(kernel, _dynamic_bytes(code.kernels, kernel.name)) for kernel in kernels],
-        accesses=[_access(kernel, access, shapes) for kernel, access in accesses[:MAX_ACCESSES]],
+        accesses=[_access(kernel, access, shapes, use, maps) for kernel, access, use in accesses[:MAX_ACCESSES]],
+        products=products[:MAX_PRODUCTS],
+        matrices=maps.made,
         emulated=checks.emulated,
         error=checks.error,
         emulation=checks.emulation,
@@ -72,7 +85,54 @@ def _matrix_types(kernel: KernelAccesses) -> str:
     return most if most and 2 * kernel.matrix_flops[most] > kernel.flops else ""
 
 
-def _access(kernel: KernelAccesses, access: WarpAccess, shapes: Mapping[str, list[int]]) -> MemoryAccess:
+class _Maps:
+    """Maps of matrices, each once."""
+
+    def __init__(self) -> None:
+        self.made: list[MatrixMap] = []
+
+    def positions(self, use: MatrixUse) -> list[int]:
+        """Return where the maps of an instruction are."""
+        new = [each for each in use.matrices if each not in self.made]
+        if len(self.made) + len(new) > MAX_MAPS:
+            return []
+        self.made += new
+        return [self.made.index(each) for each in use.matrices]
+
+
+def _in_order(kernel: KernelAccesses, uses: list[MatrixUse]) -> list[tuple[WarpAccess, MatrixUse | None]]:
+    """Return the accesses of a kernel in the order of the program, those of matrix instructions among them."""
+    made: list[tuple[float, WarpAccess, MatrixUse | None]] = [
+        (at, access, None) for at, access in enumerate(kernel.accesses)
+    ]
+    made += [(use.before - 0.5, use.access, use) for use in uses if use.access is not None]
+    return [(access, use) for _, access, use in sorted(made, key=lambda each: each[0])]
+
+
+def _products(kernel: KernelAccesses, uses: list[MatrixUse], maps: _Maps) -> list[MatrixProduct]:
+    """Return the products of a kernel, those that a line of the script repeats together."""
+    made: dict[tuple[str, int | None], MatrixProduct] = {}
+    for use in uses:
+        line = user_line(use.node.span)
+        same = made.get((use.instruction, line))
+        made[use.instruction, line] = MatrixProduct(
+            kernel=kernel.name,
+            instruction=use.instruction,
+            matrices=same.matrices if same is not None else maps.positions(use),
+            executions=use.executions + (same.executions if same is not None else 0),
+            line=line,
+            origins=sorted({*use.node.span, *(same.origins if same is not None else ())}),
+        )
+    return list(made.values())
+
+
+def _access(
+    kernel: KernelAccesses,
+    access: WarpAccess,
+    shapes: Mapping[str, list[int]],
+    use: MatrixUse | None,
+    maps: _Maps,
+) -> MemoryAccess:
     return MemoryAccess(
         kernel=kernel.name,
         buffer=access.buffer,
@@ -88,6 +148,8 @@ def _access(kernel: KernelAccesses, access: WarpAccess, shapes: Mapping[str, lis
         exact=access.exact,
         shape=shapes.get(access.buffer, []) if access.scope == "global" else [],
         element=access.site.element,
+        instruction=use.instruction if use is not None else "",
+        matrices=maps.positions(use) if use is not None else [],
         steps=None if access.addresses is None else _steps(walk_through(access.site)),
         line=user_line(access.node.span),
         origins=sorted(access.node.span),

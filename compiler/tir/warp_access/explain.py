@@ -23,6 +23,7 @@ from compiler.ir.types import PointerType
 from compiler.tir.analysis.thread_axes import launch_of
 from compiler.tir.expressions.builtin import IF_THEN_ELSE
 from compiler.tir.expressions.evaluation import Array
+from compiler.tir.expressions.tensor_core_ops import MATRIX_OPS
 from compiler.tir.layout.matrix_fragments import operand_dtype
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
@@ -105,7 +106,7 @@ MAX_SAMPLES = 512
 class WarpAccess:
     """One access of the loop IR."""
 
-    node: BufferLoad | BufferStore
+    node: BufferLoad | BufferStore | Call
     writes: bool
     # name and storage scope of the memory
     buffer: str
@@ -163,6 +164,8 @@ class KernelAccesses:
     blocks: int
     threads: int
     accesses: list[WarpAccess] = field(default_factory=list)
+    # what warps do with matrices in registers, what stands around it, and how many of the accesses come before
+    matrix_calls: list[tuple[Call, StmtContext, int]] = field(default_factory=list)
     # by buffer of global memory: the bytes that lie between its first and its last element, as its shape says
     footprint: dict[str, int] = field(default_factory=dict)
     # floating-point operations of all threads, and those of dot products and of tensor cores, whatever their type
@@ -270,6 +273,8 @@ class _AccessVisitor(Visitor):
         if n.op is IF_THEN_ELSE:
             self._branches(*n.args)
         else:
+            if isinstance(n.op, Op) and n.op.name in MATRIX_OPS:
+                self.kernel.matrix_calls.append((n, self._around, len(self.kernel.accesses)))
             self._count(instruction_operations(n, self._fragments), matrix_types(n))
             self.visit_Node(n)
 
@@ -315,7 +320,7 @@ class _AccessVisitor(Visitor):
         site = AccessSite(self._around, indices[0], element)
         executions = prod(site.surroundings.extents)
         try:
-            addresses = site.addresses(_samples(site.surroundings))
+            addresses = site.addresses(samples(site.surroundings))
         except DataDependentError:
             addresses = None
         self.kernel.accesses.append(
@@ -339,7 +344,7 @@ class _AccessVisitor(Visitor):
         return len({a.writes for a in self.kernel.accesses if a.buffer == buffer.name}) > 1
 
 
-def _samples(around: StmtContext) -> list[Array]:
+def samples(around: StmtContext) -> list[Array]:
     """Return some places at equal distances among all executions, or all of them."""
     total = prod(around.extents)
     chosen = np.unique(np.linspace(0, total - 1, min(total, MAX_SAMPLES)).astype("int64"))
@@ -349,7 +354,7 @@ def _samples(around: StmtContext) -> list[Array]:
 def _busy(around: StmtContext) -> float:
     """Return how many threads of a block come to a statement, on average."""
     try:
-        return float(around.lanes(_samples(around)).active.mean()) * around.warps * WARP
+        return float(around.lanes(samples(around)).active.mean()) * around.warps * WARP
     except DataDependentError:
         return float(around.thread_count)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.node import rebuild
-from compiler.ir.origin import current_span, derived_from
+from compiler.ir.origin import current_span, derived_from, inheriting
 from compiler.tir.expressions.intrin_registry import TensorIntrin
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.facts.matching import DescriptionMatcher
@@ -48,7 +48,8 @@ def tensorize(
             f"The block {{0}} does not match the description of intrinsic {tensor_intrin!r}: {matching.difference}",
             block.block,
         )
-    with derived_from(current_span() | block.block.span):
+    span = current_span() | block.block.span
+    with derived_from(span), inheriting(span):
         new = _implemented(block.block, intrin, matching)
     state.replace(block, new, {block.block: new})
 

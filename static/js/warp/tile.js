@@ -1,5 +1,5 @@
 // What a block touches of a matrix: now, in the iterations before, and the warp that is looked at.
-import { svgElement } from "./dom.js";
+import { svgElement } from "../dom.js";
 
 const [WIDTH, HEIGHT] = [260, 200]; // at most
 const MIN_SIDE = 1.2; // of anything that is drawn

@@ -1,5 +1,5 @@
 // One warp over the memory that it touches: a row is a cache line of 128 bytes, or one word of each bank.
-import { counted, svgElement } from "./dom.js";
+import { counted, svgElement } from "../dom.js";
 
 const LINE = 128; // bytes of a row
 const WORD = 4;
