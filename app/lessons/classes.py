@@ -9,39 +9,34 @@ with it clear the class of those who have no result; who is in the class stays. 
 :data:`MAX_PER_ADDRESS` until the teacher lets more in.  In a full class, whoever is away and has no result makes room.
 Who is there has a place in the server's queues (:mod:`app.lessons.seats`).
 
-The database has the state of a class, so that it outlives a restart and its students may come to different servers.
-Whoever follows a class hears at once of what is done through their own server, and within :data:`LOOK_SECONDS` of what
-is done by way of another.
+The database has the state of a class, so that it outlives a restart and its students may come to different servers
+(:mod:`app.store.following`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import logging
 import re
 import secrets
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
-from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec import Meta, Struct
-from sqlalchemy import URL, Connection, Engine, delete, func, insert, select, update
+from sqlalchemy import URL, Connection, delete, func, insert, select, update
 
 from app.artifacts import Options
 from app.errors import Busy, Forbidden, InvalidBody, NotFound, RequestError
 from app.lessons import class_rows
 from app.lessons.class_rows import Attendee, BoardRow
 from app.lessons.seats import Seats
-from app.store.database import database_errors, open_database
+from app.store.database import database_errors
+from app.store.following import Clock, Followed, Following
 from app.store.tables import CLASSES
-
-log = logging.getLogger(__name__)
 
 __all__ = ["Admission", "BoardRow", "Classes", "LessonClass", "News", "Presented", "StudentRow"]
 
@@ -61,8 +56,6 @@ AWAY_SECONDS = 75.0
 """After this time without a report, a student counts as away; pages report every thirty seconds."""
 TURNED_AWAY_SECONDS = 60.0
 """How long the teacher is told that somebody was refused, who asks again every fifteen seconds."""
-LOOK_SECONDS = 0.5
-"""The interval at which a server polls the database for classes with local listeners."""
 ADJECTIVES = (
     *("amber", "azure", "bold", "brave", "bright", "calm", "clever", "coral", "crimson", "eager", "fair"),
     *("gentle", "golden", "green", "happy", "honest", "ivory", "jade", "keen", "kind", "swift"),
@@ -71,7 +64,6 @@ ANIMALS = (
     *("badger", "crane", "dolphin", "falcon", "fox", "heron"),
     *("ibis", "lynx", "marten", "otter", "raven", "seal"),
 )
-Clock = Callable[[], float]
 
 
 class Presented(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -115,7 +107,7 @@ class News(Struct, frozen=True, kw_only=True):
     students: int = 0
 
 
-class LessonClass:
+class LessonClass(Followed[bytes]):
     """A class on this server.
 
     Parameters
@@ -131,16 +123,10 @@ class LessonClass:
     """
 
     def __init__(self, school: Classes, name: str, lesson: str, secret: bytes) -> None:
-        self.id = name
+        super().__init__(school.watch, name, "this class", MAX_LISTENERS)
         self.lesson = lesson
-        self.ended = False
-        """Whether the class was ended or expired while it had listeners."""
         self._school = school
         self._secret = secret
-        self._listeners: dict[object, Callable[[], None]] = {}
-        self._version = 0
-        self._encoded = b""
-        self._lock = threading.Lock()
 
     def require(self, secret: str) -> None:
         """Check the teacher's secret.
@@ -182,7 +168,7 @@ class LessonClass:
             raise refusal
         self._school.seats.take(self.id, digest, address)
         if not known:
-            self._publish()
+            self.publish()
         return name
 
     def _join(self, connection: Connection, key: bytes, step: int, origin: str) -> str:
@@ -232,7 +218,7 @@ class LessonClass:
             if clear:
                 class_rows.clear(connection, self.id)
                 _bump_version(connection, self.id)
-        self._publish()
+        self.publish()
 
     def credit(
         self, key: str, step: int, seconds: float | None, times_numpy: float | None, disturbed: bool = False
@@ -257,7 +243,7 @@ class LessonClass:
             if not class_rows.note_passed(connection, self.id, digest, step, milliseconds, times_numpy, disturbed):
                 return
             _bump_version(connection, self.id)
-        self._publish()
+        self.publish()
 
     def present(self, state: Presented | None) -> None:
         """Present a state to the class; None ends the presentation.
@@ -273,7 +259,7 @@ class LessonClass:
         with self._changing() as connection:
             self._set(connection, presented=encoded)
             _bump_version(connection, self.id)
-        self._publish()
+        self.publish()
 
     def dissolve(self) -> None:
         """End the class: delete its students and results, and notify the listeners.
@@ -299,83 +285,20 @@ class LessonClass:
         ]
         return sorted(rows, key=lambda row: (row.away, row.name))
 
-    @property
-    def version(self) -> int:
-        """The version of the state that was last read from the database; 0 for none."""
-        return self._version
-
-    @property
-    def followed(self) -> bool:
-        """Whether there are listeners on this server."""
-        return bool(self._listeners)
-
-    def news(self, after: int) -> tuple[int, bytes] | None:
-        """Return the current public state and its version, if it is later than ``after``."""
-        if not self._version:
-            self.refresh()
-        with self._lock:
-            return (self._version, self._encoded) if self._version > after else None
-
-    def admit(self) -> None:
-        """Check that another listener is allowed, and load the current state.
-
-        Raises
-        ------
-        Busy
-            If there are :data:`MAX_LISTENERS` already.
-        """
-        if len(self._listeners) >= MAX_LISTENERS:
-            raise Busy("too many connections follow this class already", retry_after=30)
-        self.refresh()
-
-    def listen(self, listener: object, wake: Callable[[], None]) -> None:
-        """Call ``wake``, in any thread, whenever the state changes, until ``listener`` leaves."""
-        with self._lock:
-            self._listeners[listener] = wake
-        self._school.watch()
-
-    def leave(self, listener: object) -> None:
-        """Remove a listener; idempotent."""
-        with self._lock:
-            self._listeners.pop(listener, None)
-
-    def refresh(self) -> None:
-        """Read and encode the state once for all listeners, and wake them."""
+    def read(self) -> tuple[int, bytes] | None:
+        """Read and encode the public state."""
         with self._reading() as connection:
             row = connection.execute(
                 select(CLASSES.c.version, CLASSES.c.presented).where(CLASSES.c.id == self.id)
             ).one_or_none()
             if row is None:
-                self.end()
-                return
+                return None
             news = News(
                 presented=msgspec.json.decode(row.presented, type=Presented) if row.presented is not None else None,
                 board=class_rows.board(connection, self.id, MAX_STUDENTS),
                 students=class_rows.count(connection, self.id),
             )
-        with self._lock:
-            if row.version <= self._version:  # another thread has already read this state or a later one
-                return
-            self._version, self._encoded = row.version, msgspec.json.encode(news)
-        self._wake()
-
-    def end(self) -> None:
-        """Notify all listeners that the class has ended."""
-        self.ended = True
-        self._wake()
-
-    def _publish(self) -> None:
-        """Notify the listeners on this server; other servers poll the database."""
-        if self.followed:
-            self.refresh()
-        else:
-            self._version = 0  # whoever asks next reads it
-
-    def _wake(self) -> None:
-        with self._lock:
-            listeners = list(self._listeners.values())
-        for wake in listeners:
-            wake()
+        return row.version, msgspec.json.encode(news)
 
     @contextmanager
     def _changing(self) -> Iterator[Connection]:
@@ -415,7 +338,7 @@ class LessonClass:
         class_rows.remove_student(connection, self.id, leaving.key)
 
 
-class Classes:
+class Classes(Following[LessonClass]):
     """The classes of the servers that share a database.
 
     Parameters
@@ -427,15 +350,10 @@ class Classes:
     """
 
     def __init__(self, url: str | URL, clock: Clock = time.time) -> None:
-        self.engine: Engine = open_database(url)
-        self.clock = clock
+        super().__init__(url, CLASSES, "the class", clock)
         self.seats = Seats(clock, AWAY_SECONDS, MAX_STUDENTS)
         self._owners: dict[str, str] = {}
         """The clients that created classes on this server."""
-        self._open: WeakValueDictionary[str, LessonClass] = WeakValueDictionary()
-        """The classes with listeners on this server, each once."""
-        self._watching = False
-        self._lock = threading.Lock()
 
     def create(self, lesson: str, client: str) -> tuple[LessonClass, str]:
         """Create a class for a lesson, and return it with the teacher's secret; idle classes are removed.
@@ -475,43 +393,7 @@ class Classes:
             row = connection.execute(select(CLASSES.c.lesson, CLASSES.c.secret).where(current)).one_or_none()
         if row is None:
             raise _no_such_class()
-        with self._lock:
-            return self._open.setdefault(name, LessonClass(self, name, row.lesson, row.secret))
-
-    def close(self) -> None:
-        """Close the connections."""
-        self.engine.dispose()
-
-    def watch(self) -> None:
-        """Poll the database in a thread, as long as there are listeners."""
-        with self._lock:
-            if not self._watching:
-                self._watching = True
-                threading.Thread(target=self._watch, name="classes", daemon=True).start()
-
-    def _watch(self) -> None:
-        while True:
-            time.sleep(LOOK_SECONDS)
-            with self._lock:
-                followed = [one for one in self._open.values() if one.followed]
-                if not followed:
-                    self._watching = False
-                    return
-            try:
-                self._look(followed)
-            except RequestError as error:
-                log.warning("classes: %s", error.message)
-
-    def _look(self, followed: Sequence[LessonClass]) -> None:
-        """Read the classes that other servers have changed."""
-        query = select(CLASSES.c.id, CLASSES.c.version).where(CLASSES.c.id.in_([one.id for one in followed]))
-        with database_errors("the class"), self.engine.connect() as connection:
-            versions = {row.id: row.version for row in connection.execute(query)}
-        for one in followed:
-            if one.id not in versions:
-                one.end()
-            elif versions[one.id] != one.version:
-                one.refresh()
+        return self.only(LessonClass(self, name, row.lesson, row.secret))
 
 
 def _bump_version(connection: Connection, name: str) -> None:

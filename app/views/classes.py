@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
 
 import msgspec
@@ -17,7 +16,7 @@ from app.views.api import answer_json
 from app.views.lessons import CheckRequest, StepResult, judged, lesson_of, measurements_of, step_of
 from app.web.openapi import Content, json_of, operation
 from app.web.requests import current_client, read_body
-from app.web.streams import Stream, streamed
+from app.web.streams import FollowedStream, event, streamed
 
 bp = Blueprint("classes", __name__, url_prefix="/api/classes")
 SECRET_HEADER = "X-Class-Secret"
@@ -181,33 +180,9 @@ def events(name: str) -> Response:
     return streamed(ClassStream(one), "text/event-stream")
 
 
-class ClassStream(Stream):
+class ClassStream(FollowedStream[bytes]):
     """The events of a class as server-sent events; slow clients skip outdated ones."""
 
-    heartbeat = b": still here\n\n"
-    last = b"event: ended\ndata: {}\n\n"
-
-    def __init__(self, followed: LessonClass) -> None:
-        self._class = followed
-        self._version = 0
-        self._told = False
-        """Whether the client was told that the class ended."""
-
-    def attach(self, wake: Callable[[], None]) -> None:
-        """Subscribe to the class."""
-        self._class.listen(self, wake)
-
-    def read(self) -> bytes | None:
-        """Return the newest event, then the end of the class, and None after that."""
-        if self._class.ended:
-            told, self._told = self._told, True
-            return None if told else self.last
-        news = self._class.news(self._version)
-        if news is None:
-            return b""
-        self._version, data = news
-        return b"event: news\ndata: %s\n\n" % data
-
-    def close(self) -> None:
-        """Unsubscribe."""
-        self._class.leave(self)
+    def tell(self, news: bytes) -> bytes:
+        """Return what is presented, the board and the number of students."""
+        return event("news", news)

@@ -5,8 +5,13 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, TypeVar
 
 from flask import Response
+
+from app.store.following import Followed
+
+News = TypeVar("News")
 
 
 class Stream(ABC):
@@ -53,6 +58,46 @@ class Stream(ABC):
                     yield self.heartbeat
         finally:
             self.close()
+
+
+def event(name: str, data: bytes) -> bytes:
+    """Return a server-sent event; ``data`` is JSON in one line."""
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), data)
+
+
+class FollowedStream(Stream, Generic[News]):
+    """What a row of the database is about, as server-sent events; slow clients skip what is outdated."""
+
+    heartbeat = b": still here\n\n"
+
+    def __init__(self, followed: Followed[News]) -> None:
+        self._followed = followed
+        self._version = 0
+        self._told = False
+        """Whether the client was told that the row is gone."""
+
+    @abstractmethod
+    def tell(self, news: News) -> bytes:
+        """Return the events for a newer state."""
+
+    def attach(self, wake: Callable[[], None]) -> None:
+        """Subscribe."""
+        self._followed.listen(self, wake)
+
+    def read(self) -> bytes | None:
+        """Return the newest events, then the end of the row, and None after that."""
+        if self._followed.ended:
+            told, self._told = self._told, True
+            return None if told else event("ended", b"{}")
+        news = self._followed.news(self._version)
+        if news is None:
+            return b""
+        self._version, state = news
+        return self.tell(state)
+
+    def close(self) -> None:
+        """Unsubscribe."""
+        self._followed.leave(self)
 
 
 def lines_of(parts: Iterable[bytes | str]) -> Iterator[bytes]:

@@ -23,6 +23,7 @@ from app.lessons import classes
 from app.lessons.classes import Classes, LessonClass, News, Presented
 from app.protocol import Measured, ProgramDefinition, RecordedFunction
 from app.services import services_of
+from app.store import following
 from app.store.tables import create_tables
 from app.views.classes import ClassStream
 from tests.app.runners import Script, ScriptedRunner, snapshot
@@ -128,7 +129,7 @@ def test_what_is_presented_replaces_what_was(one: LessonClass) -> None:
 
 def test_a_class_is_bounded(one: LessonClass, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(classes, "MAX_STUDENTS", 5)
-    monkeypatch.setattr(classes, "MAX_LISTENERS", 4)
+    monkeypatch.setattr(one, "most_listeners", 4)
     for number in range(classes.MAX_STUDENTS):
         one.attend(f"{number:032x}", 1)
     with pytest.raises(Busy):
@@ -144,7 +145,7 @@ def test_a_class_is_bounded(one: LessonClass, clock: Clock, monkeypatch: pytest.
     with pytest.raises(Busy):
         one.attend(JOHN, 1)
     assert min(row.done for row in one.students) == 1, "whoever did something keeps their place"
-    for number in range(classes.MAX_LISTENERS):
+    for number in range(one.most_listeners):
         one.admit()
         one.listen(number, lambda: None)
     with pytest.raises(Busy):
@@ -278,7 +279,7 @@ def test_two_servers_have_one_class(one: LessonClass, there: LessonClass) -> Non
 def test_news_reaches_who_follows_at_another_server(
     one: LessonClass, there: LessonClass, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(classes, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(following, "LOOK_SECONDS", 0.01)
     stream, woken = ClassStream(there), threading.Event()
     there.admit()
     stream.attach(woken.set)
@@ -292,7 +293,7 @@ def test_news_reaches_who_follows_at_another_server(
 def test_who_follows_a_class_that_ends_is_told(
     one: LessonClass, there: LessonClass, school: Classes, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(classes, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(following, "LOOK_SECONDS", 0.01)
     stream, woken = ClassStream(there), threading.Event()
     there.admit()
     stream.attach(woken.set)
