@@ -37,6 +37,7 @@ from app.jobs.tracer import Tracer
 from app.jobs.webgpu import GPUPreparer
 from app.lessons import Library
 from app.lessons.classes import Classes
+from app.live.sessions import LiveSessions
 from app.machine_code import CompiledKernels
 from app.memory import Budget, Memory
 from app.sandbox import Outcome, RemoteRunner, Runner
@@ -58,6 +59,8 @@ MAX_MISSING = 120
 """Requests for nonexistent links per minute and client, whose address a classroom may share."""
 MAX_ENTRIES = 12
 """Batches per hour and client that measure a board, each of which takes the machine some seconds."""
+MAX_CHANGES = 1500
+"""Changes and reports per minute in a live workspace, five times as many as one page sends."""
 FILES_AT_ONCE = 4
 """Number of files of the maximum size that may be in transit concurrently; half as many per client."""
 OPENING_SECONDS = 5.0
@@ -102,6 +105,9 @@ class Services:
     gallery: Gallery
     lessons: Library
     classes: Classes
+    live: LiveSessions
+    editing: Rate
+    """Rate limit for changes in a live workspace."""
     problems: Problems
     boards: Boards
     contests: Contests
@@ -115,6 +121,7 @@ class Services:
     def close(self) -> None:
         """Leave one complete database, and a backup of it if links have changed."""
         self.classes.close()
+        self.live.close()
         self.boards.close()
         self.links.close()
         self.stubs.cleanup()
@@ -173,6 +180,8 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         gallery=load_gallery(),
         lessons=Library(config.lessons_dir),
         classes=classes,
+        live=LiveSessions(config.links_database),
+        editing=Rate(RateLimitItemPerMinute(MAX_CHANGES), "changes"),
         problems=Problems(),
         boards=boards,
         contests=Contests(ladders, boards, this_machine().processor),

@@ -34,6 +34,7 @@ from app.errors import Busy, Forbidden, InvalidBody, NotFound, RequestError
 from app.lessons import class_rows
 from app.lessons.class_rows import Attendee, BoardRow
 from app.lessons.seats import Seats
+from app.names import free_names
 from app.store.database import database_errors
 from app.store.following import Clock, Followed, Following
 from app.store.tables import CLASSES
@@ -56,14 +57,6 @@ AWAY_SECONDS = 75.0
 """After this time without a report, a student counts as away; pages report every thirty seconds."""
 TURNED_AWAY_SECONDS = 60.0
 """How long the teacher is told that somebody was refused, who asks again every fifteen seconds."""
-ADJECTIVES = (
-    *("amber", "azure", "bold", "brave", "bright", "calm", "clever", "coral", "crimson", "eager", "fair"),
-    *("gentle", "golden", "green", "happy", "honest", "ivory", "jade", "keen", "kind", "swift"),
-)
-ANIMALS = (
-    *("badger", "crane", "dolphin", "falcon", "fox", "heron"),
-    *("ibis", "lynx", "marten", "otter", "raven", "seal"),
-)
 
 
 class Presented(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -175,7 +168,7 @@ class LessonClass(Followed[bytes]):
         """Add a student, and return their name."""
         now = self._school.clock()
         self._make_room(connection, now)
-        name = secrets.choice(_free_names(class_rows.names(connection, self.id)))
+        name = secrets.choice(free_names(class_rows.names(connection, self.id)))
         class_rows.add_student(connection, self.id, Attendee(key, name, step, now, 0, origin))
         _bump_version(connection, self.id)
         return name
@@ -398,11 +391,6 @@ class Classes(Following[LessonClass]):
 
 def _bump_version(connection: Connection, name: str) -> None:
     connection.execute(update(CLASSES).where(CLASSES.c.id == name).values(version=CLASSES.c.version + 1))
-
-
-def _free_names(taken: set[str]) -> list[str]:
-    names = [f"{adjective} {animal}" for adjective in ADJECTIVES for animal in ANIMALS]
-    return [name for name in names if name not in taken]
 
 
 def _no_such_class() -> NotFound:

@@ -11,7 +11,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from sqlalchemy import URL, Engine, Table, select
@@ -27,7 +27,7 @@ LOOK_SECONDS = 0.5
 """The interval at which a server polls the database for rows with local listeners."""
 Clock = Callable[[], float]
 News = TypeVar("News")
-One = TypeVar("One", bound="Followed[object]")
+One = TypeVar("One", bound="Followed[Any]")
 
 
 class Followed(ABC, Generic[News]):

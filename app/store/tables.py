@@ -1,4 +1,4 @@
-"""Database tables: links, classes and the boards of challenges."""
+"""Database tables: links, classes, live workspaces and the boards of challenges."""
 
 from __future__ import annotations
 
@@ -95,6 +95,41 @@ PASSED_STEPS = Table(
     Column("disturbed", Integer, nullable=False, server_default="0"),
     ForeignKeyConstraint(["class", "key"], ["class_students.class", "class_students.key"], ondelete="CASCADE"),
 )
+
+LIVE = Table(
+    "live_workspaces",
+    TABLES,
+    Column("id", String(MAX_LENGTH), primary_key=True),
+    Column("created", Float, nullable=False),
+    Column("touched", Float, nullable=False, index=True),
+    Column("version", Integer, nullable=False),
+    Column("written", Integer, nullable=False),
+    Column("arranged", Integer, nullable=False),
+    Column("script", LargeBinary, nullable=False),
+    Column("setting", LargeBinary, nullable=False),
+    Column("pen", LargeBinary(32)),
+    Column("penned", Float, nullable=False),
+    Column("link", String(MAX_LENGTH), nullable=False, server_default=""),
+)
+"""Workspaces that several people edit.
+
+``version`` counts every change, ``written`` is the version at which script or setting changed last, ``arranged`` the
+one at which the setting did; both are compressed.  ``pen`` is the key of who may write, as a digest, and ``penned``
+when they took it or wrote last; ``link`` is the permalink that the workspace was frozen to.
+"""
+PEOPLE = Table(
+    "live_people",
+    TABLES,
+    Column("workspace", ForeignKey("live_workspaces.id", ondelete="CASCADE"), primary_key=True),
+    Column("key", LargeBinary(32), primary_key=True),
+    Column("seat", Integer, nullable=False),
+    Column("name", String(40), nullable=False),
+    Column("seen", Float, nullable=False),
+    Column("place", LargeBinary, nullable=False),
+    Column("asked", Float, nullable=False, server_default="0"),
+    UniqueConstraint("workspace", "seat"),
+)
+"""Who edits them; keys are stored as digests, and ``asked`` is when somebody asked for the pen last."""
 
 ENTRIES = Table(
     "challenge_entries",

@@ -10,12 +10,12 @@ from msgspec import Meta
 
 from app.artifacts import Answer, Measurement, Workspace
 from app.challenges import Problem, own_link, own_problem, read_pars
-from app.challenges.names import board_name
 from app.challenges.standing import Standing, stand
 from app.errors import InvalidBody, NotFound
 from app.jobs.cache import content_key
 from app.jobs.ladders import Ladder
 from app.lessons import Evidence
+from app.names import chosen_name
 from app.services import current_services
 from app.store.boards import PLACES, Ghost
 from app.views.api import LadderStarted, answer_json
@@ -163,7 +163,7 @@ def enter(challenge: str) -> Response:
     All entries of the board are measured beside it, in turns, so that their ranks come from the same conditions.
     """
     problem, asked = _with_board(challenge), read_body(Entering)
-    name, client = board_name(asked.name), current_client()
+    name, client = chosen_name(asked.name), current_client()
     standing, measurements = _standing(problem, asked)
     if not standing.passed:
         raise InvalidBody(next(f"{v.words}: {v.detail}" for v in standing.verdicts if not v.passed))

@@ -229,6 +229,7 @@ def page_pieces(
     lesson: Lesson | None = None,
     challenge: Mapping[str, object] | None = None,
     stored: str = "",
+    live: str = "",
 ) -> Iterator[str]:
     """Render the whole page for a workspace, as a stream of pieces.
 
@@ -248,6 +249,8 @@ def page_pieces(
         Or the challenge, as its panel shows it.
     stored : str
         A ladder that came with the example, as JSON.
+    live : str
+        Id of the live workspace that it is.
     """
     reading = request.args.get("view", "")
     files, workspace = workspace.files, msgspec.structs.replace(workspace, files={})
@@ -275,7 +278,8 @@ def page_pieces(
         lesson=lesson,
         challenge=challenge,
         stored=stored,
-        introduced=not (link or lesson or challenge or reading),
+        live=live,
+        introduced=not (link or live or lesson or challenge or reading),
     )
 
 

@@ -69,6 +69,7 @@ class FollowedStream(Stream, Generic[News]):
     """What a row of the database is about, as server-sent events; slow clients skip what is outdated."""
 
     heartbeat = b": still here\n\n"
+    last = event("ended", b"{}")
 
     def __init__(self, followed: Followed[News]) -> None:
         self._followed = followed
@@ -88,7 +89,7 @@ class FollowedStream(Stream, Generic[News]):
         """Return the newest events, then the end of the row, and None after that."""
         if self._followed.ended:
             told, self._told = self._told, True
-            return None if told else event("ended", b"{}")
+            return None if told else self.last
         news = self._followed.news(self._version)
         if news is None:
             return b""

@@ -5,7 +5,7 @@ import { PANES } from "./panes.js";
 import { ask, busyWords, retryAfter, unreached } from "./server.js";
 import { on, state, tell } from "./state.js";
 
-const PAUSE = { usual: 250, short: 150 }; // milliseconds without a key after which the text is compiled
+const PAUSE = { usual: 250, short: 150, follower: 700 }; // milliseconds without a key after which the text is compiled: first by who writes it
 const QUICK = 200; // milliseconds of an answer after which the next pause is short
 const FADING = 400; // milliseconds after which what is shown loses colour
 const PATIENCE = 800;
@@ -154,7 +154,7 @@ export function startCompiling() {
     clearTimeout(timer);
     asking?.abort();
     keyed = performance.now();
-    timer = setTimeout(compile, pause);
+    timer = setTimeout(compile, state.following ? PAUSE.follower : pause);
     outdate();
   });
   on("options", compile);

@@ -47,7 +47,7 @@ export function startDraft() {
     if (files) state.files = new Map(Object.entries(files).map(([name, content]) => [name, decode(content)]));
     Object.assign(state.view, view);
     state.compiled = false;
-    fillIn(options);
+    restoreControls(options);
   }
   for (const event of ["options", "edited", "text"]) on(event, keep);
 }
@@ -65,7 +65,7 @@ async function keep() {
 }
 
 /** The page's controls say what the options are. */
-function fillIn({ target = "llvm -mcpu=native", opt_level: level = 3, threads = 1, assembly = "host", assembly_filters: filters = [], llvm_passes: passes = false }) {
+export function restoreControls({ target = "llvm -mcpu=native", opt_level: level = 3, threads = 1, assembly = "host", assembly_filters: filters = [], llvm_passes: passes = false }) {
   for (const [name, value] of Object.entries({ target, opt_level: level, threads })) $(`#options-form [name="${name}"]`).value = value;
   $("#assembly").value = assembly;
   for (const box of $$("#asm-filters [name]")) box.checked = filters.includes(box.name);

@@ -188,6 +188,8 @@ function pin(place) {
   pinned = place;
   show(place);
   reveal(place.pane);
+  const { sources } = place.footprint;
+  tell("pinned", place.pane === SOURCE ? [...sources] : sources.size ? [model.primary(place.footprint)] : []);
 }
 
 /** Go to the next line of a listing that comes from no line of the script, and say why there are such. */
@@ -205,6 +207,7 @@ function showUntraced(pane) {
 }
 
 function unpin() {
+  if (pinned) tell("pinned", []);
   pinned = null;
   hovered = null;
   show(null);

@@ -13,6 +13,7 @@ export function startShare() {
     const { copy: id } = target.dataset;
     if (id) copy($(`#${id}`).value);
     if (target.id === "shared-delete") remove();
+    if (target.id === "edit-together") editTogether();
   });
   on("edited", () => { if (state.link) $("#saved").textContent = `edited since /z/${state.link}`; });
 }
@@ -50,6 +51,13 @@ async function make() {
   $("#shared-challenge").value = `${location.origin}/challenges/own-${id}`;
   $("#shared-link").select();
   announce(`The link is ${link}`);
+}
+
+/** Let others take part in this workspace. */
+async function editTogether() {
+  $("#share-menu").open = false;
+  const link = await (await import("./live/session.js")).startTogether();
+  if (link) copy(link);
 }
 
 async function copy(text) {

@@ -27,6 +27,7 @@ export const state = {
   here: page.here, // what this server compiles with
   compiled: page.compiled,
   asked: "", // the script that was compiled last, or is being compiled
+  following: false, // whether it is somebody else who edits it
   sliding: false, // whether it is a slider that edits the script
   replaced: false, // whether the panes show another script, none of which may stay
 };
@@ -50,6 +51,7 @@ const EVENTS = {
   shown: "panes were opened, closed or brought forward",
   "source-lines": "the pointer or the cursor is at lines of the script; comes with their numbers",
   "source-pin": "lines of the script are to be pinned; comes with their numbers",
+  pinned: "lines were pinned, or none any more; comes with the lines of the script",
   played: "the player is at a line of a program; comes with the line's index and the number of lines",
   cursor: "the keyboard moved to a line of a listing; comes with the pane's name and the line's element",
   goto: "a line of the script is to be shown; comes with its number",

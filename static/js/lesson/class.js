@@ -2,6 +2,7 @@
 import { showWorkspace } from "../beside.js";
 import { $, announce, element, toast } from "../dom.js";
 import { editor } from "../editor.js";
+import { choose, chosenView } from "../live/view.js";
 import { currentStep, lessonName, showAs, showOwn } from "../lesson.js";
 import { recall, remember } from "../memory.js";
 import { ask as reach, unreached } from "../server.js";
@@ -175,13 +176,6 @@ let shownOptions = null;
 let shownView = null;
 let own = null; // the student's options and view, while they follow
 
-/** Take over the units, steps and machines of a view; what it does not name is as by default. */
-function choose({ closed, opened, ...chosen }) { // which panes are open is everybody's own affair
-  ({ closed, opened } = state.view);
-  for (const name of Object.keys(state.view)) delete state.view[name];
-  Object.assign(state.view, { unit: -1, of_graph: -1, ...chosen, closed, opened });
-}
-
 /** Show one's own work again. */
 function goBack() {
   showOwn();
@@ -224,9 +218,7 @@ function present() {
 }
 
 async function send() {
-  const { closed, opened, ...view } = state.view;
-  const steps = Object.fromEntries(Object.entries(view).filter(([, value]) => value !== "" && String(value).length < 400));
-  const body = { step: currentStep(), script: editor.text, options: state.options, view: steps, line };
+  const body = { step: currentStep(), script: editor.text, options: state.options, view: chosenView(), line };
   if (JSON.stringify(body) === sent) return;
   if (await ask(`${address}/presented`, "PUT", body)) sent = JSON.stringify(body);
 }

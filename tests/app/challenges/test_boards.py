@@ -12,8 +12,8 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from app.challenges import OWN
-from app.challenges.names import MAX_NAME, board_name
 from app.errors import InvalidBody
+from app.names import MAX_NAME, chosen_name
 from app.services import MAX_ENTRIES, services_of
 from tests.app.challenges.contestants import CPU, Contestants
 
@@ -119,12 +119,12 @@ HIDDEN = ["a\nb", "a\u202eb", "a\u200bb", "a\x00", "\u00e1\u0301\u0302\u0303", "
 @pytest.mark.parametrize("name", ["", " ", "-", "x" * (MAX_NAME + 1), *HIDDEN])
 def test_names_that_hide_something_are_refused(name: str) -> None:
     with pytest.raises(InvalidBody, match="a name "):
-        board_name(name)
+        chosen_name(name)
 
 
 def test_names_are_text(client: FlaskClient) -> None:
-    assert board_name("  Jo\u0065\u0308l   B ") == "Joël B"
-    assert board_name("山田 太郎") == "山田 太郎"
+    assert chosen_name("  Jo\u0065\u0308l   B ") == "Joël B"
+    assert chosen_name("山田 太郎") == "山田 太郎"
     assert enter(client, "s", "<b>&amp;</b>") == ""
     for path in ("/challenges", "/challenges/matmul/board"):
         page = client.get(path).text

@@ -1,21 +1,30 @@
-"""The names that visitors choose for boards, which anybody may have written."""
+"""Names of visitors: those that they choose, which anybody may have written, and those that they are given."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection
 
 from app.errors import InvalidBody
 
-__all__ = ["MAX_NAME", "board_name"]
+__all__ = ["MAX_NAME", "chosen_name", "free_names"]
 
 MAX_NAME = 24
+ADJECTIVES = (
+    *("amber", "azure", "bold", "brave", "bright", "calm", "clever", "coral", "crimson", "eager", "fair"),
+    *("gentle", "golden", "green", "happy", "honest", "ivory", "jade", "keen", "kind", "swift"),
+)
+ANIMALS = (
+    *("badger", "crane", "dolphin", "falcon", "fox", "heron"),
+    *("ibis", "lynx", "marten", "otter", "raven", "seal"),
+)
 _MARKS = re.compile("m{3}")
 """More marks above and below one letter than any language writes."""
 
 
-def board_name(text: str) -> str:
-    """Return a name as boards show it: composed, with single spaces.
+def chosen_name(text: str) -> str:
+    """Return a name as it is shown: composed, with single spaces.
 
     Raises
     ------
@@ -35,3 +44,9 @@ def board_name(text: str) -> str:
             "a name needs a letter or a digit, and few accents on each", field="$.name", expected=expected
         )
     return name
+
+
+def free_names(taken: Collection[str]) -> list[str]:
+    """Return the names of adjective and animal that are not taken."""
+    names = [f"{adjective} {animal}" for adjective in ADJECTIVES for animal in ANIMALS]
+    return [name for name in names if name not in taken]

@@ -1,0 +1,1 @@
+"""Workspaces that two to five people edit together, one of whom writes at a time."""

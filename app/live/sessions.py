@@ -1,0 +1,444 @@
+"""Live workspaces: two to five people see what each other writes, selects and pins, and one of them writes at a time.
+
+Whoever has the link takes part.  Who holds the pen writes: each change names the version that it is based on, and is
+refused if that is not the newest.  The pen can be taken when nobody holds it, when its holder was not heard of for
+:data:`ABSENT_SECONDS`, or has written nothing for :data:`RESTING_SECONDS`; otherwise the holder learns who asks for it.
+Freezing makes an ordinary link of the workspace, after which nobody writes any more.
+
+The database has the state of a session, so that it outlives a restart and its people may come to different servers
+(:mod:`app.store.following`).  All of it is bounded, and deleted once nobody was there for :data:`IDLE_SECONDS`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+from sqlalchemy import URL, ColumnElement, Connection, Row, delete, func, insert, select, update
+
+from app.artifacts import Options, Workspace
+from app.errors import Busy, Forbidden, NotFound, TooLarge
+from app.live import people
+from app.live.people import Place
+from app.store.database import database_errors
+from app.store.following import Clock, Followed, Following
+from app.store.links import SharedState, ViewValue
+from app.store.tables import LIVE
+
+__all__ = [
+    "Attendance",
+    "Company",
+    "LiveSession",
+    "LiveSessions",
+    "LiveState",
+    "PenAnswer",
+    "Person",
+    "Setting",
+    "Written",
+]
+
+MAX_PEOPLE = 5
+MAX_LISTENERS = 15
+"""Streams per session on a server; somebody may have several tabs."""
+MAX_SESSIONS = 300
+MAX_SESSIONS_PER_CLIENT = 64
+"""Sessions made from one address, which a school shares."""
+MAX_SCRIPT = 100_000
+"""Characters of a script that several people edit, as each change sends it whole."""
+MAX_SETTING_BYTES = 1 << 20
+"""Of everything else as JSON: attached files, options and chosen steps."""
+IDLE_SECONDS = 2 * 3600.0
+MAX_AGE_SECONDS = 24 * 3600.0
+AWAY_SECONDS = 20.0
+"""After this time without a report, somebody has left; pages report every five seconds."""
+ABSENT_SECONDS = 12.0
+"""After this time without a report, the pen can be taken from its holder."""
+RESTING_SECONDS = 10.0
+"""After this time in which its holder writes nothing, too."""
+ASKED_SECONDS = 30.0
+"""How long the holder is told that somebody asks for the pen."""
+_WHAT = "the live workspace"
+
+
+class Setting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a link has besides the script."""
+
+    files: dict[Annotated[str, Meta(max_length=120)], bytes] = {}
+    """Attached files by name; base64 in JSON."""
+    uploads: dict[Annotated[str, Meta(max_length=120)], Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]] = {}
+    options: Options = Options()
+    view: dict[Annotated[str, Meta(max_length=64)], ViewValue] = {}
+
+    def with_script(self, script: str) -> SharedState:
+        """Return the content of a link."""
+        workspace = Workspace(script=script, files=self.files, uploads=self.uploads, options=self.options)
+        return SharedState(workspace=workspace, view=self.view)
+
+
+class Person(Struct, frozen=True, kw_only=True):
+    """Somebody in a live workspace."""
+
+    seat: int
+    """From 1 on; a colour stands for it."""
+    name: str
+    writes: bool
+    asks: bool
+    """Whether they ask for the pen."""
+    place: Place
+
+
+class Company(Struct, frozen=True, kw_only=True):
+    """Who is in a live workspace, sent as events."""
+
+    people: list[Person]
+    link: str
+    """The permalink that it was frozen to; empty before."""
+
+
+class Attendance(Struct, frozen=True, kw_only=True):
+    """What a page is told of itself."""
+
+    seat: int
+    name: str
+
+
+class Written(Struct, frozen=True, kw_only=True):
+    """Whether a change was taken."""
+
+    accepted: bool
+    version: int
+    """The newest version of the text."""
+
+
+class PenAnswer(Struct, frozen=True, kw_only=True):
+    """Whether the pen was given."""
+
+    yours: bool
+
+
+class LiveState(Struct, frozen=True):
+    """What listeners are told, encoded once for all."""
+
+    written: int
+    arranged: int
+    script: bytes
+    setting: bytes
+    company: bytes
+
+
+class LiveSession(Followed[LiveState]):
+    """A live workspace on this server."""
+
+    def __init__(self, sessions: LiveSessions, name: str) -> None:
+        super().__init__(sessions.watch, name, _WHAT, MAX_LISTENERS)
+        self._engine = sessions.engine
+        self._clock = sessions.clock
+        self._last: LiveState | None = None
+
+    def attend(self, key: str, name: str = "", place: Place | None = None) -> Attendance:
+        """Note that somebody is there; the first time, give them a seat.
+
+        Parameters
+        ----------
+        name : str
+            What they want to be called; empty to keep the name, or to be given one.
+
+        Raises
+        ------
+        Busy
+            If all seats are taken.
+        """
+        digest, now = _digest(key), self._clock()
+        with self._changing(digest) as change:
+            known = people.find(change.connection, self.id, digest)
+            if known is None:
+                if len(people.here(change.connection, self.id)) >= MAX_PEOPLE:
+                    words = f"{MAX_PEOPLE} people are in this workspace already"
+                    raise Busy(words, field="people", retry_after=15)
+                people.add(change.connection, self.id, digest, name, place or people.NOWHERE, now)
+                change.seen = True
+            elif people.note(change.connection, self.id, digest, now, name, place):
+                change.seen = True
+            one = people.find(change.connection, self.id, digest)
+        assert one is not None
+        return Attendance(seat=one.seat, name=one.name)
+
+    def depart(self, key: str) -> None:
+        """Note that somebody leaves, and lays down the pen if they hold it."""
+        digest = _digest(key)
+        with self._changing(digest) as change:
+            if people.leave(change.connection, self.id, digest):
+                change.seen = True
+                if change.row.pen == digest:
+                    change.set(pen=None)
+
+    def write(
+        self, key: str, base: int, script: str | None, setting: Setting | None, place: Place | None = None
+    ) -> Written:
+        """Take a change of who holds the pen, unless it is based on an older version.
+
+        Raises
+        ------
+        TooLarge
+            If the setting is too large.
+        """
+        digest, values, now = _digest(key), _packed(script, setting), self._clock()
+        with self._changing(digest) as change:
+            if change.row.pen != digest or change.row.written != base or change.row.link:
+                return Written(accepted=False, version=change.row.written)
+            version = change.row.version + 1
+            values |= {"written": version, "penned": now} | ({"arranged": version} if setting is not None else {})
+            people.note(change.connection, self.id, digest, now, "", place)
+            change.set(**values)
+            change.seen = True
+        return Written(accepted=True, version=version)
+
+    def take_pen(self, key: str) -> PenAnswer:
+        """Give somebody the pen, or tell its holder that they ask for it.
+
+        Raises
+        ------
+        Forbidden
+            If they are not there.
+        """
+        digest, now = _digest(key), self._clock()
+        with self._changing(digest) as change:
+            self._require(change.connection, digest)
+            if change.row.link:
+                return PenAnswer(yours=False)
+            change.seen = True
+            if given := change.row.pen in (None, digest) or self._is_idle(change, now):
+                change.set(pen=digest, penned=now)
+            people.note_asked(change.connection, self.id, digest, 0.0 if given else now)
+        return PenAnswer(yours=given)
+
+    def lay_pen(self, key: str, seat: int = 0) -> None:
+        """Lay the pen down, or hand it to who has a seat; nothing happens if somebody else holds it."""
+        digest, now = _digest(key), self._clock()
+        with self._changing(digest) as change:
+            if change.row.pen != digest:
+                return
+            heir = people.holder_of(change.connection, self.id, seat)
+            change.set(pen=heir, penned=now)
+            change.seen = True
+            if heir is not None:
+                people.note_asked(change.connection, self.id, heir, 0.0)
+
+    def content(self) -> tuple[int, SharedState, str]:
+        """Return the version of the text, the content of a link to it, and the link if it was frozen."""
+        columns = (LIVE.c.written, LIVE.c.script, LIVE.c.setting, LIVE.c.link)
+        with self._reading() as connection:
+            row = connection.execute(select(*columns).where(LIVE.c.id == self.id)).one_or_none()
+        if row is None:
+            raise _no_such_session()
+        setting = msgspec.json.decode(_inflated(row.setting), type=Setting)
+        return row.written, setting.with_script(msgspec.json.decode(_inflated(row.script), type=str)), row.link
+
+    def freeze(self, key: str, written: int, link: str) -> bool:
+        """Note the link to a version of the text, after which nobody writes.
+
+        Returns
+        -------
+        bool
+            False if the text is another by now, or somebody else holds the pen.
+        """
+        digest = _digest(key)
+        with self._changing(digest) as change:
+            if change.row.pen != digest or change.row.written != written:
+                return False
+            change.set(pen=None, link=link)
+            change.seen = True
+        return True
+
+    def require(self, key: str) -> None:
+        """Check that somebody is there.
+
+        Raises
+        ------
+        Forbidden
+            If they are not.
+        """
+        with self._reading() as connection:
+            self._require(connection, _digest(key))
+
+    def read(self) -> tuple[int, LiveState] | None:
+        """Read what changed, and encode it."""
+        last, columns = self._last, (LIVE.c.version, LIVE.c.written, LIVE.c.arranged, LIVE.c.pen, LIVE.c.link)
+        here = LIVE.c.id == self.id
+        with self._reading() as connection:
+            row = connection.execute(select(*columns).where(here)).one_or_none()
+            if row is None:
+                return None
+            rows = people.here(connection, self.id)
+            script, setting = (last.script, last.setting) if last else (b"", b"")
+            if last is None or last.written != row.written:
+                script = _inflated(connection.execute(select(LIVE.c.script).where(here)).scalar_one())
+            if last is None or last.arranged != row.arranged:
+                setting = _inflated(connection.execute(select(LIVE.c.setting).where(here)).scalar_one())
+        now = self._clock()
+        company = Company(people=[_person(one, row.pen, now) for one in rows], link=row.link)
+        self._last = LiveState(row.written, row.arranged, script, setting, msgspec.json.encode(company))
+        return row.version, self._last
+
+    def _is_idle(self, change: _Change, now: float) -> bool:
+        """Return whether who holds the pen is away or writes nothing."""
+        holder = people.find(change.connection, self.id, change.row.pen)
+        absent = holder is None or now - holder.seen > ABSENT_SECONDS
+        return absent or now - change.row.penned > RESTING_SECONDS
+
+    def _require(self, connection: Connection, digest: bytes) -> None:
+        if people.find(connection, self.id, digest) is None:
+            raise Forbidden("you are not in this workspace any more", field="key")
+
+    @contextmanager
+    def _changing(self, present: bytes) -> Iterator[_Change]:
+        """Change the session in an exclusive transaction, in which who is away leaves, and tell the listeners.
+
+        Parameters
+        ----------
+        present : bytes
+            The key of who changes it, and so is there.
+
+        Raises
+        ------
+        NotFound
+            If it has ended.
+        """
+        now, here = self._clock(), LIVE.c.id == self.id
+        columns = [column for column in LIVE.c if column.name not in ("script", "setting")]
+        with database_errors(_WHAT), self._engine.begin() as connection:
+            if connection.execute(update(LIVE).where(here).values(touched=now)).rowcount == 0:
+                raise _no_such_session()
+            change = _Change(connection, connection.execute(select(*columns).where(here)).one())
+            if people.reap(connection, self.id, now - AWAY_SECONDS, present):
+                change.seen = True
+                if change.row.pen is not None and people.find(connection, self.id, change.row.pen) is None:
+                    change.set(pen=None)
+            yield change
+            if change.seen:
+                change.set(version=change.row.version + 1)
+        if change.seen:
+            self.publish()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with database_errors(_WHAT), self._engine.connect() as connection:
+            yield connection
+
+
+class _Change:
+    """A transaction that changes a session."""
+
+    def __init__(self, connection: Connection, row: Row[tuple[object, ...]]) -> None:
+        self.connection = connection
+        self.row = row
+        """The row as it was, without its texts."""
+        self.seen = False
+        """Whether others see a difference."""
+
+    def set(self, **values: object) -> None:
+        """Change columns."""
+        self.connection.execute(update(LIVE).where(LIVE.c.id == self.row.id).values(values))
+
+
+class LiveSessions(Following[LiveSession]):
+    """The live workspaces of the servers that share a database.
+
+    Parameters
+    ----------
+    url : str or URL
+        SQLAlchemy URL of the database, whose tables exist.
+    clock : callable
+        Returns a Unix timestamp.
+    """
+
+    def __init__(self, url: str | URL, clock: Clock = time.time) -> None:
+        super().__init__(url, LIVE, _WHAT, clock)
+        self._owners: dict[str, str] = {}
+        """The clients that made sessions on this server."""
+
+    def create(self, key: str, client: str, name: str, script: str, setting: Setting) -> LiveSession:
+        """Make a live workspace, whose maker holds the pen; idle ones are removed.
+
+        Raises
+        ------
+        TooLarge
+            If the setting is too large.
+        Busy
+            If there are too many sessions and none is idle.
+        """
+        texts, now, made = _packed(script, setting), self.clock(), secrets.token_urlsafe(18)
+        versions = {"version": 1, "written": 1, "arranged": 1}
+        times = {"created": now, "touched": now, "penned": now}
+        with database_errors(_WHAT), self.engine.begin() as connection:
+            connection.execute(delete(LIVE).where(~self._current()))
+            left = set(connection.scalars(select(LIVE.c.id)))
+            mine = sum(owner == client for one, owner in list(self._owners.items()) if one in left)
+            if len(left) >= MAX_SESSIONS or mine >= MAX_SESSIONS_PER_CLIENT:
+                raise Busy("there are too many live workspaces now", retry_after=600)
+            row = {"id": made, "pen": _digest(key), "link": "", **versions, **times, **texts}
+            connection.execute(insert(LIVE).values(row))
+            people.add(connection, made, _digest(key), name, people.NOWHERE, now)
+        with self._lock:
+            self._owners = {one: owner for one, owner in self._owners.items() if one in left} | {made: client}
+        return self.get(made)
+
+    def get(self, name: str) -> LiveSession:
+        """Return a session.
+
+        Raises
+        ------
+        NotFound
+            If there is none.
+        """
+        if not re.fullmatch(r"[\w-]{24}", name, re.ASCII):
+            raise _no_such_session()
+        with database_errors(_WHAT), self.engine.connect() as connection:
+            found = connection.scalar(select(func.count()).where((LIVE.c.id == name) & self._current()))
+        if not found:
+            raise _no_such_session()
+        return self.only(LiveSession(self, name))
+
+    def _current(self) -> ColumnElement[bool]:
+        now = self.clock()
+        return (LIVE.c.touched >= now - IDLE_SECONDS) & (LIVE.c.created >= now - MAX_AGE_SECONDS)
+
+
+def _person(row: Row[tuple[object, ...]], pen: bytes | None, now: float) -> Person:
+    asks = now - row.asked <= ASKED_SECONDS
+    place = msgspec.json.decode(row.place, type=Place)
+    return Person(seat=row.seat, name=row.name, writes=row.key == pen, asks=asks, place=place)
+
+
+def _packed(script: str | None, setting: Setting | None) -> dict[str, object]:
+    """Return the columns of texts that change, encoded as listeners get them, and compressed."""
+    packed: dict[str, object] = {}
+    if script is not None:
+        packed["script"] = zlib.compress(msgspec.json.encode(script), 1)
+    if setting is not None:
+        encoded = msgspec.json.encode(setting)
+        if len(encoded) > MAX_SETTING_BYTES:
+            limit = f"at most {MAX_SETTING_BYTES:,} bytes as JSON"
+            raise TooLarge("the attached files are too large to edit together", field="$.setting", expected=limit)
+        packed["setting"] = zlib.compress(encoded, 1)
+    return packed
+
+
+def _inflated(content: bytes) -> bytes:
+    return zlib.decompress(content)
+
+
+def _no_such_session() -> NotFound:
+    return NotFound("there is no such live workspace, or it ended", field="session")
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode()).digest()
