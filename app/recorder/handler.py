@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -16,7 +16,7 @@ from app.recorder.measuring.batch import measure_batch
 from app.recorder.measuring.integrity import Integrity
 from app.recorder.measuring.program_measurement import define_program, measure_program
 from app.recorder.measuring.searching import search_program, show_candidate
-from app.recorder.scripts.modules import import_all
+from app.recorder.scripts.modules import import_first, import_others
 from app.recorder.session import Session
 from app.recorder.tracing import trace_program
 from app.sandbox.handler import EXIT_DAMAGED
@@ -115,7 +115,7 @@ def warm_up() -> list[Problem]:
     It uses neither parallel loops nor the watchdog, as threads do not survive a fork.
     """
     global _warm_integrity
-    import_all()
+    import_first()
     problems: list[Problem] = []
 
     def take(message: Message) -> None:
@@ -126,3 +126,10 @@ def warm_up() -> list[Problem]:
     gc.set_threshold(*GC_THRESHOLDS)
     _warm_integrity = Integrity()
     return problems
+
+
+def warm_up_further() -> Iterator[None]:
+    """Import what few scripts need, a module at a time; until then, children import it themselves."""
+    global _warm_integrity
+    yield from import_others()
+    _warm_integrity = Integrity()

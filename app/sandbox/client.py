@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import logging
 import os
+import select
 import socket
 import subprocess
 import threading
@@ -15,7 +16,7 @@ from io import FileIO
 import msgspec
 
 from app.patience import Patience
-from app.sandbox import child, probe, wire, zygote
+from app.sandbox import child, wire, zygote
 from app.sandbox.files import Files, check_files
 from app.sandbox.groups import ControlGroup, NoGroup, make_group
 from app.sandbox.interface import NoSandbox, SandboxError
@@ -28,6 +29,8 @@ from app.sandbox.tier import CONTROL_GROUP, Mechanism, Tier
 log = logging.getLogger(__name__)
 BOOT_SECONDS = 60.0
 """How long a zygote may take to start, without the time in which it waits for a processor."""
+WARM_SECONDS = 10.0
+"""How long the next zygote waits for one that has had no time to import what few scripts need."""
 _FIRST_UID = 64_000
 
 
@@ -39,7 +42,7 @@ class ZygoteProcess:
         handler: str,
         preload: Sequence[str],
         readable: Sequence[str],
-        tier: Tier,
+        tier: Tier | None,
         index: int,
         group: ControlGroup | None = None,
     ) -> None:
@@ -51,7 +54,7 @@ class ZygoteProcess:
             handler=handler,
             preload=list(preload),
             readable=list(readable),
-            mechanisms=tier.mechanisms,
+            mechanisms=tier.mechanisms if tier is not None else None,
             scratch=str(self._scratch.path),
             first_uid=_FIRST_UID + index * zygote.UIDS,
             members=group.open_members() if group is not None else [],
@@ -68,6 +71,18 @@ class ZygoteProcess:
         for member in settings.members:
             os.close(member)
 
+    def wait_for_tier(self) -> Tier:
+        """Wait until a zygote that was given no tier says which mechanisms it uses.
+
+        Raises
+        ------
+        SandboxError
+            If it fails to start.
+        """
+        tried = self._hear()
+        assert isinstance(tried, wire.Tried)
+        return tried.tier
+
     def wait_until_booted(self) -> None:
         """Wait until the zygote is ready.
 
@@ -76,11 +91,20 @@ class ZygoteProcess:
         SandboxError
             If it fails to start.
         """
+        self._hear()
+
+    def wait_until_warm(self, seconds: float) -> None:
+        """Wait until nothing is left to be imported, or the zygote has ended; at most some seconds."""
+        with contextlib.suppress(OSError, ValueError):  # it was closed
+            select.select([self._control], [], [], seconds)
+
+    def _hear(self) -> wire.BootMessage:
+        """Return the next message of a zygote that starts."""
         patience, message = Patience(BOOT_SECONDS, self.pid, "the process that scripts are forked from"), b""
         while not message and (step := patience.step()):
             self._control.settimeout(step)
             try:
-                message = self._control.recv(wire.MAX_STATUS)
+                message = self._control.recv(wire.MAX_BOOT)
             except TimeoutError:
                 continue
             if not message:
@@ -89,10 +113,11 @@ class ZygoteProcess:
         if not message:
             self.close()
             raise SandboxError("sandbox: the zygote did not start")
-        answer = wire.decode_boot(message)
+        answer: wire.BootMessage = wire.decode_boot(message)
         if isinstance(answer, wire.BootFailed):
             self.close()
             raise SandboxError(f"sandbox: the zygote did not start: {answer.detail}")
+        return answer
 
     @property
     def pid(self) -> int:
@@ -149,6 +174,16 @@ def group_kills(group: ControlGroup | None) -> Callable[[], int]:
     return (lambda: group.kills) if group is not None else (lambda: 0)
 
 
+def _bound_together(shared: Shared | None) -> tuple[ControlGroup | None, dict[str, str]]:
+    """Return the control group of all jobs, and the reason if there should be one."""
+    if shared is None:
+        return None, {}
+    try:
+        return make_group(shared.memory_bytes, shared.tasks), {}
+    except NoGroup as error:
+        return None, {CONTROL_GROUP: str(error)}
+
+
 def _environment() -> dict[str, str]:
     """Return the environment of a zygote, which deletes most of it before scripts run.
 
@@ -177,14 +212,6 @@ def _console() -> int:
     return fd
 
 
-def _strongest() -> Tier:
-    """Return the strongest tier of this host; raise an error if it has no system call filter."""
-    tier = probe.probe()
-    if Mechanism.SECCOMP not in tier.mechanisms:
-        raise NoSandbox(f"sandbox: this host does not support one: {tier.reasons[Mechanism.SECCOMP]}")
-    return tier
-
-
 class Sandbox:
     """Runs untrusted requests in isolated child processes.
 
@@ -196,9 +223,9 @@ class Sandbox:
     preload
         Modules that zygotes import for all children.
     pool
-        Number of zygotes; all but the first start in the background.
+        Number of zygotes; all but the first start in the background, one after the other.
     tier
-        The mechanisms to use; by default the result of :func:`app.sandbox.probe.probe`.
+        The mechanisms to use; by default all that this host has.
     readable
         Directories that scripts may read in addition to Python, its libraries and this project's code.
     shared
@@ -219,8 +246,6 @@ class Sandbox:
         readable: Sequence[str] = (),
         shared: Shared | None = None,
     ) -> None:
-        self.tier = _strongest() if tier is None else tier
-        self._group = self._bound_together(shared) if shared is not None else None
         sweep()
         self._handler = handler
         self._preload = tuple(preload)
@@ -228,25 +253,22 @@ class Sandbox:
         self._lock = threading.Lock()
         self._closed = False
         self._turn = 0
-        self._zygotes = [self._spawn(0)]
+        self._group, unbound = _bound_together(shared)
+        self._zygotes = [self._spawn(0, tier)]
         self._booting: ZygoteProcess | None = None
         self._others = threading.Thread(target=self._start_others, args=(pool,), daemon=True)
         try:
+            found = self._zygotes[0].wait_for_tier() if tier is None else tier
+            if tier is None and Mechanism.SECCOMP not in found.mechanisms:
+                raise NoSandbox(f"sandbox: this host does not support one: {found.reasons[Mechanism.SECCOMP]}")
+            self.tier = msgspec.structs.replace(
+                found, reasons={**found.reasons, **unbound}, bounded_together=self._group is not None
+            )
             self._zygotes[0].wait_until_booted()
         except SandboxError:
             self.close()
             raise
         self._others.start()
-
-    def _bound_together(self, shared: Shared) -> ControlGroup | None:
-        try:
-            group = make_group(shared.memory_bytes, shared.tasks)
-        except NoGroup as error:
-            reasons = {**self.tier.reasons, CONTROL_GROUP: str(error)}
-            self.tier = msgspec.structs.replace(self.tier, reasons=reasons)
-            return None
-        self.tier = msgspec.structs.replace(self.tier, bounded_together=True)
-        return group
 
     def start(self, request: bytes, files: Files | None = None, limits: Limits | None = None) -> SandboxedJob:
         """Start a job.
@@ -286,16 +308,17 @@ class Sandbox:
         self._restart(index)
         return self._zygotes[index].start(request, files, limits)
 
-    def _spawn(self, index: int) -> ZygoteProcess:
-        return ZygoteProcess(self._handler, self._preload, self._readable, self.tier, index, self._group)
+    def _spawn(self, index: int, tier: Tier | None) -> ZygoteProcess:
+        return ZygoteProcess(self._handler, self._preload, self._readable, tier, index, self._group)
 
     def _start_others(self, pool: int) -> None:
-        """Start all zygotes but the first, one after the other: scripts run as soon as there is one."""
+        """Start all zygotes but the first, once the one before is warm: scripts run as soon as there is one."""
         for index in range(1, pool):
+            self._zygotes[index - 1].wait_until_warm(WARM_SECONDS)
             with self._lock:
                 if self._closed:
                     return
-                process = self._booting = self._spawn(index)
+                process = self._booting = self._spawn(index, self.tier)
             try:
                 process.wait_until_booted()
             except (OSError, SandboxError) as error:
@@ -311,7 +334,7 @@ class Sandbox:
 
     def _restart(self, index: int) -> None:
         self._zygotes[index].close()
-        self._zygotes[index] = self._spawn(index)
+        self._zygotes[index] = self._spawn(index, self.tier)
         self._zygotes[index].wait_until_booted()
 
     @property
@@ -325,8 +348,8 @@ class Sandbox:
         """Kill all zygotes and their children."""
         with self._lock:
             self._closed = True
-            if self._booting is not None:
-                self._booting.kill()
+            for process in (*self._zygotes, *([self._booting] if self._booting is not None else [])):
+                process.kill()  # so that nobody waits for it
         if self._others.ident is not None:
             self._others.join()
         with self._lock:

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from app.sandbox import wire
 
@@ -57,6 +57,15 @@ def warm_up(name: str) -> None:
     warm = getattr(importlib.import_module(name.partition(":")[0]), "warm_up", None)
     if warm is not None:
         warm()
+
+
+def warm_up_further(name: str) -> Iterator[None]:
+    """Return the short steps of the ``warm_up_further`` function of the handler's module, if any.
+
+    Requests may be served between them, and wait for what is left themselves.
+    """
+    further = getattr(importlib.import_module(name.partition(":")[0]), "warm_up_further", None)
+    return iter(()) if further is None else further()
 
 
 def serve(handler: Handler, request: bytes, output: int) -> int:

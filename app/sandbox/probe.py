@@ -1,39 +1,18 @@
-"""Detection of the isolation mechanisms of this host, by trying each in a throwaway process."""
+"""Detection of the isolation mechanisms of this host, by trying each in a fork of the first zygote."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable
 
-import msgspec
-
-from app import patience
 from app.sandbox import landlock, namespaces, readable, seccomp, syscalls
-from app.sandbox.interface import SandboxError
 from app.sandbox.tier import FileAccess, Mechanism, Tier
 
 _TRIAL_UID = 64_000
-_SECONDS = 60.0
-
-
-def probe() -> Tier:
-    """Return the strongest tier of this host; ``unsafe-local`` if it lacks even seccomp."""
-    if sys.platform != "linux":
-        return Tier(reasons={Mechanism.SECCOMP: f"{sys.platform} has nothing like it"})
-    environment = {**os.environ, "PYTHONPATH": readable.SEARCHED}
-    try:
-        done = patience.run(readable.python("app.sandbox.probe"), _SECONDS, env=environment)
-        done.check_returncode()
-    except subprocess.SubprocessError as error:
-        raise SandboxError(f"sandbox: its mechanisms cannot be tried: {error}") from error
-    return msgspec.json.decode(done.stdout, type=Tier)
 
 
 def try_all(scratch: str) -> Tier:
-    """Try every mechanism in a fork of this process, which must be single-threaded.
+    """Return the strongest tier of this host: try every mechanism in a fork of this process, which has no threads.
 
     Parameters
     ----------
@@ -138,9 +117,3 @@ _TRIALS: dict[Mechanism, Callable[[], None]] = {
     Mechanism.USERS: lambda: namespaces.unshare(syscalls.CLONE_NEWUSER),
     Mechanism.USER_ID: _try_user_id,
 }
-
-
-def main() -> None:
-    """Print the tier to standard output."""
-    with tempfile.TemporaryDirectory() as scratch:
-        sys.stdout.buffer.write(msgspec.json.encode(try_all(scratch)))

@@ -15,7 +15,7 @@ import msgspec
 
 from app.sandbox.files import Files, StoredFile
 from app.sandbox.limits import Limits
-from app.sandbox.tier import Mechanism
+from app.sandbox.tier import Mechanism, Tier
 
 _LENGTH = struct.Struct("<I")
 FRAME_BYTES = _LENGTH.size
@@ -41,7 +41,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     preload: list[str]
     readable: list[str]
     """Additional directories that children may read."""
-    mechanisms: frozenset[Mechanism]
+    mechanisms: frozenset[Mechanism] | None
+    """None for those that this host has."""
     scratch: str
     """Its scratch directory."""
     members: list[int]
@@ -59,8 +60,18 @@ class Interrupt(msgspec.Struct, frozen=True, tag="interrupt"):
     """Server to zygote, on a job's status socket: ask the child to finish early, and kill it if it does not."""
 
 
+class Tried(msgspec.Struct, frozen=True, tag="tried"):
+    """Zygote to server, first if the settings leave the mechanisms open: those that it uses."""
+
+    tier: Tier
+
+
 class ZygoteReady(msgspec.Struct, frozen=True, tag="booted"):
     """Zygote to server: ready for jobs."""
+
+
+class ZygoteWarm(msgspec.Struct, frozen=True, tag="warm"):
+    """Zygote to server, last: no child will import what others have imported."""
 
 
 class BootFailed(msgspec.Struct, frozen=True, tag="boot failed"):
@@ -91,7 +102,7 @@ class ChildExited(msgspec.Struct, frozen=True, tag="exited", kw_only=True):
     peak_bytes: int
 
 
-BootMessage = ZygoteReady | BootFailed
+BootMessage = Tried | ZygoteReady | ZygoteWarm | BootFailed
 StatusMessage = ChildReady | SetupFailed | ChildExited
 
 encode = msgspec.json.encode
@@ -104,6 +115,8 @@ _decode_header = msgspec.json.Decoder(Header).decode
 
 MAX_STATUS = 4096
 """Maximum length of a status message."""
+MAX_BOOT = 1 << 14
+"""Maximum length of a message of a zygote that starts."""
 
 
 def write_job(fd: int, request: bytes, files: Files, limits: Limits) -> list[StoredFile]:

@@ -1,7 +1,9 @@
 """The zygote: a single-threaded process with all imports done, which forks a child per job.
 
 The server starts it as ``main`` with two arguments: the descriptor of the control socket, and the settings.  It has no
-secrets, database handles or listening sockets, and never inspects the contents of a job.
+secrets, database handles or listening sockets, and never inspects the contents of a job.  The first one tries which
+mechanisms there are.  Where children may read files, what few of them need is imported after it is ready, while it has
+nothing else to do.
 """
 
 from __future__ import annotations
@@ -16,11 +18,12 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
-from app.sandbox import child, files, handler, namespaces, readable, seccomp, syscalls, wire
-from app.sandbox.tier import Mechanism, Tier
+from app.sandbox import child, files, handler, namespaces, probe, readable, seccomp, syscalls, wire
+from app.sandbox.tier import FileAccess, Mechanism, Tier
 
 CONTROL = 3
 HOST_NAME = "sandbox"
@@ -60,15 +63,15 @@ class _Job:
 class Zygote:
     """Forks and monitors children until the server exits."""
 
-    def __init__(self, settings: wire.Settings) -> None:
-        self._tier = Tier(mechanisms=settings.mechanisms)
+    def __init__(self, settings: wire.Settings, mechanisms: frozenset[Mechanism]) -> None:
+        self._tier = Tier(mechanisms=mechanisms)
         self._settings = settings
         self._readable = readable.paths(settings.readable)
         os.close(os.pidfd_open(os.getpid()))  # fail early if pidfds are unavailable
         self._memory = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
         self._own_processes = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self._processes = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        tasks = os.open("/proc/self/task", os.O_RDONLY | os.O_CLOEXEC)
+        self._threads = os.open("/proc/self/task", os.O_RDONLY | os.O_CLOEXEC)
         self._jobs: dict[int, _Job] = {}
         self._poll = select.poll()
         if Mechanism.PRIVATE_ROOT in self._tier.mechanisms:
@@ -78,9 +81,10 @@ class Zygote:
             for executes in (False, True):
                 seccomp.prepare(self._tier.files, executes)
         self._handler = _preload(settings)
-        if len(os.listdir(tasks)) != 1:
-            # A fork would copy locks that are never released.
-            raise RuntimeError("zygote: expected to be single-threaded after the imports")
+        self._further: Iterator[None] | None = handler.warm_up_further(settings.handler)
+        if self._tier.files is FileAccess.NONE:
+            self._further = iter(list(self._further))
+        self._check_threads()
         self._control = socket.socket(fileno=CONTROL)
 
     def serve(self) -> NoReturn:
@@ -88,12 +92,35 @@ class Zygote:
         self._control.send(wire.encode(wire.ZygoteReady()))
         self._poll.register(CONTROL, select.POLLIN)
         while True:
-            self._answer([fd for fd, _ in self._poll.poll(self._milliseconds_left())])
+            further = None if self._jobs else self._further
+            ready = self._poll.poll(self._milliseconds_left() if further is None else 0)
+            self._answer([fd for fd, _ in ready])
+            if further is not None and not ready:
+                self._warm_up_further(further)
             now = time.monotonic()
             for job in self._jobs.values():
                 if job.deadline <= now and not job.timed_out:
                     job.timed_out = True
                     _kill(job)
+
+    def _warm_up_further(self, steps: Iterator[None]) -> None:
+        """Do one step; after the last one, free what is garbage, and tell the server."""
+        gc.disable()
+        for _ in steps:
+            break
+        else:
+            gc.unfreeze()
+            gc.collect()
+            self._further = None
+            self._check_threads()
+            self._control.send(wire.encode(wire.ZygoteWarm()))
+        gc.freeze()
+        gc.enable()
+
+    def _check_threads(self) -> None:
+        """Raise an error if there are threads: a fork would copy locks that are never released."""
+        if len(os.listdir(self._threads)) != 1:
+            raise RuntimeError("zygote: expected to be single-threaded after the imports")
 
     def _answer(self, ready: list[int]) -> None:
         """Process a batch of events; reaping and accepting come last, since a new job may reuse closed descriptors."""
@@ -260,7 +287,6 @@ def _preload(settings: wire.Settings) -> handler.Handler:
     loaded = handler.load(settings.handler)
     handler.warm_up(settings.handler)
     _forget_environment()
-    gc.collect()
     gc.freeze()
     gc.enable()
     return loaded
@@ -325,8 +351,13 @@ def main() -> NoReturn:
     try:
         _join(members)
         _go_first_when_memory_runs_out()
-        _enter_namespaces(settings.mechanisms)
-        zygote = Zygote(settings)
+        mechanisms = settings.mechanisms
+        if mechanisms is None:
+            tier = probe.try_all(settings.scratch)
+            os.write(CONTROL, wire.encode(wire.Tried(tier)))
+            mechanisms = tier.mechanisms
+        _enter_namespaces(mechanisms)
+        zygote = Zygote(settings, mechanisms)
     except BaseException as error:
         failure = wire.BootFailed(f"{type(error).__name__}: {error}"[:2000])
         os.write(CONTROL, wire.encode(failure))

@@ -43,6 +43,7 @@ class Settings(msgspec.Struct, frozen=True):
 def main() -> None:
     """Fork workers until the server closes the control socket."""
     descriptor, settings = int(sys.argv[1]), msgspec.json.decode(sys.argv[2], type=Settings)
+    gc.disable()  # modules stay
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the server, which then closes the socket
     logs.configure()
     warm_up()
@@ -74,6 +75,7 @@ def warm_up() -> None:
         lexer_of(language)
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def _bury(workers: set[int]) -> None:

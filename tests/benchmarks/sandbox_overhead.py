@@ -20,7 +20,6 @@ import msgspec
 from app.protocol import Request
 from app.recorder.handler import handle
 from app.sandbox import Mechanism, Sandbox, Tier
-from app.sandbox.probe import probe
 
 HANDLER = "app.recorder.handler:handle"
 SCRIPT = 'print("hello")\n'
@@ -50,7 +49,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     runs = parser.parse_args().runs
     request = msgspec.json.encode(Request(mode="compile", script=SCRIPT))
-    offered = probe().mechanisms
+    with Sandbox(HANDLER) as strongest:
+        offered = strongest.tier.mechanisms
     booted: dict[str, float] = {}
     sandboxes: dict[str, Sandbox] = {}
     processor: dict[str, list[float]] = {name: [] for name in TIERS}

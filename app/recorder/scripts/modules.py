@@ -6,8 +6,10 @@ Children need not import them again; in the weakest sandbox they could not, as i
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import pkgutil
+from collections.abc import Iterator
 
 import compiler
 
@@ -25,16 +27,26 @@ BESIDE_THE_COMPILER = (
 
 EXTRAS = frozenset({"keras", "pytest", "tflite", "torch"})
 """Libraries of optional extras that some compiler modules import."""
+NOT_BY_CHILDREN = ("keras", "torch")
+"""Those of them that need an environment, folders or memory that children do not have."""
 
 
-def import_all() -> None:
-    """Import these and all compiler modules, except those whose extra is not installed."""
+def import_first() -> None:
+    """Import what children could not import, if it is installed."""
     # Keras would prefer TensorFlow if it is installed, which does not load inside the sandbox.
     os.environ["KERAS_BACKEND"] = "torch"
+    for name in NOT_BY_CHILDREN:
+        if importlib.util.find_spec(name) is not None:
+            _import(name)
+
+
+def import_others() -> Iterator[None]:
+    """Import the modules above and all of the compiler, one by one, except those whose extra is not installed."""
     inside = pkgutil.walk_packages(compiler.__path__, f"{compiler.__name__}.")
     for name in (*BESIDE_THE_COMPILER, *(module.name for module in inside)):
         if not name.endswith("__main__"):
             _import(name)
+            yield
 
 
 def _import(name: str) -> None:

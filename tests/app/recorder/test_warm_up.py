@@ -34,8 +34,9 @@ def test_it_needs_no_optional_extra() -> None:
     program = (
         "import sys\n"
         f"sys.modules.update(dict.fromkeys({absent!r}))\n"
-        "from app.recorder.handler import warm_up\n"
+        "from app.recorder.handler import warm_up, warm_up_further\n"
         "assert warm_up() == []\n"
+        "assert len(list(warm_up_further())) > 500\n"
         "from app.editor.completions import completions\n"
         "assert completions('tvm.testing')\n"
     )
@@ -53,5 +54,5 @@ def test_the_warm_up_works_and_leaves_nothing_behind(monkeypatch: pytest.MonkeyP
 def test_keras_computes_with_pytorch_though_tensorflow_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """TensorFlow wants a folder for temporary files when it is imported, and the sandbox has none."""
     monkeypatch.setenv("KERAS_BACKEND", "tensorflow")
-    modules.import_all()
+    modules.import_first()
     assert os.environ["KERAS_BACKEND"] == "torch"

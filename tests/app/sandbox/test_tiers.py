@@ -11,7 +11,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.sandbox import Mechanism, Sandbox, SandboxError, Tier, UnsafeLocal, landlock, namespaces, probe, seccomp
+from app.sandbox import (
+    Mechanism,
+    Sandbox,
+    SandboxError,
+    Tier,
+    UnsafeLocal,
+    client,
+    landlock,
+    namespaces,
+    probe,
+    seccomp,
+)
 from tests.app.sandbox.conftest import HANDLERS, STRONGEST, TESTS, MakeSandbox
 
 SECCOMP, LANDLOCK, ROOT = Mechanism.SECCOMP, Mechanism.LANDLOCK, Mechanism.PRIVATE_ROOT
@@ -89,7 +100,7 @@ def test_a_filter_that_does_not_filter_is_none(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_no_sandbox_without_a_filter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "probe", lambda: Tier(reasons={SECCOMP: "switched off"}))
+    monkeypatch.setattr(client.ZygoteProcess, "wait_for_tier", lambda _: Tier(reasons={SECCOMP: "switched off"}))
     with pytest.raises(SandboxError, match="this host does not support one: switched off"):
         Sandbox(f"{HANDLERS}:run_script")
 
@@ -109,8 +120,11 @@ if "container" in sys.argv:
     seccomp.install(None)
     seccomp.program = usual
     seccomp.prepare.cache_clear()
-from app.sandbox.probe import main
-main()
+import tempfile
+import msgspec
+from app.sandbox.probe import try_all
+with tempfile.TemporaryDirectory() as scratch:
+    sys.stdout.buffer.write(msgspec.json.encode(try_all(scratch)))
 """
 
 

@@ -16,9 +16,9 @@ import pytest
 from app import patience
 from app.config import Config, ConfigurationError
 from app.jobs.local_runner import start_local_runner
-from app.sandbox import Limits, NoSandbox, Sandbox, SandboxError, Tier, client
+from app.sandbox import Limits, Mechanism, NoSandbox, Sandbox, SandboxError, Tier, client
 from app.sandbox.readable import PROJECT
-from tests.app.sandbox.conftest import HANDLERS, TESTS
+from tests.app.sandbox.conftest import HANDLERS, STRONGEST, TESTS
 
 IMPORTED = b"import json, sys; emit(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})).encode())"
 NOBODY = 65534
@@ -110,6 +110,18 @@ def test_scripts_run_as_soon_as_one_of_several_zygotes_has_started(monkeypatch: 
         others.set()
         assert len(sandbox.zygotes) == 2
         assert [sandbox.start(b"").outcome.status for _ in range(2)] == ["ok", "ok"]
+
+
+def test_jobs_do_not_wait_for_what_few_scripts_need() -> None:
+    tier = Tier(mechanisms=STRONGEST.mechanisms)
+    with Sandbox("tests.app.sandbox.endless:run", tier=tier, readable=[TESTS]) as sandbox:
+        assert [sandbox.start(b"").outcome.status for _ in range(2)] == ["ok", "ok"]
+
+
+def test_where_children_cannot_import_anything_a_zygote_has_done_so_first() -> None:
+    tier = Tier(mechanisms=STRONGEST.mechanisms & {Mechanism.SECCOMP})
+    with Sandbox("tests.app.sandbox.unhurried:run", tier=tier, readable=[TESTS]) as sandbox:
+        assert list(sandbox.start(b"").messages()) == [b"3"]
 
 
 def test_a_sandbox_is_closed_while_a_zygote_starts() -> None:
