@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -16,9 +17,13 @@ from app.artifacts import Workspace
 from app.challenges import Problem, Problems
 from app.challenges.pars import PARS, Par, read_all
 from app.challenges.standing import Standing
+from app.jobs.ladders import Ended
+from app.protocol import Failed
+from app.shell.commands import events_of
 from app.shell.explorer import Explorer, ask
 from app.shell.failures import WRONG_COMMAND, WRONG_PROGRAM, Failure
 from app.shell.programs import read_program
+from app.shell.shown import failure_line
 from app.views.api import LadderStarted
 
 __all__ = ["check", "list_problems", "read_attempt", "record_pars"]
@@ -54,8 +59,11 @@ def check(explorer: Explorer, problem: Problem, workspace: Workspace) -> int:
     body: dict[str, Any] = {"workspace": workspace}
     if not problem.on_gpu:
         started = ask(explorer, f"/api/challenges/{name}/ladder", workspace, LadderStarted)
-        for _ in explorer.lines(started.events):
-            continue
+        for event in events_of(explorer, started):
+            if isinstance(event, Failed):
+                print(failure_line(event), file=sys.stderr)
+            elif isinstance(event, Ended) and event.status != "ok":
+                raise Failure(event.message or f"the measurement {event.status}")
         body["ladder"] = started.id
     standing = ask(explorer, f"/api/challenges/{name}/check", body, Standing)
     for verdict in standing.verdicts:

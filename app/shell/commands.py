@@ -67,7 +67,7 @@ def ladder(given: argparse.Namespace, explorer: Explorer) -> int:
                 print(shown.measurement_line(event.measurement), flush=True)
         elif isinstance(event, Failed):
             failures.append(event)
-            print(f"{event.label}: {event.problem.kind}: {event.problem.message}", file=sys.stderr)
+            print(shown.failure_line(event), file=sys.stderr)
         elif isinstance(event, MeasuredBy) and event.reason:
             print(f"the script's own process measures: {event.reason}", file=sys.stderr)
         elif isinstance(event, Queued) and sys.stderr.isatty():
@@ -200,7 +200,11 @@ def fastest(explorer: Explorer, workspace: Workspace) -> Measurement:
 
 def measured_events(explorer: Explorer, path: str, workspace: Workspace) -> Iterator[LadderEvent]:
     """Yield the events of a measurement as they come; it is stopped when the reader is."""
-    started = ask(explorer, path, workspace, LadderStarted)
+    return events_of(explorer, ask(explorer, path, workspace, LadderStarted))
+
+
+def events_of(explorer: Explorer, started: LadderStarted) -> Iterator[LadderEvent]:
+    """Yield the events of a measurement that has been started."""
     decoder = msgspec.json.Decoder(LadderEvent)
     for line in explorer.lines(started.events):
         if line.startswith(b"data: "):

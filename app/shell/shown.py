@@ -9,6 +9,7 @@ from app.artifacts import NOISE, Answer, Measurement, Problem, Workspace
 from app.errors import NotFound, Unbuildable
 from app.panes import texts
 from app.panes.texts import find_text, text_of
+from app.protocol import Failed
 from app.shell.failures import WRONG_COMMAND, Failure
 
 _COLOURS = {"+": "32", "-": "31", "@": "36"}
@@ -66,6 +67,11 @@ def measurement_line(measured: Measurement) -> str:
     parts += ["extrapolated"] if measured.estimated else []
     parts += [measured.note] if measured.note else []
     return "  ".join(parts).rstrip()
+
+
+def failure_line(failed: Failed) -> str:
+    """Return what could not be measured, and why."""
+    return f"{failed.label}: {failed.problem.kind}: {failed.problem.message}"
 
 
 def _share(measured: Measurement) -> float:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from app.artifacts import Problem, Workspace
 from app.challenges import Problems
 from app.challenges.pars import read_all
+from app.challenges.standing import Standing
+from app.jobs.ladders import Ended
+from app.protocol import Failed
 from app.shell import challenge
+from app.shell.failures import Failure
 from app.shell.main import main
+from app.views.api import LadderStarted
 
 SMALL = '''"""Scale a vector
 
@@ -39,6 +47,33 @@ def test_challenges_are_listed_and_a_script_is_checked_for_one(
     script.write_text(SMALL)
     assert main(["challenge", "check", "gpu-transposition", str(script)]) == 1
     assert "its arguments are float32[256]" in capsys.readouterr().out
+
+
+class Refusing:
+    """A server on which a step fails, and which may end before it says so."""
+
+    address = ""
+
+    def __init__(self, *events: Failed | Ended) -> None:
+        self._events = events
+
+    def send(self, path: str, body: object | None) -> bytes:
+        made = LadderStarted(id="1", events="/1") if path.endswith("ladder") else Standing(passed=False, verdicts=[])
+        return msgspec.json.encode(made)
+
+    def lines(self, path: str) -> Iterator[bytes]:
+        return (b"data: " + msgspec.json.encode(event) for event in self._events)
+
+
+def test_what_fails_while_a_challenge_is_measured_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    problem = Problems().find("matmul")
+    assert problem is not None
+    failed = Failed(label="split(i, 4)", problem=Problem(kind="BuildError", message="no room"))
+    ended = Ended(status="ok")
+    assert challenge.check(Refusing(failed, ended), problem, Workspace(script="x = 1")) == 1
+    assert capsys.readouterr().err == "split(i, 4): BuildError: no room\n"
+    with pytest.raises(Failure, match="the machine is gone"):
+        challenge.check(Refusing(Ended(status="error", message="the machine is gone")), problem, Workspace(script="x"))
 
 
 def test_what_cannot_be_read_is_refused_before_an_explorer_starts(
