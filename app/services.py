@@ -184,7 +184,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         editing=Rate(RateLimitItemPerMinute(MAX_CHANGES), "changes"),
         problems=Problems(),
         boards=boards,
-        contests=Contests(ladders, boards, this_machine().processor),
+        contests=Contests(ladders, boards, partial(_processors, runner)),
         entering=Rate(RateLimitItemPerHour(MAX_ENTRIES), "entries"),
         compiling=compiling,
         measuring=measuring,
@@ -232,13 +232,14 @@ def _cache(memory: Memory, runner: Runner, results: SharedResults | None) -> Ans
     """Return the cache of answers, local or shared with other servers."""
     if results is None:
         return AnswerCache(memory.cache)
+    return SharedAnswerCache(memory.cache, results, partial(_processors, runner))
 
-    def processors() -> list[str]:
-        if isinstance(runner, RemoteRunner):
-            return [machine.cpu for machine in runner.machines]
-        return [this_machine().processor]
 
-    return SharedAnswerCache(memory.cache, results, processors)
+def _processors(runner: Runner) -> list[str]:
+    """Return the processors of the machines that run scripts."""
+    if isinstance(runner, RemoteRunner):
+        return [machine.cpu for machine in runner.machines]
+    return [this_machine().processor]
 
 
 def _cores(runner: Runner, compiling: FairQueue, measuring: FairQueue) -> Cores:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
 from app.artifacts import Measurement, Workspace
 from app.challenges.problem import Problem
@@ -18,6 +18,8 @@ __all__ = ["Contests"]
 MAX_CPU = 128
 ENTRANT = ""
 """What stands for the id of an entry that has none yet."""
+ATTEMPTS = 3
+"""How often a batch is measured until it is on the processor whose entries it has."""
 
 
 class Contests:
@@ -25,14 +27,19 @@ class Contests:
 
     Parameters
     ----------
-    cpu : str
-        The processor whose boards are measured here.
+    processors : callable
+        Returns the processors of the machines that measure, of which a cluster may have several kinds, or none yet.
     """
 
-    def __init__(self, ladders: Ladders, boards: Boards, cpu: str) -> None:
+    def __init__(self, ladders: Ladders, boards: Boards, processors: Callable[[], list[str]]) -> None:
         self._ladders = ladders
         self._boards = boards
-        self.cpu = cpu[:MAX_CPU]
+        self._processors = processors
+
+    @property
+    def cpus(self) -> list[str]:
+        """The processors whose boards are measured here."""
+        return list(dict.fromkeys(cpu[:MAX_CPU] for cpu in self._processors()))
 
     def enter(
         self, problem: Problem, workspace: Workspace, ladder: list[Measurement], name: str, key: str, client: Client
@@ -53,20 +60,20 @@ class Contests:
         Busy, RequestError
             As for :meth:`~app.jobs.ladders.Ladders.begin`.
         """
-        self._boards.check_name(problem.name, self.cpu, name, key)
+        cpu = next((m.cpu[:MAX_CPU] for m in reversed(ladder) if m.cpu), "")
+        self._boards.check_name(problem.name, cpu, name, key)
 
         def events(measurer: Measurer) -> Generator[Event | MadeWay]:
-            batch = _Batch(self._boards, problem, self.cpu, workspace)
-            yield from batch.events(measurer)
+            batch = yield from self._measured(problem, cpu, workspace, measurer)
             kept = [m for at, m in enumerate(ladder) if not any(_supersedes(later, m) for later in ladder[at + 1 :])]
             entry = NewEntry(name=name, key=key, script=workspace.script, program=measurer.entrant, ladder=kept)
-            if self._keep(problem, batch, entry) is None:
+            if batch.keep(entry) is None:
                 raise InvalidBody(f"it is slower than your own entry, or than all {PLACES} places of the board")
 
         return self._ladders.begin("batch", workspace, client, events)
 
-    def measure_again(self, problem: Problem, client: Client) -> Ladder:
-        """Measure the entries of a board, with those that have no rank yet.
+    def measure_again(self, problem: Problem, cpu: str, client: Client) -> Ladder:
+        """Measure the entries of a processor's board, with those that have no rank yet.
 
         Raises
         ------
@@ -75,19 +82,28 @@ class Contests:
         """
 
         def events(measurer: Measurer) -> Generator[Event | MadeWay]:
-            batch = _Batch(self._boards, problem, self.cpu, None)
-            yield from batch.events(measurer)
-            self._keep(problem, batch, None)
+            batch = yield from self._measured(problem, cpu, None, measurer)
+            batch.keep(None)
 
         return self._ladders.begin("batch", Workspace(script=problem.script), client, events)
 
-    def _keep(self, problem: Problem, batch: _Batch, entry: NewEntry | None) -> str | None:
-        if not batch.measured:
-            raise InvalidBody("nothing was measured")
-        other = next((m.cpu for m in batch.measured.values() if m.cpu[:MAX_CPU] != self.cpu), "")
-        if other:
-            raise InvalidBody(f"it was measured on another processor than the board's: {other}")
-        return self._boards.enter(problem.name, self.cpu, entry, batch.measured, batch.numpy)
+    def _measured(
+        self, problem: Problem, cpu: str, entrant: Workspace | None, measurer: Measurer
+    ) -> Generator[Event | MadeWay, None, _Batch]:
+        """Measure a board; of a cluster's machines another may take it, and then it is that processor's board.
+
+        Raises
+        ------
+        InvalidBody
+            If nothing was measured, or each time on another processor.
+        """
+        for _ in range(ATTEMPTS):
+            batch = _Batch(self._boards, problem, cpu, entrant)
+            yield from batch.events(measurer)
+            cpu = batch.measured_on
+            if cpu == batch.cpu:
+                return batch
+        raise InvalidBody(f"it was measured on another processor each time, last on {cpu}")
 
 
 def _supersedes(later: Measurement, earlier: Measurement) -> bool:
@@ -96,11 +112,14 @@ def _supersedes(later: Measurement, earlier: Measurement) -> bool:
 
 
 class _Batch:
-    """The measurements of a batch by the ids of entries."""
+    """The measurements of a processor's board, by the ids of entries, and why others have none."""
 
     def __init__(self, boards: Boards, problem: Problem, cpu: str, entrant: Workspace | None) -> None:
-        self.measured: dict[str, Measurement] = {}
-        self.numpy: Measurement | None = None
+        self.cpu = cpu
+        self._measured: dict[str, Measurement] = {}
+        self._failed: dict[str, str] = {}
+        self._numpy: Measurement | None = None
+        self._boards = boards
         self._programs = boards.programs(problem.name, cpu)
         self._problem = problem
         self._entrant = entrant
@@ -119,10 +138,23 @@ class _Batch:
             match event:
                 case Failed(label=label) if not label.isdecimal() or ids[int(label)] == ENTRANT:
                     raise InvalidBody(event.problem.message)
+                case Failed(label=label):
+                    self._failed[ids[int(label)]] = event.problem.message
                 case Measured(measurement=measurement) if measurement.kind == "numpy":
-                    self.numpy = measurement
+                    self._numpy = measurement
                 case Measured(measurement=measurement):
-                    self.measured[ids[int(measurement.name)]] = measurement
+                    self._measured[ids[int(measurement.name)]] = measurement
             yield event
-        if self._entrant is not None and ENTRANT not in self.measured:
+        if self._entrant is not None and ENTRANT not in self._measured:
             raise InvalidBody("it was not measured")
+        if not self._measured and not self._failed:
+            raise InvalidBody("nothing was measured")
+
+    @property
+    def measured_on(self) -> str:
+        """The processor that it was measured on; that of the board where all entries failed."""
+        return next((one.cpu[:MAX_CPU] for one in self._measured.values()), self.cpu)
+
+    def keep(self, entry: NewEntry | None) -> str | None:
+        """Store what was measured, and the entrant; see :meth:`app.store.boards.Boards.enter`."""
+        return self._boards.enter(self._problem.name, self.cpu, entry, self._measured, self._numpy, self._failed)

@@ -20,7 +20,7 @@ from sqlalchemy import URL, ColumnElement, Connection, Row, delete, insert, sele
 from app.artifacts import MAX_PROGRAM, Measurement
 from app.errors import Forbidden, NotFound
 from app.store.database import database_errors, open_database
-from app.store.tables import ENTRIES
+from app.store.tables import ENTRIES, MAX_FAILURE
 
 __all__ = ["PLACES", "BoardEntry", "Boards", "Ghost", "NewEntry"]
 
@@ -29,6 +29,7 @@ PLACES = 10
 WAITING = 4
 """Entries of a board without a rank, of which the oldest make way."""
 MAX_LADDER = 4 << 20
+UNMEASURED = "the batch ended before it was measured"
 _WHAT = "the board"
 
 
@@ -54,10 +55,12 @@ class BoardEntry(Struct, frozen=True, kw_only=True):
     times_numpy: float | None
     """The speedup over NumPy in that batch."""
     disturbed: bool
-    """Whether it has no rank, as others used the machine in every batch that measured it."""
+    """Whether it has no rank, as others used the machine in every batch that measured it, or as it failed."""
     entered: float
     measured: float
     """When it was entered, and last measured undisturbed, as Unix timestamps."""
+    failure: str
+    """How it failed when it was measured again."""
 
 
 class Ghost(Struct, frozen=True, kw_only=True):
@@ -154,6 +157,7 @@ class Boards:
         entry: NewEntry | None,
         batch: Mapping[str, Measurement],
         numpy: Measurement | None,
+        failed: Mapping[str, str],
     ) -> str | None:
         """Store the measurements of a batch, and the entry that it was made for.
 
@@ -167,6 +171,8 @@ class Boards:
             Measurements by the id of the entry.
         numpy : Measurement, optional
             NumPy's in this batch.
+        failed : mapping of str to str
+            Why there is no measurement, by the id of the entry.
 
         Returns
         -------
@@ -182,9 +188,13 @@ class Boards:
         disturbed = any(measurement.disturbed for measurement in batch.values())
         with database_errors(_WHAT), self._engine.begin() as connection:
             if not disturbed:
-                connection.execute(update(ENTRIES).where(_on(challenge, cpu)).values(disturbed=1))
+                connection.execute(update(ENTRIES).where(_on(challenge, cpu)).values(disturbed=1, failure=UNMEASURED))
+                outcomes: dict[str, dict[str, object]] = {
+                    old: {"failure": message[:MAX_FAILURE]} for old, message in failed.items()
+                }
                 for old in batch.keys() - {""}:
-                    values = {**_times(batch[old], numpy), "disturbed": 0, "measured": now}
+                    outcomes[old] = {**_times(batch[old], numpy), "disturbed": 0, "measured": now, "failure": ""}
+                for old, values in outcomes.items():
                     connection.execute(update(ENTRIES).where(ENTRIES.c.id == old).values(values))
             made = secrets.token_urlsafe(9)
             if entry is not None:
@@ -260,6 +270,7 @@ def _entry(row: Row[tuple[object, ...]]) -> BoardEntry:
         disturbed=bool(row.disturbed),
         entered=row.entered,
         measured=row.measured,
+        failure=row.failure,
     )
 
 

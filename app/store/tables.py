@@ -29,6 +29,8 @@ from app.logs import quoted
 MAX_LENGTH = 40
 """Maximum length of an id."""
 
+MAX_FAILURE = 400
+
 _TABLES_LOCK = 0x537472617461
 """Key of the PostgreSQL advisory lock for creating tables; must be unique among the users of the database."""
 
@@ -147,12 +149,13 @@ ENTRIES = Table(
     Column("disturbed", Integer, nullable=False),
     Column("entered", Float, nullable=False),
     Column("measured", Float, nullable=False),
+    Column("failure", String(MAX_FAILURE), nullable=False, server_default=""),
     Index("challenge_boards", "challenge", "cpu"),
 )
 """The entries of boards; ``owner`` is the digest of a key that the browser keeps.
 
 ``script``, ``program`` (what is measured again) and ``ladder`` are compressed; ``times_numpy`` is NumPy's time in the
-same batch divided by ``seconds``.
+same batch divided by ``seconds``.  One that is ``disturbed`` has no rank; ``failure`` says why if it is its own fault.
 """
 
 

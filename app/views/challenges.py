@@ -85,11 +85,12 @@ def index() -> str:
     services = current_services()
     groups = services.problems.groups
     names = [problem.name for members in groups.values() for problem in members]
+    cpu = next(iter(services.contests.cpus), "")
     return render_template(
         "challenges.html",
         groups=groups,
-        heads=services.boards.heads(services.contests.cpu, names),
-        cpu=services.contests.cpu,
+        heads=services.boards.heads(cpu, names),
+        cpu=cpu,
     )
 
 
@@ -104,16 +105,16 @@ def open_challenge(challenge: str) -> str:
 
 
 def _board(problem: Problem, cpu: str = "") -> dict[str, object]:
-    """Return the entries of a problem's board on a processor, by default on the server's own."""
+    """Return the entries of a problem's board on a processor, by default on one that measures here."""
     services = current_services()
-    here = services.contests.cpu
-    others = [one for one in services.boards.processors(problem.name) if one != here]
-    shown = cpu if cpu in others else here
+    here = services.contests.cpus
+    processors = list(dict.fromkeys([*here, *services.boards.processors(problem.name)]))
+    shown = cpu if cpu in processors else next(iter(processors), "")
     return {
         "entries": services.boards.entries(problem.name, shown),
         "here": here,
         "shown": shown,
-        "processors": [here, *others],
+        "processors": processors,
         "places": PLACES,
     }
 
@@ -158,7 +159,7 @@ def _standing(problem: Problem, asked: Attempt) -> tuple[Standing, list[Measurem
 @bp.post("/api/challenges/<challenge>/entries")
 @operation(body=Entering, answers={202: json_of(LadderStarted)})
 def enter(challenge: str) -> Response:
-    """Enter a program into the board of the server's processor.
+    """Enter a program into the board of the processor that measures it.
 
     All entries of the board are measured beside it, in turns, so that their ranks come from the same conditions.
     """
@@ -173,12 +174,13 @@ def enter(challenge: str) -> Response:
 
 
 @bp.post("/api/challenges/<challenge>/board")
-@operation(answers={202: json_of(LadderStarted)})
+@operation(answers={202: json_of(LadderStarted)}, query={"cpu": "The board's processor, if several kinds measure."})
 def measure_board(challenge: str) -> Response:
     """Measure all entries of a board again, in turns."""
     problem, client, services = _with_board(challenge), current_client(), current_services()
     services.entering.charge(client.address)
-    return _started(services.contests.measure_again(problem, client))
+    cpu = str(_board(problem, request.args.get("cpu", ""))["shown"])
+    return _started(services.contests.measure_again(problem, cpu, client))
 
 
 def _started(ladder: Ladder) -> Response:

@@ -155,7 +155,7 @@ function clicked({ target }) {
   if (ghost) haunt(target, ghost);
   if (ownScript) openOwn(ownScript);
   if (withdraw) remove(withdraw);
-  if (target.id === "board-measure") contest(`${api()}/board`, {}, "All entries were measured again, in one batch.");
+  if (target.id === "board-measure") contest(`${api()}/board?cpu=${encodeURIComponent($("#board-cpu").value)}`, {}, "All entries were measured again, in one batch.");
 }
 
 async function entry(id, init = {}) {

@@ -18,13 +18,17 @@ DEFINED = "float32[512, 512], float32[512, 512], float32[512, 512]: a"
 
 
 class Contestants(ScriptedRunner):
-    """Answers as if each script were the program of a time, on a machine that tests may disturb."""
+    """Answers as if each script were the program of a time, on machines that tests may disturb."""
 
     def __init__(self) -> None:
         super().__init__()
         self.seconds: dict[str, float] = {}
         self.busy = False
-        self.refused = ""
+        self.refused: dict[str, str] = {}
+        """Why a batch refuses programs."""
+        self.cpu = CPU
+        self.batches_on: list[str] = []
+        """The processors of the next batches, if they are others."""
 
     def start(
         self, request: bytes, files: Mapping[str, bytes] | None = None, limits: Limits | None = None
@@ -40,16 +44,22 @@ class Contestants(ScriptedRunner):
             case "define":
                 return [ProgramDefinition(definition=self.defined(asked.program))]
             case "measure":
-                numpy = Measurement(name="NumPy", kind="numpy", seconds=0.5, cpu=CPU)
+                numpy = Measurement(name="NumPy", kind="numpy", seconds=0.5, cpu=self.cpu)
                 peak = Measurement(name="peak", kind="peak", seconds=0.0, gflops=100.0)
                 row = self.row(asked.program, "prefix", "f", definition=self.defined(asked.program), gflops=25.0)
                 return [Measured(measurement=one) for one in (numpy, peak, row, numpy)]
-            case "batch" if self.refused:
-                return [Failed(label="0", problem=Problem(kind="TVMError", message=self.refused))]
             case "batch":
-                rows = [self.row(text, "kernel", str(at)) for at, text in enumerate(asked.contenders)]
-                numpy = Measurement(name="NumPy", kind="numpy", seconds=0.5, cpu=CPU)
-                return [Measured(measurement=one) for one in (numpy, *rows)]
+                there = self.batches_on.pop(0) if self.batches_on else self.cpu
+                numpy = Measurement(name="NumPy", kind="numpy", seconds=0.5, cpu=there)
+                told: list[Message] = [Measured(measurement=numpy)]
+                for at, text in enumerate(asked.contenders):
+                    if text in self.refused:
+                        problem = Problem(kind="TVMError", message=self.refused[text])
+                        told.append(Failed(label=str(at), problem=problem))
+                    else:
+                        row = self.row(text, "kernel", str(at))
+                        told.append(Measured(measurement=msgspec.structs.replace(row, cpu=there)))
+                return told
         return []
 
     def defined(self, program: str) -> str:
@@ -58,5 +68,5 @@ class Contestants(ScriptedRunner):
     def row(self, program: str, kind: str, name: str, **fields: Any) -> Measurement:
         seconds, checked = self.seconds.get(program, 1.0), "wrong" if "wrong" in program else "ok"
         return Measurement(
-            name=name, kind=kind, seconds=seconds, checked=checked, cpu=CPU, disturbed=self.busy, step=0, **fields
+            name=name, kind=kind, seconds=seconds, checked=checked, cpu=self.cpu, disturbed=self.busy, step=0, **fields
         )  # type: ignore[arg-type]

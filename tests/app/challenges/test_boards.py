@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
-from app import create_app
 from app.challenges import OWN
 from app.errors import InvalidBody
 from app.names import MAX_NAME, chosen_name
@@ -95,8 +93,8 @@ def test_what_is_not_the_problems_computation_is_refused(client: FlaskClient, sc
 
 def test_what_the_batch_finds_wrong_is_refused_and_changes_no_board(client: FlaskClient, runner: Contestants) -> None:
     assert enter(client, "fine") == ""
-    runner.refused = "its loops do not follow from the definition"
-    assert enter(client, "forged", "bob", BOB) == runner.refused
+    runner.refused = {"forged": "its loops do not follow from the definition"}
+    assert enter(client, "forged", "bob", BOB) == runner.refused["forged"]
     assert board(client) == ["ada"]
 
 
@@ -111,6 +109,38 @@ def test_a_disturbed_batch_gives_no_rank(client: FlaskClient, runner: Contestant
     runner.busy = False
     events(client, client.post(f"{MATMUL}/board"))
     assert board(client) == ["bob", "ada"]
+
+
+def test_an_entry_that_fails_when_it_is_measured_again_says_how(client: FlaskClient, runner: Contestants) -> None:
+    assert enter(client, "old") == ""
+    runner.refused = {"old": "its result is <wrong>"}
+    assert enter(client, "new", "bob", BOB) == ""
+    fragment = client.get("/challenges/matmul/board").text
+    assert "<td>✗</td><td><bdi>ada</bdi>" in fragment
+    assert "failed when it was measured again: its result is &lt;wrong&gt;" in fragment
+    assert "thers used the machine" not in fragment
+    runner.refused = {}
+    events(client, client.post(f"{MATMUL}/board"))
+    assert board(client) == ["ada", "bob"]
+    assert "failed" not in client.get("/challenges/matmul/board").text
+
+
+def test_a_board_is_that_of_the_processor_that_measured(client: FlaskClient, runner: Contestants) -> None:
+    """The server of a cluster may have another processor than its machines, and these may differ."""
+    application: Any = client.application
+    boards = services_of(application).boards
+    runner.cpu = "That of a cluster"
+    assert enter(client, "s") == ""
+    assert board(client) == []
+    assert [one.name for one in boards.entries("matmul", runner.cpu)] == ["ada"]
+    runner.batches_on = [CPU, CPU]
+    assert enter(client, "t", "bob", BOB) == ""
+    assert runner.requests[-1].contenders == ["t"]
+    assert board(client) == ["bob"]
+    assert events(client, client.post(f"{MATMUL}/board?cpu={runner.cpu}"))[-1]["status"] == "ok"
+    assert runner.requests[-1].contenders == ["s"]
+    runner.batches_on = ["1", "2", "3"]
+    assert "on another processor each time, last on 3" in enter(client, "u")
 
 
 HIDDEN = ["a\nb", "a\u202eb", "a\u200bb", "a\x00", "\u00e1\u0301\u0302\u0303", "\ud800"]
@@ -190,12 +220,3 @@ def test_all_challenges_have_a_page_and_unknown_ones_none(client: FlaskClient) -
     panel = client.get("/challenges/layer-norm").text
     assert "Nobody has entered this board yet" in panel
     assert "/// challenge" not in panel
-
-
-def test_an_old_program_is_measured_on_the_processor_of_its_board_only(tmp_path: Path) -> None:
-    runner = Contestants()
-    client = create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, runner).test_client()
-    assert enter(client, "s") == ""
-    application: Any = client.application
-    services_of(application).contests.cpu = "Another"
-    assert "another processor than the board's" in enter(client, "s")

@@ -48,7 +48,7 @@ def enter(
     old = boards.programs("matmul", CPU)
     now = [one.seconds for one in boards.entries("matmul", CPU)]
     batch = {one: took(s) for one, s in zip(old, others or now, strict=True)}
-    return boards.enter("matmul", CPU, by(name, key or None), {**batch, "": took(seconds, disturbed)}, took(1.0))
+    return boards.enter("matmul", CPU, by(name, key or None), {**batch, "": took(seconds, disturbed)}, took(1.0), {})
 
 
 def names(boards: Boards) -> list[str]:
@@ -85,13 +85,13 @@ def test_what_was_disturbed_has_no_rank_and_changes_none(boards: Boards) -> None
     assert (second.name, second.disturbed) == ("bob", True)
     assert boards.heads(CPU, ["matmul"])["matmul"].name == "ada"
     batch = dict(zip(boards.programs("matmul", CPU), (took(0.5), took(0.1)), strict=True))
-    assert boards.enter("matmul", CPU, None, batch, None) is None
+    assert boards.enter("matmul", CPU, None, batch, None, {}) is None
     assert names(boards) == ["bob", "ada"]
 
 
 def test_what_a_batch_did_not_measure_loses_its_rank(boards: Boards) -> None:
     ada = enter(boards, "ada", 0.1)
-    boards.enter("matmul", CPU, by("bob"), {"": took(0.5)}, None)
+    boards.enter("matmul", CPU, by("bob"), {"": took(0.5)}, None, {})
     assert names(boards) == ["bob", "ada"]
     assert [one.id for one in boards.entries("matmul", CPU) if one.disturbed] == [ada]
 
