@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal
@@ -38,29 +37,14 @@ def block_stages(mod: IRModule, loop_rows: LoopRows | None = None) -> list[Stage
     return [_stage(place, names, loop_rows) for place in places[:MAX_BLOCKS]]
 
 
-_SPLIT = re.compile(r"split\((\w+),")
-
-
 def split_blocks(schedule: BlockSchedule) -> list[SplitLoop]:
-    """Return the loops that the lines of the script split, as far as their names are unique and extents constant."""
-    found = []
-    before = schedule.initial
-    for primitive in schedule.primitives:
-        call = _SPLIT.match(primitive.label) if primitive.line else None
-        extent = _extents(before).get(call[1]) if call else None
-        if extent and primitive.line:
-            found.append(SplitLoop(line=primitive.line, extent=extent))
-        before = primitive.module if primitive.module is not None and primitive.error is None else before
-    return found
-
-
-def _extents(mod: IRModule) -> dict[str, int | None]:
-    """Return the constant extents of loops by name; None for one that several loops have with other extents."""
-    extents: dict[str, int | None] = {}
-    for loop in (loop for place in block_places(mod) for loop in place.loops):
-        extent = loop.extent.value if isinstance(loop.extent, IntImm) else None
-        extents[loop.loop_var.name] = extent if extents.get(loop.loop_var.name, extent) == extent else None
-    return extents
+    """Return the loops of constant extent that the lines of the script split, refused ones included."""
+    return [
+        SplitLoop(line=primitive.line, extent=loop.extent.value)
+        for primitive in schedule.primitives
+        for loop in primitive.loops
+        if primitive.name == "split" and primitive.line and isinstance(loop.extent, IntImm)
+    ]
 
 
 @dataclass(slots=True)

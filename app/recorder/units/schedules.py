@@ -21,6 +21,7 @@ from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.schedule.schedule import Schedule as TIRSchedule
 from compiler.tir.schedule.step import ScheduleStep
 from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt import For
 
 MAX_REFUSED = 40
 """Refused primitives of a schedule that are shown, the last ones: a script may try many."""
@@ -41,6 +42,8 @@ class PrimitiveRecord:
     """The program with blocks after it; None for tensor expressions, which are not a program until they are lowered."""
     error: TVMError | None = None
     """Why it was refused."""
+    loops: Sequence[For] = ()
+    """The loops of a program with blocks among its arguments, as they are before it."""
 
 
 class ScheduleRecord(ABC):
@@ -146,8 +149,9 @@ class BlockSchedule(ScheduleRecord):
         refused = [primitive for primitive in self._primitives if primitive.error is not None]
         if error is not None and len(refused) >= MAX_REFUSED:
             self._primitives.remove(refused[0])
+        record = PrimitiveRecord(step.name, step.label, current_line(), step.module, error, step.loops)
         if error is not None or not step.is_pure:
-            self._primitives.append(PrimitiveRecord(step.name, step.label, current_line(), step.module, error))
+            self._primitives.append(record)
 
     @property
     def primitives(self) -> list[PrimitiveRecord]:

@@ -17,7 +17,8 @@ from compiler.tir.schedule.facts.concurrent_loops import check_no_new_conflicts,
 from compiler.tir.schedule.facts.loop_kinds import LOOP_KINDS
 from compiler.tir.schedule.facts.roles import ATTRIBUTE, STORAGE_SCOPE, Role
 from compiler.tir.schedule.instruction import InstructionKind
-from compiler.tir.schedule.step import ScheduleStep, call_text, result_text
+from compiler.tir.schedule.step import ScheduleStep, call_text, given_loops, result_text
+from compiler.tir.statements.stmt import For
 
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
@@ -150,6 +151,7 @@ class Primitive:
         """Apply the primitive and tell the instruments; what is wrong with a step is drawn into the program."""
         instruments = active_instruments()
         label = call_text(sch, self.name, self._parameters, given) if instruments else ""
+        loops = given_loops(sch, given) if instruments else []
         try:
             try:
                 recorded = self._recorded(sch, given)
@@ -158,20 +160,20 @@ class Primitive:
                 raise rendered(error, self.name, sch.error_render_level) from None
         except TVMError as error:
             for instrument in instruments:
-                instrument.tir_step_refused(sch, self._seen(sch, label), error)
+                instrument.tir_step_refused(sch, self._seen(sch, label, loops), error)
             raise
         if instruments:
             results = self._listed(outputs)
             made = result_text(sch, results)
-            step = self._seen(sch, f"{label} -> {made}" if made else label, results)
+            step = self._seen(sch, f"{label} -> {made}" if made else label, loops, results)
             for instrument in instruments:
                 instrument.tir_step_applied(sch, step)
         for name, role in self._roles.items():
             role.completed(sch, given[name], recorded)
         return outputs
 
-    def _seen(self, sch: Schedule, label: str, results: Sequence[object] = ()) -> ScheduleStep:
-        return ScheduleStep(self.name, label, sch.mod, self.kind.is_pure, results)
+    def _seen(self, sch: Schedule, label: str, loops: list[For], results: Sequence[object] = ()) -> ScheduleStep:
+        return ScheduleStep(self.name, label, sch.mod, self.kind.is_pure, loops, results)
 
     def _recorded(self, sch: Schedule, given: Mapping[str, object]) -> dict[str, object]:
         """Return the arguments as a trace keeps them."""

@@ -12,6 +12,7 @@ from compiler.ir.module import IRModule
 from compiler.tir.schedule.instruction import value_text
 from compiler.tir.schedule.random_variables import RandomVariable
 from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.statements.stmt import For
 
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
@@ -25,7 +26,14 @@ class ScheduleStep:
     label: str  # the call and its result, e.g. `split(i, factors=[None, 32]) -> i_0, i_1`
     module: IRModule  # the program after it; before it, where it was refused
     is_pure: bool  # whether primitives of its kind leave the program as it is
+    loops: Sequence[For]  # those among its arguments, as they are before it
     results: Sequence[object] = ()  # the random variables that it gave
+
+
+def given_loops(sch: Schedule, given: Mapping[str, Any]) -> list[For]:
+    """Return the loops among the arguments of a call."""
+    meanings = [sch.meaning(value) for value in given.values() if isinstance(value, RandomVariable)]
+    return [m.stmt for m in meanings if isinstance(m, StmtSRef) and isinstance(m.stmt, For)]
 
 
 def call_text(sch: Schedule, name: str, parameters: Sequence[Parameter], given: Mapping[str, Any]) -> str:

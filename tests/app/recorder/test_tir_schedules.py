@@ -241,6 +241,38 @@ def test_llvm_s_passes_are_steps_between_what_was_emitted_and_what_is_optimised(
     assert min(linked) > 0.3
 
 
+SAME_NAMES = """\
+import tvm
+from tvm import tir
+from tvm.script import tir as T
+
+
+@T.prim_func
+def twice(A: T.Buffer((32,)), B: T.Buffer((32,)), C: T.Buffer((48,)), D: T.Buffer((48,))):
+    for i in range(32):
+        with T.block("B"):
+            v = T.axis.spatial(32, i)
+            B[v] = A[v]
+    for i in range(48):
+        with T.block("D"):
+            v = T.axis.spatial(48, i)
+            D[v] = C[v]
+
+
+sch = tir.Schedule(twice)
+sch.split(sch.get_loops(sch.get_block("D"))[0], factors=[None, 4])
+try:
+    sch.split(sch.get_loops(sch.get_block("B"))[0], factors=[3, 3])
+except tvm.tir.ScheduleError:
+    pass
+"""
+
+
+def test_a_split_tells_the_extent_of_its_own_loop_among_those_of_the_same_name() -> None:
+    splits = answered(SAME_NAMES).units[-1].splits
+    assert [(split.line, split.extent) for split in splits] == [(19, 48), (21, 32)]
+
+
 SEARCH = (
     MATMUL
     + """\
