@@ -261,11 +261,17 @@ def _snapped(failure: Failure, message: str) -> list[str] | None:
 
 
 def _without_tabs(failure: Failure, message: str) -> list[str] | None:
-    """Return the lines with spaces for the tabs that they begin with, of a width that makes them Python."""
+    """Return the lines with spaces for the tabs that they begin with, of a width that makes them Python.
+
+    Lines that begin in a string stay as they are.
+    """
     for width in (4, 8):
         lines = [_margin(line).expandtabs(width) + line[len(_margin(line)) :] for line in failure.lines]
-        if _parsed("\n".join(lines)) is not None:
-            return lines
+        tree = _parsed("\n".join(lines))
+        if tree is not None:
+            texts = [n for n in ast.walk(tree) if isinstance(n, ast.JoinedStr | ast.Constant)]
+            inside = {at for text in texts for at in range(text.lineno, text.end_lineno or 0)}
+            return [failure.lines[at] if at in inside else line for at, line in enumerate(lines)]
     return None
 
 

@@ -63,6 +63,11 @@ IF_LOST = "def f(x):\n    if x:\n    return 1\n    return 2\nf(1)\n"
         ("x = 1\n    y = 2\n    z = 3\nw = 4\n", "Indent lines 2 to 3 anew", "x = 1\ny = 2\nz = 3\nw = 4\n"),
         ("def f():\n    x = 1\n   return x\n", "Indent line 3 anew", "def f():\n    x = 1\n    return x\n"),
         ("def f():\n\tx = 1\n        return x\n", "Indent line 2 anew", "def f():\n        x = 1\n        return x\n"),
+        (
+            'def f():\n\tx = """\n\ta\n"""\n        return x\n',
+            "Indent line 2 anew",
+            'def f():\n        x = """\n\ta\n"""\n        return x\n',
+        ),
         # text that is no Python
         ("pip install apache-tvm\nx = 1\n", "Comment out line 1", "# pip install apache-tvm\nx = 1\n"),
         ("x = 1\n%1 = add(%0) \u2190 it\n}\n", "Comment out lines 2 to 3", "x = 1\n# %1 = add(%0) \u2190 it\n# }\n"),
