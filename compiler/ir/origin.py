@@ -53,26 +53,18 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A row of the origin table.
-
-    Attributes
-    ----------
-    level : str
-        ``source`` for a user's line; deeper levels name the IR that minted the row.
-    label : str
-        What happened there, e.g. ``C.split(i, factor=32)``.
-    parents : Span
-        The rows that this one was made from.
-    name : str
-        What texts show beside what comes from it, e.g. a layer of an imported model; empty for most rows.
-    """
+    """A row of the origin table."""
 
     id: OriginId
     level: str
+    """``source`` for a user's line; deeper levels name the IR that minted the row."""
     label: str
+    """What happened there, e.g. ``C.split(i, factor=32)``."""
     location: Location | None
     parents: Span
+    """The rows that this one was made from."""
     name: str = ""
+    """What texts show beside what comes from it, e.g. a layer of an imported model; empty for most rows."""
 
 
 class OriginTable:

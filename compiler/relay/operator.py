@@ -85,27 +85,18 @@ which it may take or refuse.  ``None`` leaves the call in the layout that it is 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One argument of an operator.
-
-    Attributes
-    ----------
-    doc : str
-        One line of documentation: what it is, its shape and data type.
-    default : object
-        What the public function takes when it is left out, e.g. a number.
-    dtype : str or None
-        The data type that a number becomes.
-    is_list : bool
-        Whether it is a list of tensors: the results of a call with several are listed one by one.
-    may_be_empty : bool
-        Whether a list may have no tensors.
-    """
+    """One argument of an operator."""
 
     doc: str
+    """One line of documentation: what it is, its shape and data type."""
     default: object = REQUIRED
+    """What the public function takes when it is left out, e.g. a number."""
     dtype: str | None = None
+    """The data type that a number becomes."""
     is_list: bool = False
+    """Whether it is a list of tensors: the results of a call with several are listed one by one."""
     may_be_empty: bool = True
+    """Whether a list may have no tensors."""
     type_info: str = "Tensor"
 
 
@@ -132,60 +123,44 @@ class StaticForm:
 
 @dataclass(slots=True, eq=False)
 class RelayOp(Op):
-    """An operator of graphs; calling it makes a call.
-
-    Attributes
-    ----------
-    inputs : mapping of str to Input
-        The arguments by name, in their order.
-    schedule : callable or None
-        See :data:`ScheduleRule`; None takes the usual one for the pattern.
-    stateful : bool
-        Whether a call does more than return a value, so that it must neither be removed nor repeated.
-    static_form : StaticForm or None
-        Of an operator whose shape depends on the value of an argument.
-    onnx : str
-        The ONNX operator that has the same inputs, and the same attributes under the same names; empty if none has.
-    spelt_out : tuple of str
-        Attributes that the text format names even where they have their defaults.
-    parameters : tuple of str
-        Inputs and attributes in the order of the public function, where it is not inputs first.
-    returns : str
-        What the result is; the first line of the relation's documentation if it is empty.
-    references : tuple of str
-        Papers and documents that define the operator.
-    result_type : str
-        Python type of what the public function returns.
-    documented : Documentation or None
-        Of a public function that has other parameters than the row; None derives it from the row.
-    waived : mapping of str to str
-        Fields that are left out on purpose, each with the reason.
-    rules : mapping of str to callable
-        What passes make of its calls, under the names of TVM's operator attributes: ``FTVMQnnCanonicalize``,
-        ``FTVMQnnLegalize``.  Each takes the attributes, the arguments, and their types with that of the result last.
-    """
+    """An operator of graphs; calling it makes a call."""
 
     inputs: Mapping[str, Input] = field(default_factory=dict)
+    """The arguments by name, in their order."""
     attrs_type: type[Attrs] = Attrs
     relation: Relation[Any] | None = None
     complete: Completion[Any] | None = None
     pattern: OpPattern = OpPattern.OPAQUE
     compute: Compute[Any] | None = None
     schedule: ScheduleRule[Any] | None = None
+    """See :data:`ScheduleRule`; None takes the usual one for the pattern."""
     gradient: Gradient | None = None
     stateful: bool = False
+    """Whether a call does more than return a value, so that it must neither be removed nor repeated."""
     alter_layout: AlterLayout | None = None
     layout: LayoutRule[Any] | None = None
     static_form: StaticForm | None = None
+    """Of an operator whose shape depends on the value of an argument."""
     onnx: str = ""
+    """The ONNX operator that has the same inputs, and the same attributes under the same names; empty if none has."""
     spelt_out: tuple[str, ...] = ()
+    """Attributes that the text format names even where they have their defaults."""
     parameters: tuple[str, ...] = ()
+    """Inputs and attributes in the order of the public function, where it is not inputs first."""
     returns: str = ""
+    """What the result is; the first line of the relation's documentation if it is empty."""
     references: tuple[str, ...] = ()
+    """Papers and documents that define the operator."""
     result_type: str = "Call"
+    """Python type of what the public function returns."""
     documented: Documentation | None = None
+    """Of a public function that has other parameters than the row; None derives it from the row."""
     waived: Mapping[str, str] = field(default_factory=dict)
+    """Fields that are left out on purpose, each with the reason."""
     rules: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """What passes make of its calls, under the names of TVM's operator attributes: ``FTVMQnnCanonicalize``,
+    ``FTVMQnnLegalize``.  Each takes the attributes, the arguments, and their types with that of the result last.
+    """
 
     def own_attr(self, name: str) -> object:
         """Return an attribute that the operator's row says; None for others."""

@@ -30,18 +30,12 @@ _NEAR = 0.6
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a person wants of all candidates.
-
-    Attributes
-    ----------
-    pinned : mapping of str to Value
-        Decisions that are taken.
-    banned : collection of (str, Value)
-        Choices that no candidate makes.
-    """
+    """What a person wants of all candidates."""
 
     pinned: Mapping[str, Value] = field(default_factory=dict)
+    """Decisions that are taken."""
     banned: Collection[tuple[str, Value]] = ()
+    """Choices that no candidate makes."""
 
     def left(self, name: str, options: Sequence[Value]) -> Sequence[Value]:
         """Return the options that are as wanted; raises ArgumentError if none is."""

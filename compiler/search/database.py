@@ -24,36 +24,25 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class Record:
-    """A measured candidate.
-
-    Attributes
-    ----------
-    workload : str
-        What is computed, for which target and how many threads.
-    structure : str
-        What workloads of like shapes have in common.
-    choices : Choices or None
-        None for the default.
-    kind : str
-        As of :class:`~compiler.search.measurer.Measurement`.
-    seconds : float
-        Of a call; infinite unless ``kind`` is ``ok``.
-    error : float or None
-        The standard error of the time, as a share of it.
-    predicted : float or None
-        The seconds that the cost model expected, before it was measured.
-    """
+    """A measured candidate."""
 
     workload: str
+    """What is computed, for which target and how many threads."""
     structure: str
+    """What workloads of like shapes have in common."""
     choices: Choices | None
+    """None for the default."""
     kind: str
+    """As of :class:`~compiler.search.measurer.Measurement`."""
     seconds: float
+    """Of a call; infinite unless ``kind`` is ``ok``."""
     message: str = ""
     features: Sequence[float] = ()
     timestamp: float = field(default_factory=time.time)
     error: float | None = None
+    """The standard error of the time, as a share of it."""
     predicted: float | None = None
+    """The seconds that the cost model expected, before it was measured."""
 
     def line(self) -> str:
         """Return the record as a line of JSON."""

@@ -11,27 +11,18 @@ from compiler.target.target import Target
 
 @dataclass(frozen=True)
 class Machine:
-    """The processor that is searched for.
-
-    Attributes
-    ----------
-    vector_bits : int
-        Bits of a vector register.
-    registers : int
-        Vector registers.
-    caches : tuple of int
-        Bytes of each level of data caches, from the smallest.
-    line : int
-        Bytes of a cache line.
-    cores : int
-        Threads that parallel loops get; loops are not parallel for one.
-    """
+    """The processor that is searched for."""
 
     vector_bits: int = 256
+    """Bits of a vector register."""
     registers: int = 16
+    """Vector registers."""
     caches: tuple[int, ...] = tuple(level.size for level in TYPICAL)
+    """Bytes of each level of data caches, from the smallest."""
     line: int = 64
+    """Bytes of a cache line."""
     cores: int = 1
+    """Threads that parallel loops get; loops are not parallel for one."""
 
     @classmethod
     def of(cls, target: Target, cores: int) -> Machine:

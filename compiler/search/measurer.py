@@ -69,28 +69,20 @@ class Limits:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What became of a candidate.
-
-    Attributes
-    ----------
-    kind : str
-        ``ok``, or why there is no time: ``refused`` (it cannot be built), ``wrong`` (it computes something else),
-        ``crashed``, ``hung``.
-    message : str
-        What was wrong.
-    pairing : Pairing or None
-        The comparison with the reference.
-    seconds : float
-        Processor time of building.
-    timestamp : float
-        When it was measured, in seconds since 1970.
-    """
+    """What became of a candidate."""
 
     kind: str = "ok"
+    """``ok``, or why there is no time: ``refused`` (it cannot be built), ``wrong`` (it computes something else),
+    ``crashed``, ``hung``.
+    """
     message: str = ""
+    """What was wrong."""
     pairing: Pairing | None = None
+    """The comparison with the reference."""
     seconds: float = 0.0
+    """Processor time of building."""
     timestamp: float = field(default_factory=time.time)
+    """When it was measured, in seconds since 1970."""
 
 
 class Measuring(Protocol):

@@ -21,24 +21,16 @@ _TELLING = 1.3
 
 @dataclass(frozen=True)
 class Patience:
-    """How long two kernels are compared.
-
-    Attributes
-    ----------
-    turn : float
-        Seconds that a turn lasts at least.
-    most : int
-        Turns of each kernel at most.
-    seconds : float
-        Seconds after which no turn begins.
-    matters : float
-        The share of the time that a difference must have.
-    """
+    """How long two kernels are compared."""
 
     turn: float = 0.001
+    """Seconds that a turn lasts at least."""
     most: int = 24
+    """Turns of each kernel at most."""
     seconds: float = 1.5
+    """Seconds after which no turn begins."""
     matters: float = 0.01
+    """The share of the time that a difference must have."""
 
 
 @dataclass(frozen=True)

@@ -44,23 +44,16 @@ _LAST = Patience(most=60, seconds=6.0, matters=0.0)
 
 @dataclass(frozen=True)
 class Trial(Generic[Candidate]):
-    """A measured candidate.
-
-    Attributes
-    ----------
-    candidate
-        None for the default.
-    seconds : float
-        Of a call, in terms of the default's time; infinite where there is none.
-    predicted : float or None
-        The seconds that the model expected; None before it knew the time of a few.
-    """
+    """A measured candidate."""
 
     candidate: Candidate | None
+    """None for the default."""
     measurement: Measurement
     seconds: float
+    """Of a call, in terms of the default's time; infinite where there is none."""
     row: Sequence[float] = ()
     predicted: float | None = None
+    """The seconds that the model expected; None before it knew the time of a few."""
 
 
 class Search(Generic[Candidate]):

@@ -18,31 +18,21 @@ from math import ceil
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuDevice:
-    """A GPU.
-
-    Attributes
-    ----------
-    processors : int
-        The number of multiprocessors, cores or execution units; a block runs on one of them.
-    flops : float
-        Peak float32 operations per second; a fused multiply-add counts as two.
-    bandwidth : float
-        Memory bandwidth in bytes per second.
-    arch : str
-        NVIDIA's architecture, e.g. ``sm_80``; empty for other vendors.
-    resident_threads : int
-        The maximum number of resident threads per processor.
-    matrix_flops : mapping of str to float
-        Peak operations of tensor cores per second, by input and accumulator types, e.g. ``float16 to float32``.
-    """
+    """A GPU."""
 
     name: str
     processors: int
+    """The number of multiprocessors, cores or execution units; a block runs on one of them."""
     flops: float
+    """Peak float32 operations per second; a fused multiply-add counts as two."""
     bandwidth: float
+    """Memory bandwidth in bytes per second."""
     arch: str = ""
+    """NVIDIA's architecture, e.g. ``sm_80``; empty for other vendors."""
     resident_threads: int = 2048
+    """The maximum number of resident threads per processor."""
     matrix_flops: Mapping[str, float] = field(default_factory=dict)
+    """Peak operations of tensor cores per second, by input and accumulator types, e.g. ``float16 to float32``."""
 
     @property
     def ridge(self) -> float:

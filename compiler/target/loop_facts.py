@@ -28,37 +28,26 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class LoopFacts:
-    """Counts of one iteration of a loop.
-
-    Attributes
-    ----------
-    lines : tuple of str
-        Its instructions.
-    working : tuple of int
-        Which of them do the work that is counted.
-    unit : str
-        What ``work`` counts.
-    width : int
-        Bits of the vectors that do most of the work; 0 if scalar instructions do.
-    least : float
-        The number of instructions that would do the same work with the target's widest vectors.
-    scalar_loads : int
-        Loads of single elements, those into lanes of vectors included.
-    inserts : int
-        Moves of single elements into and out of lanes.
-    """
+    """Counts of one iteration of a loop."""
 
     function: str
     lines: tuple[str, ...]
+    """Its instructions."""
     working: tuple[int, ...]
+    """Which of them do the work that is counted."""
     unit: str
+    """What ``work`` counts."""
     work: float
     width: int
+    """Bits of the vectors that do most of the work; 0 if scalar instructions do."""
     least: float
+    """The number of instructions that would do the same work with the target's widest vectors."""
     loads: int
     scalar_loads: int
+    """Loads of single elements, those into lanes of vectors included."""
     shuffles: int
     inserts: int
+    """Moves of single elements into and out of lanes."""
     conversions: int
     spills: int
     calls: int

@@ -13,22 +13,15 @@ MAX_CONCATENATED_RANK = 4
 
 @dataclass(frozen=True)
 class Names:
-    """How the functions of one kind of tensor are called.
-
-    Attributes
-    ----------
-    of : callable
-        From the name that is common to all kinds to the one of this kind.
-    parts : str
-        The type of their parts along the first axis, of any length.
-    write_parts : str
-        The function that writes such a part into an array.
-    """
+    """How the functions of one kind of tensor are called."""
 
     of: Callable[[str], str]
+    """From the name that is common to all kinds to the one of this kind."""
     tensor: str
     parts: str
+    """The type of their parts along the first axis, of any length."""
     write_parts: str
+    """The function that writes such a part into an array."""
 
 
 def dims_text(shape: Sequence[object]) -> str:

@@ -28,24 +28,17 @@ from compiler.runtime.modules.reference_call import Nest
 
 @dataclass(slots=True, eq=False)
 class KernelCall:
-    """One call: of a kernel, of an operator's NumPy reference, or of nothing where the result is the input.
-
-    Attributes
-    ----------
-    reference : bool
-        Whether the operator has no tensor expressions, and its NumPy reference is called.
-    alias : bool
-        Whether the result is the input's memory under another shape.
-    nest : list
-        How the inputs are arranged: an int for a tensor, a list for a tuple.
-    """
+    """One call: of a kernel, of an operator's NumPy reference, or of nothing where the result is the input."""
 
     function: Function
     inputs: list[int]
     outputs: list[int]
     reference: bool = False
+    """Whether the operator has no tensor expressions, and its NumPy reference is called."""
     alias: bool = False
+    """Whether the result is the input's memory under another shape."""
     nest: list[Nest] = field(default_factory=list)
+    """How the inputs are arranged: an int for a tensor, a list for a tuple."""
 
     @property
     def operator(self) -> RelayOp:

@@ -22,26 +22,18 @@ _MAX_SLACK = 16
 
 @dataclass(slots=True)
 class MemoryPlan:
-    """Where the values of a graph lie.
-
-    Attributes
-    ----------
-    inputs : int
-        Bytes of parameters and constants, which share with nothing.
-    shared : int
-        Bytes of the buffers for everything else.
-    unshared : int
-        What those would take if every result had its own.
-    given : int
-        How many buffers, the first ones, are of parameters and constants.
-    """
+    """Where the values of a graph lie."""
 
     storage: list[int]
     sizes: list[int] = field(default_factory=list)
     inputs: int = 0
+    """Bytes of parameters and constants, which share with nothing."""
     shared: int = 0
+    """Bytes of the buffers for everything else."""
     unshared: int = 0
+    """What those would take if every result had its own."""
     given: int = 0
+    """How many buffers, the first ones, are of parameters and constants."""
 
     def workspace(self, outputs: Sequence[int]) -> dict[int, int]:
         """Return the bytes of each buffer of what is neither given to the graph nor returned by it."""

@@ -12,24 +12,16 @@ Columns = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class TextMarks:
-    """What is shown beside the lines of a text.
-
-    Attributes
-    ----------
-    underlined : mapping of int to sequence of Columns
-        By the numbers of lines, counted from 0.
-    remarks : mapping of int to str
-        Comments that stand above lines that begin a block or if they have several lines, else behind their lines.
-    context : int or None
-        How many lines around underlined ones are shown; None or a negative number for all lines.
-    numbered : bool
-        Whether lines have numbers, counted from 1.
-    """
+    """What is shown beside the lines of a text."""
 
     underlined: Mapping[int, Sequence[Columns]] = field(default_factory=dict)
+    """By the numbers of lines, counted from 0."""
     remarks: Mapping[int, str] = field(default_factory=dict)
+    """Comments that stand above lines that begin a block or if they have several lines, else behind their lines."""
     context: int | None = None
+    """How many lines around underlined ones are shown; None or a negative number for all lines."""
     numbered: bool = False
+    """Whether lines have numbers, counted from 1."""
 
 
 def marked_lines(lines: Sequence[str], marks: TextMarks) -> list[str]:

@@ -27,23 +27,16 @@ class Node(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Graph(msgspec.Struct, kw_only=True):
-    """Nodes in the order of evaluation.
-
-    Attributes
-    ----------
-    arg_nodes : list of int
-        The nodes that are inputs or parameters.
-    attrs : dict
-        ``shape``, ``dltype``, ``storage_id`` and ``device_index`` of every value, each after the name of its type.
-    node_row_ptr : list of int
-        The number of each node's first value.
-    """
+    """Nodes in the order of evaluation."""
 
     nodes: list[Node]
     arg_nodes: list[int]
+    """The nodes that are inputs or parameters."""
     heads: list[tuple[int, int, int]]
     attrs: dict[str, Any]
+    """``shape``, ``dltype``, ``storage_id`` and ``device_index`` of every value, each after the name of its type."""
     node_row_ptr: list[int]
+    """The number of each node's first value."""
 
     @property
     def shapes(self) -> list[tuple[int, ...]]:

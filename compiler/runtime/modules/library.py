@@ -70,27 +70,19 @@ class OtherMachineError(ArgumentError):
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file of machine code contains.
-
-    Attributes
-    ----------
-    features : list of str
-        What the CPU must be able to do, as LLVM names it.
-    graph : str
-        Of a model its graph; its parameters stand behind a mark of their own.
-    model : str
-        The name that the model was built under.
-    aot : AotInterface, optional
-        Of a model that was compiled ahead of time.
-    """
+    """What a file of machine code contains."""
 
     triple: str
     features: list[str]
+    """What the CPU must be able to do, as LLVM names it."""
     target: str
     signatures: list[Signature]
     graph: str = ""
+    """Of a model its graph; its parameters stand behind a mark of their own."""
     model: str = ""
+    """The name that the model was built under."""
     aot: AotInterface | None = None
+    """Of a model that was compiled ahead of time."""
 
 
 def describe(description: Description) -> bytes:

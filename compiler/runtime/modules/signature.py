@@ -33,55 +33,37 @@ _OPERATORS = {kind.__name__: kind for kind in (Add, Sub, Mul, Div, Mod, FloorDiv
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
-    """One argument of a function.
-
-    Attributes
-    ----------
-    shape : list of Size or None
-        None for a scalar.
-    strides : list of Size
-        In elements; empty for rows without gaps.
-    alignment : int
-        Bytes that the address must be a multiple of.
-    written : bool
-        Whether the function writes to the array.
-    broadcast : bool
-        Whether the stride of a dimension of one element is 0, so that all indices mean this element.
-    """
+    """One argument of a function."""
 
     name: str
     dtype: str
     shape: list[Size] | None = None
+    """None for a scalar."""
     strides: list[Size] = []
+    """In elements; empty for rows without gaps."""
     alignment: int = 1
+    """Bytes that the address must be a multiple of."""
     written: bool = False
+    """Whether the function writes to the array."""
     broadcast: bool = False
+    """Whether the stride of a dimension of one element is 0, so that all indices mean this element."""
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of a function, in order, and how it is called.
-
-    Attributes
-    ----------
-    symbol : str
-        Name of the machine code, which returns 0, or ``n`` for failed assertion ``messages[n - 1]``.
-    sizes : dict
-        Variables of the shapes, passed after the arguments, with their data types.
-    noalias : bool
-        Whether arrays that are written must not share memory with others.
-    threads : bool
-        Whether the number of threads is passed after the sizes.
-    returns : str
-        Type of the value that is returned, as 64 bits at an address that is passed last; empty without one.
-    """
+    """The arguments of a function, in order, and how it is called."""
 
     name: str
     symbol: str
+    """Name of the machine code, which returns 0, or ``n`` for failed assertion ``messages[n - 1]``."""
     parameters: list[Parameter]
     sizes: dict[str, str] = {}
+    """Variables of the shapes, passed after the arguments, with their data types."""
     noalias: bool = True
+    """Whether arrays that are written must not share memory with others."""
     threads: bool = False
+    """Whether the number of threads is passed after the sizes."""
     returns: str = ""
+    """Type of the value that is returned, as 64 bits at an address that is passed last; empty without one."""
     messages: list[str] = []
 
 

@@ -43,20 +43,14 @@ Role = Literal["session", "tracker", "server"]
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello"):
-    """Who connects: to be served, to speak with a tracker, or to wait at a proxy for who is to be served.
-
-    Attributes
-    ----------
-    key : str
-        The kind of machine that is wanted, or the ticket that a tracker gave.
-    timeout : float
-        Seconds that the session may take; 0 for no limit.
-    """
+    """Who connects: to be served, to speak with a tracker, or to wait at a proxy for who is to be served."""
 
     role: Role
     key: Text
+    """The kind of machine that is wanted, or the ticket that a tracker gave."""
     nonce: Nonce
     timeout: Annotated[float, msgspec.Meta(ge=0, le=MAX_TIMEOUT)] = 0.0
+    """Seconds that the session may take; 0 for no limit."""
     version: Literal[1] = 1
 
 

@@ -28,21 +28,14 @@ so often a second.  The kernel's own threads do it a few times a second, a progr
 
 
 class Duration(float):
-    """Seconds: of processor time where one thread worked without waiting and was interrupted, otherwise by the clock.
-
-    Attributes
-    ----------
-    clock : float
-        Seconds by the clock.
-    processor : float or None
-        Seconds of processor time of the thread; None where that does not say how long the work takes.
-    is_crowded : bool
-        Whether several threads did the work, and others took processors from them meanwhile.
-    """
+    """Seconds: of processor time where one thread worked without waiting and was interrupted, otherwise by the clock."""
 
     clock: float
+    """Seconds by the clock."""
     processor: float | None
+    """Seconds of processor time of the thread; None where that does not say how long the work takes."""
     is_crowded: bool
+    """Whether several threads did the work, and others took processors from them meanwhile."""
 
     def __new__(cls, clock: float, processor: float | None = None, is_crowded: bool = False) -> Duration:
         """Create a duration."""

@@ -22,25 +22,17 @@ from compiler.te.scheduling.stage import Stage
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Dimensions that the loops of a stage make.
-
-    Attributes
-    ----------
-    axes : tuple of IterVar
-        The loops over elements, in their order; reduction loops are not among them.
-    values : dict of IterVar to PrimExpr
-        The operation's own axes as functions of ``axes``.
-    indices : tuple of PrimExpr
-        ``axes`` as functions of the operation's own axes.
-    guard : PrimExpr or None
-        What holds for points inside of the operation's domain, if not all are.
-    """
+    """Dimensions that the loops of a stage make."""
 
     axes: tuple[IterVar, ...]
+    """The loops over elements, in their order; reduction loops are not among them."""
     domains: tuple[Range, ...]
     values: dict[IterVar, PrimExpr]
+    """The operation's own axes as functions of ``axes``."""
     indices: tuple[PrimExpr, ...]
+    """``axes`` as functions of the operation's own axes."""
     guard: PrimExpr | None
+    """What holds for points inside of the operation's domain, if not all are."""
 
 
 def loop_layout(stage: Stage) -> Layout:

@@ -26,21 +26,14 @@ from compiler.tir.statements.stmt import AttrStmt, BufferStore, Stmt
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PhysicalLayout:
-    """The layout of a tensor, or of the region of it that exists at a time.
-
-    Attributes
-    ----------
-    index_maps : tuple of IndexMap
-        What is applied to the indices, one map after another.
-    axis_separators : tuple of int
-        Before which dimensions of the buffer separators stand.
-    begin : tuple of PrimExpr
-        The first index of the region in each dimension of the tensor, in elements; empty if it is zero.
-    """
+    """The layout of a tensor, or of the region of it that exists at a time."""
 
     index_maps: tuple[IndexMap, ...]
+    """What is applied to the indices, one map after another."""
     axis_separators: tuple[int, ...]
+    """Before which dimensions of the buffer separators stand."""
     begin: tuple[PrimExpr, ...] = ()
+    """The first index of the region in each dimension of the tensor, in elements; empty if it is zero."""
 
     def shape(self, shape: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
         """Return the shape of the buffer of a tensor, or region, of ``shape``."""

@@ -17,30 +17,23 @@ from compiler.te.definition.tensor import Operation, Tensor
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Primitive:
-    """One call of a schedule primitive.
-
-    Attributes
-    ----------
-    label : str
-        The call and its result, e.g. ``split(i, factor=32) -> i.outer, i.inner``.
-    stage : str
-        Empty for methods of the schedule.
-    index : int or None
-        Which stage it was called on, counted at the time of the call; -1, -2, … for groups, None for methods of the
-        schedule.
-    operations : tuple of Operation
-        The operations of all stages after the call.
-    """
+    """One call of a schedule primitive."""
 
     name: str
     label: str
+    """The call and its result, e.g. ``split(i, factor=32) -> i.outer, i.inner``."""
     stage: str
+    """Empty for methods of the schedule."""
     line: int | None
     index: int | None
+    """Which stage it was called on, counted at the time of the call; -1, -2, … for groups, None for methods of the
+    schedule.
+    """
     args: tuple[object, ...]
     kwargs: dict[str, object]
     result: object
     operations: tuple[Operation, ...]
+    """The operations of all stages after the call."""
     span: Span
 
 

@@ -36,26 +36,18 @@ class AttachType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class IterVarAttr:
-    """The annotations of an axis: how its loop is carried out.
-
-    Attributes
-    ----------
-    bind_thread : IterVar, optional
-        The thread axis that carries the loop.
-    dim_align : (int, int), optional
-        Factor and offset in elements, from ``storage_align``.
-    tensor_intrin : TensorIntrin, optional
-        What computes the loop and all inside of it.
-    prefetches : tuple of (Tensor, PrimExpr)
-        What is fetched early, and how many iterations.
-    """
+    """The annotations of an axis: how its loop is carried out."""
 
     iter_type: int | None = None
     bind_thread: IterVar | None = None
+    """The thread axis that carries the loop."""
     pragmas: tuple[tuple[str, PrimExpr], ...] = ()
     dim_align: tuple[int, int] | None = None
+    """Factor and offset in elements, from ``storage_align``."""
     tensor_intrin: TensorIntrin | None = None
+    """What computes the loop and all inside of it."""
     prefetches: tuple[tuple[Tensor, PrimExpr], ...] = ()
+    """What is fetched early, and how many iterations."""
     span: Span = NO_SPAN
 
     @property

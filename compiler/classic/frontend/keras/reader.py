@@ -69,18 +69,12 @@ ModelSource: TypeAlias = "Model | str | os.PathLike[str]"
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A call of an operation.
-
-    Attributes
-    ----------
-    operation : keras.Operation
-        A layer, a model, or a function such as an addition.
-    positional : sequence of object
-        The arguments: symbolic tensors, constants, and lists of them.
-    """
+    """A call of an operation."""
 
     operation: Operation
+    """A layer, a model, or a function such as an addition."""
     positional: Sequence[object]
+    """The arguments: symbolic tensors, constants, and lists of them."""
     keywords: Mapping[str, object]
     outputs: Sequence[Tensor]
 

@@ -20,22 +20,15 @@ from compiler.relay.function import Function
 
 @dataclass(slots=True)
 class Group:
-    """One match of a pattern.
-
-    Attributes
-    ----------
-    inside : list of Expr
-        What it is made of, the root included, in order; constants that the pattern names are inside.
-    inputs : list of Expr
-        What it is made from, which the pattern leaves whole, in the order in which the pattern names it.
-    bindings : dict
-        The expressions that each pattern matched.
-    """
+    """One match of a pattern."""
 
     root: GraphExpr
     inside: list[GraphExpr]
+    """What it is made of, the root included, in order; constants that the pattern names are inside."""
     inputs: list[GraphExpr] = field(default_factory=list)
+    """What it is made from, which the pattern leaves whole, in the order in which the pattern names it."""
     bindings: Mapping[Pattern, list[GraphExpr]] = field(default_factory=dict)
+    """The expressions that each pattern matched."""
 
 
 def groups(pattern: Pattern, root: GraphExpr, separate: bool = True) -> Iterator[Group]:

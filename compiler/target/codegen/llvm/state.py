@@ -41,27 +41,19 @@ class DeclaredFunction:
 
 @dataclass(slots=True)
 class ModuleState:
-    """The state that the functions of an LLVM module share.
-
-    Attributes
-    ----------
-    messages : list of str
-        Messages of assertions; a function that returns ``n > 0`` failed with message ``n - 1``.
-    parallel : bool
-        Whether parallel loops call an OpenMP runtime; otherwise they are serial.
-    functions : dict of str to DeclaredFunction
-        The functions by their names in the module and by their symbols.
-    imported : list of str
-        LLVM IR, or paths of such files, from the pragma ``import_llvm``.
-    """
+    """The state that the functions of an LLVM module share."""
 
     module: ir.Module
     debug: DebugLocations | None
     target: Target
     parallel: bool
+    """Whether parallel loops call an OpenMP runtime; otherwise they are serial."""
     functions: dict[str, DeclaredFunction] = field(default_factory=dict)
+    """The functions by their names in the module and by their symbols."""
     messages: list[str] = field(default_factory=list)
+    """Messages of assertions; a function that returns ``n > 0`` failed with message ``n - 1``."""
     imported: list[str] = field(default_factory=list)
+    """LLVM IR, or paths of such files, from the pragma ``import_llvm``."""
     turns: ir.GlobalVariable | None = None
 
     def declare(self, name: str, result: ir.Type, args: Sequence[ir.Type]) -> ir.Function:

@@ -41,18 +41,12 @@ class Kernel:
 
 
 class Head(NamedTuple):
-    """The first lines of a kernel.
-
-    Attributes
-    ----------
-    line : str
-        The signature, ending with the opening brace of the body.
-    before : list of str
-        Declarations outside of the kernel, which then include its parameters.
-    """
+    """The first lines of a kernel."""
 
     line: str
+    """The signature, ending with the opening brace of the body."""
     before: list[str] = []
+    """Declarations outside of the kernel, which then include its parameters."""
     first: list[str] = []
 
 
@@ -82,46 +76,31 @@ class VectorRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceRules:
-    """The definition of a language's device-specific parts.
-
-    Attributes
-    ----------
-    head : callable
-        Generates the :class:`Head` of a :class:`Kernel`.
-    axes : mapping of str to str
-        The expression of each thread index.
-    memory : mapping of str to str
-        Templates of array declarations by storage scope, with ``type``, ``name`` and ``count``; for tensor core
-        fragments also ``shape`` and ``layout``.
-    module_memory : frozenset of str
-        Scopes whose arrays are declared outside of the kernel.
-    barriers : mapping of str to str
-        The barrier statement of each scope.
-    pointers : mapping of str to str
-        The address space qualifier of pointers into a scope.
-    vectors : VectorRules, optional
-        None if memory is accessed element by element.
-    read_only : mapping of str to str
-        Templates of loads from read-only memory, by data type; ``{}`` is the address.
-    calls : mapping of str to callable
-        Emitters of operators that templates cannot express, such as those of tensor cores.
-    needs_constant_threads : bool
-        Whether the number of threads per block is part of the program.
-    stored : mapping of str to str
-        Data types that pointers do not support, with the types of the same size that are used instead.
-    unstored : mapping of str to str
-        Data types that cannot be stored in memory, with suggestions.
-    """
+    """The definition of a language's device-specific parts."""
 
     head: Callable[[Kernel], Head]
+    """Generates the :class:`Head` of a :class:`Kernel`."""
     axes: Mapping[str, str]
+    """The expression of each thread index."""
     memory: Mapping[str, str]
+    """Templates of array declarations by storage scope, with ``type``, ``name`` and ``count``; for tensor core
+    fragments also ``shape`` and ``layout``.
+    """
     barriers: Mapping[str, str]
+    """The barrier statement of each scope."""
     module_memory: frozenset[str] = frozenset()
+    """Scopes whose arrays are declared outside of the kernel."""
     pointers: Mapping[str, str] = field(default_factory=dict)
+    """The address space qualifier of pointers into a scope."""
     vectors: VectorRules | None = None
+    """None if memory is accessed element by element."""
     read_only: Mapping[str, str] = field(default_factory=dict)
+    """Templates of loads from read-only memory, by data type; ``{}`` is the address."""
     calls: Mapping[str, CallRule] = field(default_factory=dict)
+    """Emitters of operators that templates cannot express, such as those of tensor cores."""
     needs_constant_threads: bool = False
+    """Whether the number of threads per block is part of the program."""
     stored: Mapping[str, str] = field(default_factory=dict)
+    """Data types that pointers do not support, with the types of the same size that are used instead."""
     unstored: Mapping[str, str] = field(default_factory=dict)
+    """Data types that cannot be stored in memory, with suggestions."""

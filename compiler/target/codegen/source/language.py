@@ -22,36 +22,25 @@ KEYWORDS = frozenset(_KEYWORDS.split())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spelling:
-    """Templates of the syntax of a language, by default that of C.
-
-    Attributes
-    ----------
-    cast : str
-        A cast; ``value`` has the precedence of a unary operand.
-    unrolled : str
-        The pragma before an unrolled loop; empty for none.
-    function : str
-        The head of a helper function.
-    reinterpret : str
-        A bit cast; empty if a helper function copies the bits.
-    extern : str
-        The declaration of an external function; empty if none is needed.
-    line : str
-        The line directive; empty if there is none.
-    parenthesized : bool
-        Whether operator expressions are parenthesised as operands of comparisons and logical operators.
-    """
+    """Templates of the syntax of a language, by default that of C."""
 
     declaration: str = "{type} {name} = {value};"
     cast: str = "({type}){value}"
+    """A cast; ``value`` has the precedence of a unary operand."""
     choice: str = "{condition} ? {then} : {other}"
     loop: str = "for ({type} {name} = {min}; {name} < {end}; ++{name}) {{"
     unrolled: str = ""
+    """The pragma before an unrolled loop; empty for none."""
     function: str = "static inline {type} {name}({parameters}) {{"
+    """The head of a helper function."""
     reinterpret: str = ""
+    """A bit cast; empty if a helper function copies the bits."""
     extern: str = "extern {type} {name}({parameters});"
+    """The declaration of an external function; empty if none is needed."""
     line: str = "#line {line} {file}"
+    """The line directive; empty if there is none."""
     parenthesized: bool = False
+    """Whether operator expressions are parenthesised as operands of comparisons and logical operators."""
 
 
 _C_SPELLING = Spelling()
@@ -59,50 +48,37 @@ _C_SPELLING = Spelling()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
-    """The definition of a source language.
-
-    Attributes
-    ----------
-    requirements : mapping of str to str
-        Lines to add to the prologue of programs that contain a word.
-    missing : mapping of str to str
-        Suggestions for data types that the language lacks.
-    suffixes : mapping of str to str
-        The suffixes of literals, by data type.
-    literals : mapping of str to str
-        Constants that have no literal: infinities, NaN, the smallest integers.
-    functions : mapping of str to str
-        Call templates of operators in single precision; ``{0}``, ``{1}``, … are the arguments.
-    intrinsics : mapping of str to str
-        Call templates of operators on any type.
-    helpers : mapping of str to tuple of str
-        Helper functions that a program defines on demand, without their names and types: parameters, followed by lines.
-        ``{t}`` is the data type, and ``{u}`` the unsigned type of the same width.
-    parameter : str
-        A pointer parameter that aliases no other.
-    built_in : re.Pattern, optional
-        A pattern of the names of built-in functions; None if external functions can be linked.
-    device : DeviceRules, optional
-        The device-specific parts; None for CPU languages.
-    """
+    """The definition of a source language."""
 
     name: str
     prologue: tuple[str, ...]
     types: Mapping[str, str]
     suffixes: Mapping[str, str]
+    """The suffixes of literals, by data type."""
     literals: Mapping[str, str]
+    """Constants that have no literal: infinities, NaN, the smallest integers."""
     functions: Mapping[str, str]
+    """Call templates of operators in single precision; ``{0}``, ``{1}``, … are the arguments."""
     double_functions: Mapping[str, str]
     operators: Mapping[str, str]
     helpers: Mapping[str, tuple[str, ...]]
+    """Helper functions that a program defines on demand, without their names and types: parameters, followed by lines.
+    ``{t}`` is the data type, and ``{u}`` the unsigned type of the same width.
+    """
     reserved: frozenset[str]
     parameter: str = "{type}* {name}"
+    """A pointer parameter that aliases no other."""
     requirements: Mapping[str, str] = field(default_factory=dict)
+    """Lines to add to the prologue of programs that contain a word."""
     missing: Mapping[str, str] = field(default_factory=dict)
+    """Suggestions for data types that the language lacks."""
     intrinsics: Mapping[str, str] = field(default_factory=dict)
+    """Call templates of operators on any type."""
     spelling: Spelling = _C_SPELLING
     built_in: re.Pattern[str] | None = None
+    """A pattern of the names of built-in functions; None if external functions can be linked."""
     device: DeviceRules | None = None
+    """The device-specific parts; None for CPU languages."""
 
     def type(self, dtype: str) -> str:
         """Return the spelling of a scalar data type."""

@@ -29,27 +29,20 @@ class DeclaredFunction:
 
 @dataclass(slots=True)
 class Program:
-    """A program under construction.
-
-    Attributes
-    ----------
-    functions : dict of str to DeclaredFunction
-        The functions by their names in the module and by their symbols.
-    messages : list of str
-        Messages of assertions; a function that returns ``n > 0`` failed with message ``n - 1``.
-    definitions : dict of str to list of str
-        The lines of definitions before the functions, by name.
-    is_static : bool
-        Whether allocations of constant size are static instead of per call: the program then needs neither stack nor
-        heap, but is not re-entrant.
-    """
+    """A program under construction."""
 
     language: Language
     functions: dict[str, DeclaredFunction] = field(default_factory=dict)
+    """The functions by their names in the module and by their symbols."""
     messages: list[str] = field(default_factory=list)
+    """Messages of assertions; a function that returns ``n > 0`` failed with message ``n - 1``."""
     definitions: dict[str, list[str]] = field(default_factory=dict)
+    """The lines of definitions before the functions, by name."""
     globals: set[str] = field(default_factory=set)
     is_static: bool = False
+    """Whether allocations of constant size are static instead of per call: the program then needs neither stack nor
+    heap, but is not re-entrant.
+    """
 
     def names(self) -> Names:
         """Return the names for a new function, excluding those of globals."""

@@ -37,21 +37,14 @@ hold_while_forking(_lock)
 
 @dataclass(frozen=True, slots=True)
 class PassRun:
-    """A run of a pass on part of a module.
-
-    Attributes
-    ----------
-    name : str
-        LLVM's name of the pass, such as ``LoopVectorize``.
-    place : str
-        The IR unit: ``"[module]"``, the name of a function, or ``"loop %body in function main"``.
-    text : str or None
-        The module after the pass; None if unchanged.
-    """
+    """A run of a pass on part of a module."""
 
     name: str
+    """LLVM's name of the pass, such as ``LoopVectorize``."""
     place: str
+    """The IR unit: ``"[module]"``, the name of a function, or ``"loop %body in function main"``."""
     text: str | None
+    """The module after the pass; None if unchanged."""
 
     @property
     def summary(self) -> str:
