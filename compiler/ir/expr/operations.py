@@ -19,8 +19,8 @@ from compiler.ir.node import Node, node
 from compiler.ir.op import Op
 
 __all__ = [
-    "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "And", "BinaryOp", "Call", "CmpOp", "Div", "FloorDiv",
-    "FloorMod", "Let", "Max", "Min", "Mod", "Mul", "Not", "Or", "Select", "Shuffle", "Sub",
+    "BINARY_OPERATIONS", "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "And", "BinaryOp", "Call", "CmpOp", "Div",
+    "FloorDiv", "FloorMod", "Let", "Max", "Min", "Mod", "Mul", "Not", "Or", "Select", "Shuffle", "Sub",
 ]  # fmt: skip
 
 
@@ -228,6 +228,11 @@ class Or(CmpOp):
         CmpOp.__post_init__(self)
         if self.a.dtype[:4] != "bool":
             raise _no_condition("Or", self.a)
+
+
+BINARY_OPERATIONS: tuple[type[BinaryOp], ...] = (
+    Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE, And, Or,
+)  # fmt: skip
 
 
 @node

@@ -28,7 +28,7 @@ so often a second.  The kernel's own threads do it a few times a second, a progr
 
 
 class Duration(float):
-    """Seconds: of processor time where one thread worked without waiting and was interrupted, otherwise by the clock."""
+    """Seconds: of processor time where one thread worked without waiting and was interrupted, else by the clock."""
 
     clock: float
     """Seconds by the clock."""

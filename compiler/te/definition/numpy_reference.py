@@ -25,21 +25,17 @@ from compiler.ir.expr.primexpr import (
     Cast,
     Div,
     FloatImm,
-    FloorDiv,
-    FloorMod,
     IntImm,
     IterVar,
     Let,
     Max,
     Min,
-    Mod,
     Mul,
     Not,
     PrimExpr,
     ProducerLoad,
     Reduce,
     Select,
-    Sub,
     Var,
 )
 from compiler.ir.expr.substitute import substitute, values_of
@@ -47,6 +43,7 @@ from compiler.ir.functor import Functor
 from compiler.te.definition.numpy_program import NumPyArray, NumPyProgram, Tape, strided_view
 from compiler.te.definition.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.definition.tensor import Operation, Tensor
+from compiler.tir.expressions.evaluation import UFUNCS
 
 MAX_TEMPORARY_ELEMENTS = 1 << 26
 """Elements that an intermediate array may have; beyond it there is no sensible NumPy program."""
@@ -61,18 +58,6 @@ _SUBSCRIPTS = ascii_lowercase[8:] + ascii_lowercase[:8] + ascii_uppercase
 
 class NoNumPyProgram(TVMError):
     """The expression has no NumPy program of sensible size; the message says why."""
-
-
-_UFUNCS: dict[type, np.ufunc] = {
-    Add: np.add,
-    Sub: np.subtract,
-    Mul: np.multiply,
-    FloorDiv: np.floor_divide,
-    FloorMod: np.remainder,
-    Min: np.minimum,
-    Max: np.maximum,
-    Mod: np.fmod,
-}
 
 
 def evaluate(outputs: Sequence[Tensor], inputs: Mapping[Tensor, NumPyArray]) -> list[NumPyArray]:
@@ -177,11 +162,8 @@ class _Evaluation(Functor):
 
     def visit_BinaryOp(self, n: BinaryOp) -> object:
         a, b = self.visit(n.a), self.visit(n.b)
-        ufunc = _UFUNCS.get(type(n))
-        if ufunc is not None:
-            return self.tape.call(ufunc, a, b)
         if not isinstance(n, Div):
-            return self.tape.call(_COMPARISONS[n.symbol], a, b)
+            return self.tape.call(UFUNCS[n.symbol], a, b)
         quotient = self.tape.call(np.true_divide, a, b)
         return quotient if n.dtype.startswith("float") else self._cast(self.tape.call(np.trunc, quotient), n.dtype)
 
@@ -388,23 +370,12 @@ def _plane(values: NumPyArray, index: int) -> NumPyArray:
     return plane
 
 
-_COMPARISONS = {
-    "==": np.equal,
-    "!=": np.not_equal,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-    "and": np.logical_and,
-    "or": np.logical_or,
-}
-
-
 def _reducer(n: Reduce) -> np.ufunc | None:
     """Return the ufunc of a reduction whose combiner is one operation on its two arguments, else None."""
     combiner = n.combiner
     if len(combiner.result) > 1:
         return None
     e = combiner.result[0]
-    direct = isinstance(e, BinaryOp) and e.a is combiner.lhs[0] and e.b is combiner.rhs[0]
-    return _UFUNCS[type(e)] if direct and type(e) in (Add, Mul, Min, Max) else None
+    if not isinstance(e, (Add, Mul, Min, Max)) or e.a is not combiner.lhs[0] or e.b is not combiner.rhs[0]:
+        return None
+    return UFUNCS[e.symbol]

@@ -14,29 +14,16 @@ from typing import Literal, TypeAlias
 from compiler.ir import dtype as dt
 from compiler.ir.error import DTypeError, show
 from compiler.ir.expr.primexpr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
-    Add,
+    BINARY_OPERATIONS,
     And,
     BinaryOp,
     Call,
     Cast,
     CommReducer,
-    Div,
     FloatImm,
-    FloorDiv,
-    FloorMod,
     IntImm,
     IterVar,
     Let,
-    Max,
-    Min,
-    Mod,
-    Mul,
     Not,
     Or,
     PrimExpr,
@@ -44,7 +31,6 @@ from compiler.ir.expr.primexpr import (
     Reduce,
     Select,
     StringImm,
-    Sub,
     Var,
 )
 from compiler.ir.node import Node
@@ -203,12 +189,8 @@ def _reduce(
     return Reduce(combiner, source, axis, condition, value_index, init)
 
 
-_BINARY: tuple[type[BinaryOp], ...] = (
-    Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE, And, Or,
-)  # fmt: skip
-
 KINDS: dict[str, Kind] = {
-    **{cls.__name__: Kind(cls, {"a": "expr", "b": "expr"}, _arithmetic(cls)) for cls in _BINARY},
+    **{cls.__name__: Kind(cls, {"a": "expr", "b": "expr"}, _arithmetic(cls)) for cls in BINARY_OPERATIONS},
     "Not": Kind(Not, {"a": "expr"}, _not),
     "Select": Kind(Select, {"condition": "expr", "true_value": "expr", "false_value": "expr"}, _select),
     "Cast": Kind(Cast, {"dtype": "dtype", "value": "expr"}, _cast),

@@ -8,35 +8,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from compiler.ir.expr.primexpr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
-    Add,
-    And,
     BinaryOp,
     Call,
     Cast,
     Div,
     FloatImm,
-    FloorDiv,
-    FloorMod,
     IntImm,
     Let,
-    Max,
-    Min,
-    Mod,
-    Mul,
     Not,
-    Or,
     PrimExpr,
     ProducerLoad,
     Reduce,
     Select,
     StringImm,
-    Sub,
     Var,
 )
 from compiler.ir.functor import Functor
@@ -49,14 +33,14 @@ from compiler.te.script.reducers import Reducers
 from compiler.tir.expressions.builtin import REINTERPRET
 from compiler.tir.expressions.reducer import max_value, min_value
 
-_OPERATORS: dict[type[BinaryOp], tuple[str, int]] = {
-    Mul: ("*", 3), FloorDiv: ("//", 3), FloorMod: ("%", 3), Add: ("+", 2), Sub: ("-", 2),
-    EQ: ("==", 1), NE: ("!=", 1), LT: ("<", 1), LE: ("<=", 1), GT: (">", 1), GE: (">=", 1),
-}  # fmt: skip
-"""Python's operator of each operation, and how tightly it binds."""
-_FUNCTIONS: dict[type[BinaryOp], str] = {
-    Max: "te.max", Min: "te.min", And: "tir.all", Or: "tir.any", Div: "tir.div", Mod: "tir.truncmod",
-}  # fmt: skip
+_BINDING = {
+    **dict.fromkeys(("*", "//", "%"), 3),
+    "+": 2,
+    "-": 2,
+    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 1),
+}
+"""How tightly Python's operators bind."""
+_FUNCTIONS = {"max": "te.max", "min": "te.min", "and": "tir.all", "or": "tir.any", "truncmod": "tir.truncmod"}
 _ATOM = 9
 """How tightly a name, a call or a literal binds."""
 MAX_LINE = 88
@@ -143,9 +127,9 @@ class ExpressionWriter(Functor):
     def visit_BinaryOp(self, n: BinaryOp) -> tuple[str, int]:
         if type(n) is Div and n.dtype.startswith("float"):
             return self._infix(n, "/", 3)
-        if type(n) in _OPERATORS:
-            return self._infix(n, *_OPERATORS[type(n)])
-        function = "tir.truncdiv" if type(n) is Div else _FUNCTIONS.get(type(n))
+        if n.symbol in _BINDING:
+            return self._infix(n, n.symbol, _BINDING[n.symbol])
+        function = "tir.truncdiv" if type(n) is Div else _FUNCTIONS.get(n.symbol)
         if function is None:
             return self.visit_PrimExpr(n)
         a, b = self._operands(n)

@@ -34,6 +34,13 @@ Array: TypeAlias = np.ndarray[Any, Any]
 ElementType: TypeAlias = np.dtype[Any]
 Values: TypeAlias = dict[Var, Value]
 
+UFUNCS: dict[str, np.ufunc] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "//": np.floor_divide, "%": np.remainder, "truncmod": np.fmod,
+    "min": np.minimum, "max": np.maximum, "and": np.logical_and, "or": np.logical_or,
+    "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
+}  # fmt: skip
+"""NumPy's functions of the operations that divide no integers towards zero, by symbol."""
+
 
 class DivisionByZero(TVMError):
     """An integer was divided by zero."""

@@ -8,14 +8,6 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.lanes import Lanes
 from compiler.ir.expr.primexpr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
-    Add,
-    And,
     BinaryOp,
     Broadcast,
     Call,
@@ -24,17 +16,10 @@ from compiler.ir.expr.primexpr import (
     DataProducer,
     Div,
     FloatImm,
-    FloorDiv,
-    FloorMod,
     IntImm,
     IterVar,
     Let,
-    Max,
-    Min,
-    Mod,
-    Mul,
     Not,
-    Or,
     PrimExpr,
     ProducerLoad,
     Ramp,
@@ -43,7 +28,6 @@ from compiler.ir.expr.primexpr import (
     Select,
     Shuffle,
     StringImm,
-    Sub,
     Var,
     binary,
     const,
@@ -66,18 +50,18 @@ DEFAULT_OPTIONS = ScriptOptions()
 OR, AND, NOT, COMPARE, SUM, PRODUCT = range(1, 7)
 """Levels of precedence, loosest first, as in Python."""
 
-PRECEDENCE: dict[type[BinaryOp], int] = {
-    Or: OR,
-    And: AND,
-    **dict.fromkeys((EQ, NE, LT, LE, GT, GE), COMPARE),
-    **dict.fromkeys((Add, Sub), SUM),
-    **dict.fromkeys((Mul, Div, FloorDiv, FloorMod), PRODUCT),
+PRECEDENCE = {
+    "or": OR,
+    "and": AND,
+    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), COMPARE),
+    **dict.fromkeys(("+", "-"), SUM),
+    **dict.fromkeys(("*", "/", "//", "%"), PRODUCT),
 }
+"""The level of each symbol; operations with other symbols are written as calls of functions."""
 _OPERATOR_NAMES = {
     f"tir.tvm_{name}": name for name in ("call_cpacked", "call_cpacked_lowered", "call_packed", "call_packed_lowered")
 }
 """Operators that programs call otherwise."""
-_FUNCTIONS = {Min: "T.min", Max: "T.max", Mod: "T.truncmod"}
 _IMMEDIATES = (IntImm, FloatImm)
 _ITER_TYPES = (
     "DataPar",
@@ -163,11 +147,11 @@ class ExprPrinter(Functor):
 
     def visit_BinaryOp(self, n: BinaryOp, level: int) -> None:
         kind = type(n)
-        precedence = PRECEDENCE.get(kind)
+        precedence = PRECEDENCE.get(kind.symbol)
         if _needs_node(n):
             self._call(f"T.{kind.__name__}", n.a, n.b)
         elif precedence is None:
-            self._call(_FUNCTIONS[kind], n.a, n.b)
+            self._call(f"T.{kind.symbol}", n.a, n.b)
         else:
             self._infix(n, f" {kind.symbol} ", precedence, level)
 

@@ -13,24 +13,15 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import (
-    And,
     BinaryOp,
     Broadcast,
     Call,
     Cast,
-    Div,
     FloatImm,
-    FloorDiv,
-    FloorMod,
     IntImm,
     IterVar,
     Let,
-    Max,
-    Min,
-    Mod,
-    Mul,
     Not,
-    Or,
     PrimExpr,
     Ramp,
     Range,
@@ -74,8 +65,8 @@ _KEYWORDS = {
     ForKind.UNROLLED: "unrolled",
     ForKind.THREAD_BINDING: "thread",
 }
-_SYMBOLS = {And: "&&", Or: "||", Mod: "%"}
-_FUNCTIONS = {Min: "min", Max: "max", FloorDiv: "floordiv", FloorMod: "floormod"}
+_SYMBOLS = {"and": "&&", "or": "||", "truncmod": "%"}
+_FUNCTIONS = {"min": "min", "max": "max", "//": "floordiv", "%": "floormod"}
 
 
 def loops(mod: IRModule) -> TextBuilder:
@@ -221,13 +212,12 @@ class LoopPrinter(ExprPrinter):
         self.out.write(text.removesuffix(".0") + {"float32": "f", "float16": "h"}.get(n.dtype, ""))
 
     def visit_BinaryOp(self, n: BinaryOp, level: int) -> None:
-        kind = type(n)
-        if kind in _FUNCTIONS:
-            self._call(_FUNCTIONS[kind], n.a, n.b)
+        if n.symbol in _FUNCTIONS:
+            self._call(_FUNCTIONS[n.symbol], n.a, n.b)
             return
-        symbol = _SYMBOLS.get(kind, kind.symbol)
-        own = PRODUCT if kind is Mod else PRECEDENCE[kind]
-        tight = kind in (Mul, Div, Mod) and dt.is_integral(n.dtype)
+        symbol = _SYMBOLS.get(n.symbol, n.symbol)
+        own = PRODUCT if symbol == "%" else PRECEDENCE[n.symbol]
+        tight = symbol in ("*", "/", "%") and dt.is_integral(n.dtype)
         self._infix(n, symbol if tight else f" {symbol} ", own, level)
 
     def visit_Not(self, n: Not, level: int) -> None:

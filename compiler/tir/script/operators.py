@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.expr.primexpr import (
+    BINARY_OPERATIONS,
     EQ,
     GE,
     GT,
@@ -21,7 +22,6 @@ from compiler.ir.expr.primexpr import (
     LT,
     NE,
     Add,
-    And,
     BinaryOp,
     Call,
     Div,
@@ -33,7 +33,6 @@ from compiler.ir.expr.primexpr import (
     Min,
     Mod,
     Mul,
-    Or,
     PrimExpr,
     StringImm,
     Sub,
@@ -107,10 +106,7 @@ PYTHON_COMPARISONS: dict[type[ast.cmpop], PythonOperator] = {
 }
 """Python's comparisons that ask about values of the program's text, not of its run."""
 
-FUNCTIONS: dict[str, type[BinaryOp]] = {
-    **{kind.__name__: kind for kind in (Add, And, Div, EQ, FloorDiv, FloorMod, GE, GT, LE, LT, Max, Min)},
-    **{kind.__name__: kind for kind in (Mod, Mul, NE, Or, Sub)},
-}
+FUNCTIONS = {kind.__name__: kind for kind in BINARY_OPERATIONS}
 """Nodes of binary operators by their names in ``T``."""
 
 FOLDING_FUNCTIONS: dict[str, type[BinaryOp]] = {

@@ -6,35 +6,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from compiler.ir.expr.primexpr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
-    Add,
-    And,
-    BinaryOp,
-    Call,
-    Cast,
-    Div,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Max,
-    Min,
-    Mod,
-    Mul,
-    Not,
-    Or,
-    Select,
-    Sub,
-    Var,
-)
+from compiler.ir.expr.primexpr import BinaryOp, Call, Cast, IntImm, Not, Select, Var
 from compiler.ir.functor import Functor
 from compiler.ir.node import Node
-from compiler.tir.expressions.evaluation import Array
+from compiler.tir.expressions.evaluation import UFUNCS, Array
 
 _CALLS: dict[str, Callable[..., Array]] = {
     "tir.likely": lambda value: value,
@@ -77,6 +52,10 @@ class IndexValues(Functor):
         chosen: Array = np.where(self.visit(n.condition), self.visit(n.true_value), self.visit(n.false_value))
         return chosen
 
+    def visit_BinaryOp(self, n: BinaryOp) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore"):  # by zero: in iterations that a loop does not have
+            return _OPERATIONS[n.symbol](self.visit(n.a), self.visit(n.b))
+
     def visit_Not(self, n: Not) -> Array:
         negated: Array = np.logical_not(self.visit(n.a))
         return negated
@@ -95,18 +74,4 @@ def _truncated(dividend: Array, divisor: Array) -> Array:
     return quotients
 
 
-def _binary(operation: Callable[[Array, Array], Array]) -> Callable[[IndexValues, BinaryOp], Array]:
-    def rule(self: IndexValues, n: BinaryOp) -> Array:
-        with np.errstate(divide="ignore", invalid="ignore"):  # by zero: in iterations that a loop does not have
-            return operation(self.visit(n.a), self.visit(n.b))
-
-    return rule
-
-
-for _node, _operation in (
-    (Add, np.add), (Sub, np.subtract), (Mul, np.multiply), (FloorDiv, np.floor_divide), (FloorMod, np.mod),
-    (Mod, np.fmod), (Div, _truncated),
-    (Min, np.minimum), (Max, np.maximum), (EQ, np.equal), (NE, np.not_equal), (LT, np.less), (LE, np.less_equal),
-    (GT, np.greater), (GE, np.greater_equal), (And, np.logical_and), (Or, np.logical_or),
-):  # fmt: skip
-    setattr(IndexValues, f"visit_{_node.__name__}", _binary(_operation))
+_OPERATIONS: dict[str, Callable[[Array, Array], Array]] = {**UFUNCS, "/": _truncated}

@@ -9,32 +9,19 @@ from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
-    Add,
-    And,
     BinaryOp,
     Call,
     Cast,
     Div,
     FloatImm,
-    FloorDiv,
-    FloorMod,
     IntImm,
     Max,
     Min,
-    Mul,
     Not,
-    Or,
     PrimExpr,
     ProducerLoad,
     Range,
     Select,
-    Sub,
     Var,
 )
 from compiler.ir.functor import Functor
@@ -52,21 +39,7 @@ from compiler.tir.statements.stmt import (
     Stmt,
 )
 
-_OPERATORS: dict[type[PrimExpr], str] = {
-    Add: "+",
-    Sub: "-",
-    Mul: "*",
-    FloorDiv: "//",
-    FloorMod: "%",
-    EQ: "==",
-    NE: "!=",
-    LT: "<",
-    LE: "<=",
-    GT: ">",
-    GE: ">=",
-    And: "and",
-    Or: "or",
-}
+_OPERATORS = {"+", "-", "*", "//", "%", "==", "!=", "<", "<=", ">", ">=", "and", "or"}
 _FUNCTIONS = {
     "tir.sqrt": "sqrt",
     "tir.rsqrt": "rsqrt",
@@ -234,12 +207,9 @@ class _Writer(Functor):
             return f"{type(n).__name__.lower()}({self.visit(n.a)}, {self.visit(n.b)})"
         if isinstance(n, Div) and not dt.is_integral(n.dtype):
             return f"({self.visit(n.a)} / {self.visit(n.b)})"
-        word = _OPERATORS.get(type(n))
-        if word is None:
+        if n.symbol not in _OPERATORS:
             raise LoweringError(f"hybrid.build: hybrid script does not support {type(n).__name__}")
-        return f"({self.visit(n.a)} {word} {self.visit(n.b)})"
-
-    visit_CmpOp = visit_And = visit_Or = visit_BinaryOp
+        return f"({self.visit(n.a)} {n.symbol} {self.visit(n.b)})"
 
     def visit_Not(self, n: Not) -> str:
         return f"(not {self.visit(n.a)})"

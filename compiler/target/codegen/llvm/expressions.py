@@ -9,12 +9,6 @@ from llvmlite import ir
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.expr.primexpr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
     Add,
     And,
     BinaryOp,
@@ -174,7 +168,7 @@ class Expressions(Functor):
     # booleans
 
     def visit_CmpOp(self, n: CmpOp) -> ir.Value:
-        return self._compare(_PREDICATES[type(n)], self.visit(n.a), self.visit(n.b), n.a.dtype)
+        return self._compare(type(n).symbol, self.visit(n.a), self.visit(n.b), n.a.dtype)
 
     def _compare(self, predicate: str, a: ir.Value, b: ir.Value, dtype: str) -> ir.Value:
         builder = self.state.builder
@@ -314,6 +308,3 @@ class Expressions(Functor):
             name = n.op.name if isinstance(n.op, Op) else getattr(n.op, "name_hint", type(n.op).__name__)
             raise BuildError(f"LLVM code generation: calls of {name} are not supported")
         return handler(self, n)
-
-
-_PREDICATES: dict[type, str] = {EQ: "==", NE: "!=", LT: "<", LE: "<=", GT: ">", GE: ">="}

@@ -11,14 +11,7 @@ from string import Formatter
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.expr.primexpr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
     Add,
-    And,
     BinaryOp,
     Call,
     Cast,
@@ -33,7 +26,6 @@ from compiler.ir.expr.primexpr import (
     Mod,
     Mul,
     Not,
-    Or,
     PrimExpr,
     Select,
     StringImm,
@@ -56,14 +48,12 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, compact_strides
 _UNARY, _PRODUCT, _SUM, _SHIFT, _ORDER, _EQUALITY, _AND, _CHOICE, _ANY = 14, 13, 12, 11, 10, 9, 4, 2, 0
 """Operator precedence; an operand that binds less tightly is parenthesised."""
 
-_SIGNS: dict[type, tuple[str, int]] = {
-    Add: ("+", _SUM), Sub: ("-", _SUM), Mul: ("*", _PRODUCT),
-    LT: ("<", _ORDER), LE: ("<=", _ORDER), GT: (">", _ORDER), GE: (">=", _ORDER),
-    EQ: ("==", _EQUALITY), NE: ("!=", _EQUALITY), And: ("&&", _AND), Or: ("||", _AND - 1),
+_SIGNS = {
+    "+": _SUM, "-": _SUM, "*": _PRODUCT, "<": _ORDER, "<=": _ORDER, ">": _ORDER, ">=": _ORDER,
+    "==": _EQUALITY, "!=": _EQUALITY, "&&": _AND, "||": _AND - 1,
 }  # fmt: skip
-_HELPERS: dict[type, str] = {
-    Min: "min", Max: "max", Div: "div", Mod: "mod", FloorDiv: "floordiv", FloorMod: "floormod",
-}  # fmt: skip
+_WORDS = {"and": "&&", "or": "||"}
+_HELPERS = {"min": "min", "max": "max", "/": "div", "truncmod": "mod", "//": "floordiv", "%": "floormod"}
 _ARITHMETIC = (Add, Sub, Mul)
 
 
@@ -164,10 +154,11 @@ class Expressions(Functor):
     # arithmetic
 
     def visit_BinaryOp(self, n: BinaryOp, level: int) -> None:
-        if type(n) in _HELPERS:
+        if n.symbol in _HELPERS:
             self._helper(n, level)
             return
-        sign, own = _SIGNS[type(n)]
+        sign = _WORDS.get(n.symbol, n.symbol)
+        own = _SIGNS[sign]
         if isinstance(n, _ARITHMETIC) and dt.bits(n.dtype) < 32:
             # C promotes narrow types to int or float.
             before, after = self.language.cast(n.dtype, "\0").split("\0")
@@ -204,7 +195,7 @@ class Expressions(Functor):
             self._infix("/" if isinstance(n, Div) else "%", n.a, n.b, _PRODUCT, level)
         else:
             unsigned = not dt.is_int(n.dtype) and isinstance(n, (FloorDiv, FloorMod))
-            name = _HELPERS[type(n)].removeprefix("floor") if unsigned else _HELPERS[type(n)]
+            name = _HELPERS[n.symbol].removeprefix("floor") if unsigned else _HELPERS[n.symbol]
             self.write(self.program.helper(name, n.dtype), "(", n.a, ", ", n.b, ")")
 
     def _has_extremum(self, n: Min | Max) -> bool:
