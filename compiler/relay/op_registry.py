@@ -118,6 +118,8 @@ def register(
     older_order : callable, optional
         From the arguments given by position to those in the order of today, where older programs had another one.
     """
+    if attrs is not None:
+        attrs.__doc__ = attrs.__doc__ or f"Attributes of ``{name}``."
     if "compute" not in row and (definition := definition or topi):
         row["compute"] = _computed_by(definition, inputs, attrs or Attrs)
     op = RelayOp(

@@ -24,8 +24,6 @@ class _Metadata(AttrKind[dict[str, Any]]):
 
 
 class CallLoweredAttrs(Attrs):
-    """Attributes of ``call_lowered``."""
-
     metadata: dict[str, Any] = attr_field(
         _Metadata("mapping of str to object"),
         "What is known of the call: ``relay_attrs`` are the attributes of the fused function that was lowered, and "

@@ -26,24 +26,18 @@ from compiler.topi.arrays import transform as topi
 
 
 class ConcatenateAttrs(Attrs):
-    """Attributes of ``concatenate``."""
-
     UNWRITTEN = {"axis": 0}
 
     axis: int = attr_field(INT, "Axis to concatenate along; negative ones count from the end.")
 
 
 class StackAttrs(Attrs):
-    """Attributes of ``stack``."""
-
     UNWRITTEN = {"axis": 0}
 
     axis: int = attr_field(INT, "Position of the new axis; negative ones count from the end.")
 
 
 class SplitAttrs(Attrs):
-    """Attributes of ``split``."""
-
     indices_or_sections: int | tuple[int, ...] = attr_field(
         INT_OR_INTS, "Number of equal parts, or the indices at which parts after the first begin."
     )
@@ -51,21 +45,15 @@ class SplitAttrs(Attrs):
 
 
 class TileAttrs(Attrs):
-    """Attributes of ``tile``."""
-
     reps: tuple[int, ...] = attr_field(INTS, "Number of copies along each axis.")
 
 
 class RepeatAttrs(Attrs):
-    """Attributes of ``repeat``."""
-
     repeats: int = attr_field(INT, "How often to repeat each element.")
     axis: int = attr_field(INT, "Axis to repeat along; negative ones count from the end.")
 
 
 class MeshgridAttrs(Attrs):
-    """Attributes of ``meshgrid``."""
-
     indexing: str = attr_field(
         one_of("ij", "xy"), "Order of the first two axes: by matrix or by Cartesian index.", "ij"
     )

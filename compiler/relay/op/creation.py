@@ -38,8 +38,6 @@ class InitOpAttrs(Attrs):
 
 
 class FullAttrs(Attrs):
-    """Attributes of ``full``."""
-
     shape: tuple[int | PrimExpr, ...] = attr_field(SHAPE, "Shape of the result.", ())
     dtype: str = attr_field(OPTIONAL_DTYPE, "Data type of the result; that of the value if it is empty.", "")
 
@@ -54,14 +52,10 @@ class ArangeAttrs(Attrs):
 
 
 class ShapeOfAttrs(Attrs):
-    """Attributes of ``shape_of``."""
-
     dtype: str = attr_field(DTYPE, "Data type of the extents.", "int32")
 
 
 class NdarraySizeAttrs(Attrs):
-    """Attributes of ``ndarray_size``."""
-
     dtype: str = attr_field(DTYPE, "Data type of the number.", "int32")
 
 

@@ -21,8 +21,6 @@ _numbers = count()
 
 
 class DebugAttrs(Attrs):
-    """Attributes of ``debug``."""
-
     debug_func: EnvFunc | None = attr_field(
         optional(FUNCTION), "A global function that the interpreter calls with the value.", None
     )

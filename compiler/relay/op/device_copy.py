@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 
 class DeviceCopyAttrs(Attrs):
-    """Attributes of ``device_copy``."""
-
     src_virtual_device: VirtualDevice = attr_field(VIRTUAL_DEVICE, "The device that the data is on.", 1)
     dst_virtual_device: VirtualDevice = attr_field(VIRTUAL_DEVICE, "The device that the result is on.", 1)
 

@@ -17,8 +17,6 @@ from compiler.topi import einstein as topi
 
 
 class EinsumAttrs(Attrs):
-    """Attributes of ``einsum``."""
-
     equation: str = attr_field(STRING, "Labels of the axes of each tensor and of the result, such as ``ij,jk->ik``.")
 
 

@@ -17,8 +17,6 @@ from compiler.tir.statements.stmt import AssertStmt, Stmt, no_op
 
 
 class FailAttrs(Attrs):
-    """Attributes of ``fail``."""
-
     message: str = attr_field(STRING, "What the error says.")
     shape: tuple[int | PrimExpr, ...] = attr_field(SHAPE, "Shape of the tensor that there would be.", ())
     dtype: str = attr_field(DTYPE, "Data type of that tensor.", "float32")

@@ -22,8 +22,6 @@ _NO_GRADIENT = {"gradient": "it is the transform of the gradient with the roles 
 
 
 class StftAttrs(Attrs):
-    """Attributes of ``stft``."""
-
     n_fft: int = attr_field(POSITIVE_INT, "Number of frequencies.")
     hop_length: int = attr_field(POSITIVE_INT, "Distance of neighbouring frames.")
     win_length: int = attr_field(POSITIVE_INT, "Elements of a frame.")
@@ -107,8 +105,6 @@ def stft(
 
 
 class DftAttrs(Attrs):
-    """Attributes of ``dft``."""
-
     inverse: bool = attr_field(BOOL, "Whether to transform back, dividing by the number of elements.", False)
 
 

@@ -22,8 +22,6 @@ from compiler.topi.arrays import indexing as topi
 
 
 class TakeAttrs(Attrs):
-    """Attributes of ``take``."""
-
     batch_dims: int = attr_field(INT, "Number of leading axes that data and indices have in common.", 0)
     axis: int | None = attr_field(optional(INT), "Axis to index; the flattened data if it is None.", None)
     mode: str = attr_field(
@@ -34,14 +32,10 @@ class TakeAttrs(Attrs):
 
 
 class GatherAttrs(Attrs):
-    """Attributes of ``gather``."""
-
     axis: int = attr_field(INT, "Axis along which indices say which element to take.")
 
 
 class GatherNDAttrs(Attrs):
-    """Attributes of ``gather_nd``."""
-
     batch_dims: int = attr_field(INT, "Number of leading axes of data that are not indexed.", 0)
     index_rank: int | None = attr_field(
         optional(INT), "Number of coordinates of a point, where the type of the indices does not say it.", None

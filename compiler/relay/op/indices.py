@@ -21,8 +21,6 @@ from compiler.topi.arrays import indexing as topi
 
 
 class OneHotAttrs(Attrs):
-    """Attributes of ``one_hot``."""
-
     UNWRITTEN = {"axis": -1}
 
     depth: int = attr_field(INT, "Extent of the new axis.")
@@ -31,8 +29,6 @@ class OneHotAttrs(Attrs):
 
 
 class SearchSortedAttrs(Attrs):
-    """Attributes of ``searchsorted``."""
-
     right: bool = attr_field(BOOL, "Whether to insert behind equal elements, else before them.", False)
     dtype: str = attr_field(DTYPE, "Data type of the indices.", "int32")
 

@@ -43,8 +43,6 @@ class ArgReduceAttrs(ReduceAttrs):
 
 
 class VarianceAttrs(ReduceAttrs):
-    """Attributes of ``variance``."""
-
     unbiased: bool = attr_field(BOOL, "Whether to divide by one less than the number of elements.", False)
 
 

@@ -30,8 +30,6 @@ _REDUCTION = one_of(*topi.REDUCTIONS)
 
 
 class ScatterElementsAttrs(Attrs):
-    """Attributes of ``scatter_elements``."""
-
     axis: int = attr_field(INT, "Axis along which indices say where an update goes.", 0)
     reduction: str = attr_field(
         _REDUCTION, "How values at one position, that of data too, become one; ``update`` takes the last.", "update"
@@ -39,16 +37,12 @@ class ScatterElementsAttrs(Attrs):
 
 
 class ScatterNDAttrs(Attrs):
-    """Attributes of ``scatter_nd``."""
-
     mode: str = attr_field(
         _REDUCTION, "How values at one position, that of data too, become one; ``update`` takes the last.", "update"
     )
 
 
 class SparseToDenseAttrs(Attrs):
-    """Attributes of ``sparse_to_dense``."""
-
     output_shape: tuple[int | PrimExpr, ...] = attr_field(SHAPE, "Shape of the result.")
 
 

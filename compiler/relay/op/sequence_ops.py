@@ -23,8 +23,6 @@ from compiler.topi.arrays import masking as topi
 
 
 class MatrixSetDiagAttrs(Attrs):
-    """Attributes of ``matrix_set_diag``."""
-
     k1: int = attr_field(INT, "The lowest diagonal; positive ones are above the main one.", 0)
     k2: int = attr_field(INT, "The highest diagonal.", 0)
     super_diag_right_align: bool = attr_field(
@@ -36,14 +34,10 @@ class MatrixSetDiagAttrs(Attrs):
 
 
 class TriluAttrs(Attrs):
-    """Attributes of ``trilu``."""
-
     upper: bool = attr_field(BOOL, "Whether to keep the upper triangle, else the lower one.", True)
 
 
 class SequenceMaskAttrs(Attrs):
-    """Attributes of ``sequence_mask``."""
-
     mask_value: float = attr_field(FLOAT, "What to write behind the end of each sequence.", 0)
     axis: int = attr_field(INT, "Axis of time, 0 or 1; the other one is the batch.", 0)
 

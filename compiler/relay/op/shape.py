@@ -37,8 +37,6 @@ class ReshapeAttrs(Attrs):
 
 
 class ReshapeLikeAttrs(Attrs):
-    """Attributes of ``reshape_like``."""
-
     lhs_begin: int = attr_field(INT, "First axis of ``data`` to replace.", 0)
     lhs_end: int | None = attr_field(
         optional(INT), "Axis of ``data`` to stop before; all the rest if it is None.", None
@@ -50,52 +48,38 @@ class ReshapeLikeAttrs(Attrs):
 
 
 class TransposeAttrs(Attrs):
-    """Attributes of ``transpose``."""
-
     axes: tuple[int, ...] | None = attr_field(
         optional(INTS), "Axis of the input for each axis of the result; reversed order if it is None.", None
     )
 
 
 class ExpandDimsAttrs(Attrs):
-    """Attributes of ``expand_dims``."""
-
     axis: int = attr_field(INT, "Position of the first new axis; negative ones count from the end.")
     num_newaxis: int = attr_field(INT, "Number of new axes.", 1)
 
 
 class SqueezeAttrs(Attrs):
-    """Attributes of ``squeeze``."""
-
     axis: tuple[int, ...] | None = attr_field(
         optional(INTS), "Axes of extent 1 to remove; all of them if it is None.", None
     )
 
 
 class ReverseAttrs(Attrs):
-    """Attributes of ``reverse``."""
-
     axis: int = attr_field(INT, "Axis to reverse; negative ones count from the end.")
 
 
 class ReverseSequenceAttrs(Attrs):
-    """Attributes of ``reverse_sequence``."""
-
     seq_axis: int = attr_field(INT, "Axis of time.", 1)
     batch_axis: int = attr_field(INT, "Axis of the batch.", 0)
 
 
 class SlidingWindowAttrs(Attrs):
-    """Attributes of ``sliding_window``."""
-
     axis: int = attr_field(INT, "First of the axes that windows slide over.")
     window_shape: tuple[int, ...] = attr_field(INTS, "Extents of a window, one for each axis from ``axis`` on.")
     strides: tuple[int, ...] = attr_field(INTS, "Step of the window along each of these axes.")
 
 
 class LayoutTransformAttrs(Attrs):
-    """Attributes of ``layout_transform``."""
-
     src_layout: str = attr_field(STRING, "Layout of the data, such as ``NCHW``.")
     dst_layout: str = attr_field(STRING, "Layout of the result, such as ``NCHW16c``.")
 

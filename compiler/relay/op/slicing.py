@@ -43,8 +43,6 @@ class _Steps(AttrKind[tuple[int, ...]]):
 
 
 class StridedSliceAttrs(Attrs):
-    """Attributes of ``strided_slice``."""
-
     begin: tuple[int, ...] = attr_field(INTS, "First index along each of ``axes``; negative ones count from the end.")
     end: tuple[int, ...] = attr_field(
         INTS, "Index to stop before, or with ``size`` the number of elements, -1 for all."
@@ -57,8 +55,6 @@ class StridedSliceAttrs(Attrs):
 
 
 class SliceLikeAttrs(Attrs):
-    """Attributes of ``slice_like``."""
-
     axes: tuple[int, ...] | None = attr_field(
         optional(INTS), "Axes to shorten; if it is None, the first ones, as many as ``shape_like`` has.", None
     )

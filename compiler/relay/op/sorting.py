@@ -19,21 +19,15 @@ from compiler.topi.arrays import sorting as topi
 
 
 class SortAttrs(Attrs):
-    """Attributes of ``sort``."""
-
     axis: int = attr_field(INT, "Axis to sort along; negative ones count from the end.", -1)
     is_ascend: bool = attr_field(BOOL, "Whether the smallest element comes first.", True)
 
 
 class ArgsortAttrs(SortAttrs):
-    """Attributes of ``argsort``."""
-
     dtype: str = attr_field(DTYPE, "Data type of the indices.", "int32")
 
 
 class TopKAttrs(Attrs):
-    """Attributes of ``topk``."""
-
     k: int = attr_field(INT, "Number of elements; all of the axis if it is less than 1.", 1)
     axis: int = attr_field(INT, "Axis to sort along; negative ones count from the end.", -1)
     ret_type: str = attr_field(
@@ -44,8 +38,6 @@ class TopKAttrs(Attrs):
 
 
 class UniqueAttrs(Attrs):
-    """Attributes of ``unique``."""
-
     sorted: bool = attr_field(BOOL, "Whether values come in order of size, else of first appearance.", True)
     return_counts: bool = attr_field(BOOL, "Whether to return how often each value appears.", False)
 

@@ -32,15 +32,11 @@ Rule = Callable[[RelayExpr, RelayExpr, RelayExpr], RelayExpr]
 
 
 class ClipAttrs(Attrs):
-    """Attributes of ``clip``."""
-
     a_min: float = attr_field(FLOAT, "Least value.")
     a_max: float = attr_field(FLOAT, "Largest value.")
 
 
 class FixedPointMultiplyAttrs(Attrs):
-    """Attributes of ``fixed_point_multiply``."""
-
     multiplier: int = attr_field(INT, "Factor as an integer with 31 bits behind the point.")
     shift: int = attr_field(INT, "Power of two to multiply by.")
 

@@ -15,8 +15,6 @@ from compiler.topi import broadcast, elementwise, extrema
 
 
 class SimulatedQuantizeAttrs(Attrs):
-    """Attributes of ``relay.op.annotation.simulated_quantize``."""
-
     kind: int = attr_field(INT, "Kind of what is quantized: 1 an input, 2 a weight, 3 an activation.")
     sign: bool = attr_field(BOOL, "Whether the quantized type has a sign.", True)
     rounding: str = attr_field(one_of("round"), "How is rounded.", "round")

@@ -23,8 +23,6 @@ from compiler.topi.tag import Tag
 
 
 class AffineGridAttrs(Attrs):
-    """Attributes of ``image.affine_grid``."""
-
     target_shape: tuple[Any, ...] = attr_field(SHAPE, "Height and width of the grid.")
 
 

@@ -26,8 +26,6 @@ from compiler.topi.tag import Tag
 
 
 class CropAndResizeAttrs(Attrs):
-    """Attributes of ``image.crop_and_resize``."""
-
     UNWRITTEN = {"layout": "NCHW"}
 
     crop_size: tuple[Any, ...] = attr_field(SHAPE, "Height and width of the results.")

@@ -36,8 +36,6 @@ _STEPS = _Steps("int or sequence of int")
 
 
 class Dilation2DAttrs(SpatialAttrs):
-    """Attributes of ``image.dilation2d``."""
-
     RANK = 2
     strides: tuple[int, ...] = attr_field(_STEPS, "Steps of the window: one number, or one a dimension.", 1)
     padding: tuple[int, ...] = attr_field(PADDING, "Zeros around the image.", 0)

@@ -18,8 +18,6 @@ from compiler.topi.schedules.x86.sampling import schedule_resampling
 
 
 class GridSampleAttrs(Attrs):
-    """Attributes of ``image.grid_sample``."""
-
     method: str = attr_field(one_of("nearest", "bilinear", "bicubic"), "Interpolation between pixels.", "bilinear")
     layout: str = attr_field(one_of("NCHW", "NCDHW"), "Layout of the data.", "NCHW")
     padding_mode: str = attr_field(

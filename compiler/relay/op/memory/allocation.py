@@ -36,8 +36,6 @@ _WAIVED = dict.fromkeys(("compute", "reference", "gradient"), _NO_VALUE)
 
 
 class AllocStorageAttrs(Attrs):
-    """Attributes of ``memory.alloc_storage``."""
-
     dtype: str = attr_field(DTYPE, "Data type of what the memory is for, which decides how it is aligned.", "float32")
     virtual_device: VirtualDevice = attr_field(VIRTUAL_DEVICE, "The device whose memory it is.", 1)
 
@@ -84,8 +82,6 @@ def alloc_storage(
 
 
 class AllocTensorAttrs(Attrs):
-    """Attributes of ``memory.alloc_tensor``."""
-
     const_shape: Constant | None = attr_field(optional(_CONSTANT), "The extents, where they are a constant.", None)
     assert_shape: tuple[int | PrimExpr, ...] = attr_field(
         SHAPE, "The extents that the type has, where they are not constant.", ()

@@ -23,16 +23,12 @@ from compiler.topi.nn import elementwise as topi
 
 
 class LeakyReluAttrs(Attrs):
-    """Attributes of ``nn.leaky_relu``."""
-
     UNWRITTEN = {"alpha": 0.25}
 
     alpha: float = attr_field(FLOAT, "Slope for negative elements.", 0.01)
 
 
 class PReluAttrs(Attrs):
-    """Attributes of ``nn.prelu``."""
-
     axis: int = attr_field(INT, "Axis of the channels.", 1)
 
 

@@ -32,14 +32,10 @@ from compiler.topi.nn import elementwise as topi
 
 
 class BiasAddAttrs(Attrs):
-    """Attributes of ``nn.bias_add``."""
-
     axis: int = attr_field(INT, "Axis that the bias belongs to.", 1)
 
 
 class DropoutAttrs(Attrs):
-    """Attributes of ``nn.dropout``."""
-
     rate: float = attr_field(FLOAT, "Share of elements that training drops.", 0.5)
 
 

@@ -25,8 +25,6 @@ _NOT_SMOOTH = {"gradient": "it computes with integers"}
 
 
 class BitPackAttrs(Attrs):
-    """Attributes of ``nn.bitpack``."""
-
     bits: int = attr_field(POSITIVE_INT, "How many bits of each number count, from the lowest one on.", 1)
     pack_axis: int = attr_field(INT, "Axis of the data whose neighbours share a word.", 1)
     bit_axis: int = attr_field(INT, "Axis of the result that counts the bits of a number.", 2)
@@ -35,8 +33,6 @@ class BitPackAttrs(Attrs):
 
 
 class BitSerialDenseAttrs(Attrs):
-    """Attributes of ``nn.bitserial_dense``."""
-
     units: int | None = attr_field(optional(INT), "Number of output units, where the weight has no type.", None)
     data_bits: int = attr_field(POSITIVE_INT, "Bits of the data that count.", 1)
     weight_bits: int = attr_field(POSITIVE_INT, "Bits of the weight that count.", 1)
@@ -51,8 +47,6 @@ class BitSerialDenseAttrs(Attrs):
 
 
 class BitSerialConv2DAttrs(SpatialAttrs):
-    """Attributes of ``nn.bitserial_conv2d``."""
-
     RANK = 2
     strides: tuple[int, ...] = attr_field(POSITIVE_SPATIAL, "Step of the window along each spatial dimension.", 1)
     padding: tuple[int, ...] = attr_field(

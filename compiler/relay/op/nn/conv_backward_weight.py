@@ -23,8 +23,6 @@ from compiler.topi.nn.pad import pad
 
 
 class Conv2DBackwardWeightAttrs(ConvAttrs):
-    """Attributes of ``nn.conv2d_backward_weight``."""
-
     RANK = 2
     grad_layout: str = attr_field(STRING, "Layout of the result's gradient, such as ``NCHW``.", "NCHW")
     data_layout: str = attr_field(STRING, "Layout of the data, such as ``NCHW``.", "NCHW")

@@ -59,8 +59,6 @@ class Conv3DWinogradAttrs(Conv3DAttrs):
 
 
 class ConvGemmWeightTransformAttrs(Attrs):
-    """Attributes of ``nn.contrib_conv2d_gemm_weight_transform``."""
-
     tile_N: int = attr_field(POSITIVE_INT, "Output channels of a tile.")
     tile_K: int = attr_field(POSITIVE_INT, "Elements of the window in a tile.")
 

@@ -20,8 +20,6 @@ _FLOWNET = ('P. Fischer et al., "FlowNet: Learning Optical Flow with Convolution
 
 
 class CorrelationAttrs(Attrs):
-    """Attributes of ``nn.correlation``."""
-
     kernel_size: int = attr_field(POSITIVE_INT, "Extent of the windows, odd.", 1)
     max_displacement: int = attr_field(
         POSITIVE_INT, "How far apart the places of two windows are at most, along each dimension.", 1

@@ -23,8 +23,6 @@ from compiler.topi.nn.convolution.deformable import deformable_conv2d as topi_de
 
 
 class DeformableConv2DAttrs(Conv2DAttrs):
-    """Attributes of ``nn.deformable_conv2d``."""
-
     deformable_groups: int = attr_field(POSITIVE_INT, "Number of groups of channels that are moved together.", 1)
 
 

@@ -45,23 +45,17 @@ _DTYPE_DOC = "Data type of the sums and of the result; that of the data if it is
 
 
 class DenseAttrs(Attrs):
-    """Attributes of ``nn.dense``."""
-
     units: int | None = attr_field(_UNITS, _UNITS_DOC, None)
     out_dtype: str = attr_field(OPTIONAL_DTYPE, _DTYPE_DOC, "")
 
 
 class DensePackAttrs(Attrs):
-    """Attributes of ``nn.contrib_dense_pack``."""
-
     weight_layout: str = attr_field(STRING, "Layout of the weight, such as ``NC16n``.", "NC16n")
     units: int | None = attr_field(_UNITS, _UNITS_DOC, None)
     out_dtype: str = attr_field(OPTIONAL_DTYPE, _DTYPE_DOC, "")
 
 
 class MatmulAttrs(Attrs):
-    """Attributes of ``nn.matmul``."""
-
     units: int | None = attr_field(_UNITS, _UNITS_DOC, None)
     out_dtype: str = attr_field(OPTIONAL_DTYPE, _DTYPE_DOC, "")
     transpose_a: bool = attr_field(BOOL, "Whether the first matrix is transposed.", False)
@@ -69,8 +63,6 @@ class MatmulAttrs(Attrs):
 
 
 class BatchMatmulAttrs(Attrs):
-    """Attributes of ``nn.batch_matmul``."""
-
     UNWRITTEN = {"transpose_b": False}
 
     out_dtype: str = attr_field(OPTIONAL_DTYPE, _DTYPE_DOC, "")

@@ -17,8 +17,6 @@ from compiler.topi.nn.pad import dilate as topi_dilate
 
 
 class DilateAttrs(Attrs):
-    """Attributes of ``nn.dilate``."""
-
     strides: tuple[int, ...] = attr_field(INTS, "Distance of neighbouring elements in the result, for each axis.")
     dilation_value: float = attr_field(FLOAT, "What stands between them.", 0.0)
 

@@ -16,8 +16,6 @@ from compiler.topi.nn.fifo import fifo_buffer as topi_fifo_buffer
 
 
 class FIFOBufferAttrs(Attrs):
-    """Attributes of ``nn.fifo_buffer``."""
-
     axis: int = attr_field(INT, "The axis of time.", 0)
 
 

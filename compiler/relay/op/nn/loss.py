@@ -84,8 +84,6 @@ cross_entropy_with_logits = register(
 
 
 class NLLLossAttrs(Attrs):
-    """Attributes of ``nn.nll_loss``."""
-
     reduction: str = attr_field(
         one_of("mean", "sum", "none"), "What becomes of the losses; the mean is weighted by class.", "mean"
     )

@@ -65,8 +65,6 @@ class LayerNormAttrs(NormAttrs):
 
 
 class GroupNormAttrs(Attrs):
-    """Attributes of ``nn.group_norm``."""
-
     num_groups: int = attr_field(INT, "Number of groups of channels.")
     axis: int = attr_field(INT, "Axis of the channels.", 1)
     epsilon: float = attr_field(FLOAT, _EPSILON, 1e-5)
@@ -75,15 +73,11 @@ class GroupNormAttrs(Attrs):
 
 
 class L2NormalizeAttrs(Attrs):
-    """Attributes of ``nn.l2_normalize``."""
-
     eps: float = attr_field(FLOAT, "Least value of the squared norm.")
     axis: tuple[int, ...] | None = attr_field(optional(INTS), "Axes of a vector; all of them if it is None.", None)
 
 
 class LRNAttrs(Attrs):
-    """Attributes of ``nn.lrn``."""
-
     UNWRITTEN = {"alpha": 1e-4}
 
     size: int = attr_field(INT, "Number of neighbouring channels.", 5)

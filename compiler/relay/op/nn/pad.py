@@ -26,8 +26,6 @@ Widths = Sequence[tuple[int, int]]
 
 
 class PadAttrs(Attrs):
-    """Attributes of ``nn.pad``."""
-
     pad_width: tuple[tuple[int, int], ...] = attr_field(PAIRS, "Elements to add before and after each axis.")
     pad_mode: str = attr_field(
         one_of("constant", "edge", "reflect", "wrap"), "Whether to add a constant, or elements of the data.", "constant"
@@ -35,8 +33,6 @@ class PadAttrs(Attrs):
 
 
 class MirrorPadAttrs(Attrs):
-    """Attributes of ``nn.mirror_pad``."""
-
     mode: str = attr_field(
         one_of("SYMMETRIC", "REFLECT"), "Whether the outermost elements are repeated, or not.", "SYMMETRIC"
     )

@@ -18,15 +18,11 @@ from compiler.topi.nn import rearrange as topi
 
 
 class SpaceToDepthAttrs(Attrs):
-    """Attributes of ``nn.space_to_depth``."""
-
     block_size: int = attr_field(POSITIVE_INT, "Side of a block of pixels.")
     layout: str = attr_field(STRING, "Layout of the data, such as ``NCHW`` or ``NHWC``.", "NCHW")
 
 
 class DepthToSpaceAttrs(SpaceToDepthAttrs):
-    """Attributes of ``nn.depth_to_space``."""
-
     mode: str = attr_field(
         one_of("DCR", "CDR", "CRD"),
         "Whether a pixel's position in its block is the first (DCR) or last (CDR, CRD) part of its channel's number.",

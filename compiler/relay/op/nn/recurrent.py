@@ -32,8 +32,6 @@ Product = Callable[[Any, int, int], Sequence[Any]]
 
 
 class RecurrentAttrs(Attrs):
-    """Attributes of ``nn.recurrent``."""
-
     cell: str = attr_field(one_of(*GATES), "Which layer it is.", "lstm")
     activation: str = attr_field(one_of("tanh", "relu"), "Function of the cell ``rnn``.", "tanh")
     linear_before_reset: bool = attr_field(

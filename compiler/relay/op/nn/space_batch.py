@@ -27,16 +27,12 @@ Pairs = Sequence[tuple[int, int]]
 
 
 class SpaceToBatchNDAttrs(Attrs):
-    """Attributes of ``nn.space_to_batch_nd``."""
-
     block_shape: tuple[int, ...] = attr_field(INTS, "Extents of a block, one for each spatial dimension.")
     paddings: tuple[tuple[int, int], ...] = attr_field(PAIRS, "Elements added before and after each of them.")
     pad_value: float = attr_field(FLOAT, "What the added elements are.", 0.0)
 
 
 class BatchToSpaceNDAttrs(Attrs):
-    """Attributes of ``nn.batch_to_space_nd``."""
-
     block_shape: tuple[int, ...] = attr_field(INTS, "Extents of a block, one for each spatial dimension.")
     crops: tuple[tuple[int, int], ...] = attr_field(PAIRS, "Elements cut off before and after each of them.")
 

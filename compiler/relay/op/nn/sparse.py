@@ -32,8 +32,6 @@ _MATRIX: dict[str, str | Input] = {
 
 
 class SparseDenseAttrs(Attrs):
-    """Attributes of ``nn.sparse_dense``."""
-
     sparse_lhs: bool = attr_field(BOOL, "Whether to return the transposed result, ``sparse @ dense.T``.", False)
 
 
@@ -92,8 +90,6 @@ _SPARSE_DENSE = register(
 
 
 class SparseConv2DAttrs(SpatialAttrs):
-    """Attributes of ``nn.sparse_conv2d``."""
-
     RANK = 2
     layout: str = attr_field(one_of("NHWC", "NCHW"), "Layout of the data and of the result.", "NHWC")
     kernel_size: tuple[int, ...] = attr_field(

@@ -29,8 +29,6 @@ _PARAMETERS = {
 
 
 class QnnAvgPool2DAttrs(AvgPool2DAttrs):
-    """Attributes of ``qnn.avg_pool2d``."""
-
     UNWRITTEN = {"layout": "NCHW", "count_include_pad": False}
 
     layout: str = attr_field(STRING, "Layout of the data, such as ``NHWC``.", "NHWC")

@@ -29,14 +29,10 @@ _PARAMETERS = {
 
 
 class QnnConv2DAttrs(Conv2DAttrs):
-    """Attributes of ``qnn.conv2d``."""
-
     out_dtype: str = attr_field(DTYPE, _SUMS_DOC, "int32")
 
 
 class QnnConv2DTransposeAttrs(Conv2DTransposeAttrs):
-    """Attributes of ``qnn.conv2d_transpose``."""
-
     out_dtype: str = attr_field(DTYPE, _SUMS_DOC, "int32")
 
 

@@ -28,8 +28,6 @@ _PARAMETERS = {
 
 
 class QnnLeakyReluAttrs(Attrs):
-    """Attributes of ``qnn.leaky_relu``."""
-
     UNWRITTEN = {"alpha": 0.25}
 
     alpha: float = attr_field(FLOAT, "Slope for negative numbers.")

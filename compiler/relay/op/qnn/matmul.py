@@ -24,15 +24,11 @@ _SCALE_DOC = "Scale of the {}; the result does not depend on it."
 
 
 class QnnDenseAttrs(Attrs):
-    """Attributes of ``qnn.dense``."""
-
     units: int | None = attr_field(optional(INT), "Number of output columns, where the weight has no type.", None)
     out_dtype: str = attr_field(DTYPE, _SUMS_DOC, "int32")
 
 
 class QnnBatchMatmulAttrs(Attrs):
-    """Attributes of ``qnn.batch_matmul``."""
-
     out_dtype: str = attr_field(DTYPE, _SUMS_DOC, "int32")
 
 

@@ -29,15 +29,11 @@ from compiler.relay.operator import Array, OpPattern, call_op
 
 
 class QuantizeAttrs(QuantizationAttrs):
-    """Attributes of ``qnn.quantize``."""
-
     out_dtype: str = attr_field(DTYPE, "Data type of the integers.", "int8")
     axis: int = attr_field(INT, AXIS_DOC, -1)
 
 
 class DequantizeAttrs(QuantizationAttrs):
-    """Attributes of ``qnn.dequantize``."""
-
     axis: int = attr_field(INT, AXIS_DOC, -1)
     out_dtype: str = attr_field(DTYPE, "Data type of the real numbers.", "float32")
 

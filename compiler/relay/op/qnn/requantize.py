@@ -30,8 +30,6 @@ from compiler.relay.operator import Array, OpPattern
 
 
 class RequantizeAttrs(QuantizationAttrs):
-    """Attributes of ``qnn.requantize``."""
-
     axis: int = attr_field(INT, AXIS_DOC, -1)
     rounding: str = attr_field(
         one_of(*ROUNDINGS),

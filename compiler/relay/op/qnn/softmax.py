@@ -35,8 +35,6 @@ _IBERT = ('S. Kim et al., "I-BERT: Integer-only BERT Quantization", ICML 2021, s
 
 
 class QnnSoftmaxAttrs(Attrs):
-    """Attributes of ``qnn.softmax``."""
-
     axis: int = attr_field(INT, "Axis whose elements sum to one.", -1)
 
 

@@ -27,8 +27,6 @@ class DistributionAttrs(Attrs):
 
 
 class MultinomialAttrs(Attrs):
-    """Attributes of ``random.multinomial``."""
-
     num_samples: int = attr_field(INT, "How many indices for each row of probabilities.")
 
 

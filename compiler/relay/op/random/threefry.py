@@ -27,8 +27,6 @@ _MASK = (1 << 64) - 1
 
 
 class ThreefryGenerateAttrs(Attrs):
-    """Attributes of ``random.threefry_generate``."""
-
     out_shape: tuple[int, ...] = attr_field(INTS, "Shape of the numbers.")
 
 

@@ -18,8 +18,6 @@ _SSD = ('W. Liu et al., "SSD: Single Shot MultiBox Detector", ECCV 2016, section
 
 
 class MultiBoxPriorAttrs(Attrs):
-    """Attributes of ``vision.multibox_prior``."""
-
     sizes: tuple[float, ...] = attr_field(
         FLOATS, "Heights of boxes with the first aspect ratio, as shares of the image's.", (1.0,)
     )
@@ -34,8 +32,6 @@ class MultiBoxPriorAttrs(Attrs):
 
 
 class MultiBoxTransformLocAttrs(Attrs):
-    """Attributes of ``vision.multibox_transform_loc``."""
-
     clip: bool = attr_field(BOOL, "Whether coordinates are brought into the image, from 0 to 1.", True)
     threshold: float = attr_field(FLOAT, "Least probability of an object's class.", 0.01)
     variances: tuple[float, ...] = attr_field(

@@ -20,8 +20,6 @@ from compiler.topi.vision.all_class_nms import all_class_non_max_suppression as 
 
 
 class NonMaximumSuppressionAttrs(Attrs):
-    """Attributes of ``vision.all_class_non_max_suppression``."""
-
     output_format: str = attr_field(
         one_of("onnx", "tensorflow"),
         "Form of the result: ``onnx`` for one list of all images, ``tensorflow`` for a list of each with its scores.",
@@ -127,8 +125,6 @@ all_class_non_max_suppression = tuple_function(
 
 
 class NonMaxSuppressionAttrs(Attrs):
-    """Attributes of ``vision.non_max_suppression``."""
-
     force_suppress: bool = attr_field(BOOL, "Whether boxes of different classes suppress each other.", False)
     top_k: int = attr_field(INT, "How many of the best boxes are looked at; all if it is not positive.", -1)
     coord_start: int = attr_field(INT, "Column of the first of the four coordinates.", 2)

@@ -21,8 +21,6 @@ _FASTER_RCNN = (
 
 
 class ProposalAttrs(Attrs):
-    """Attributes of ``vision.proposal``."""
-
     scales: tuple[float, ...] = attr_field(
         FLOATS, "Sizes of the anchors, in ``feature_stride``.", (4.0, 8.0, 16.0, 32.0)
     )

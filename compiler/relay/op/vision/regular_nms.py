@@ -16,8 +16,6 @@ from compiler.relay.ty import TensorType, TupleType
 
 
 class RegularNonMaximumSuppressionAttrs(Attrs):
-    """Attributes of ``vision.regular_non_max_suppression``."""
-
     max_detections_per_class: int = attr_field(POSITIVE_INT, "Number of boxes to choose for each class at most.")
     max_detections: int = attr_field(POSITIVE_INT, "Number of boxes to return for each image.")
     num_classes: int = attr_field(POSITIVE_INT, "Number of classes; columns of the scores before them are left out.")

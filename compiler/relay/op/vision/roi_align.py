@@ -25,8 +25,6 @@ A = TypeVar("A", bound=Attrs)
 
 
 class ROIAlignAttrs(SpatialAttrs):
-    """Attributes of ``vision.roi_align``."""
-
     RANK = 2
     pooled_size: tuple[int, ...] = attr_field(POSITIVE_SPATIAL, "Parts along the height and the width of a region.")
     spatial_scale: float = attr_field(FLOAT, "Elements of ``data`` for one unit of the coordinates.")

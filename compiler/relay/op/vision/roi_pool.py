@@ -23,8 +23,6 @@ from compiler.topi.tag import Tag
 
 
 class ROIPoolAttrs(SpatialAttrs):
-    """Attributes of ``vision.roi_pool``."""
-
     RANK = 2
     pooled_size: tuple[int, ...] = attr_field(POSITIVE_SPATIAL, "Parts along the height and the width of a region.")
     spatial_scale: float = attr_field(FLOAT, "Elements of ``data`` for one unit of the coordinates.")

@@ -18,8 +18,6 @@ from compiler.topi.vision import nms as topi
 
 
 class GetValidCountsAttrs(Attrs):
-    """Attributes of ``vision.get_valid_counts``."""
-
     score_threshold: float | None = attr_field(
         optional(FLOAT), "What the score must exceed, where that is a constant; the text names it.", None
     )

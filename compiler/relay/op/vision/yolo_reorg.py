@@ -20,8 +20,6 @@ from compiler.topi.tag import Tag
 
 
 class YoloReorgAttrs(Attrs):
-    """Attributes of ``vision.yolo_reorg``."""
-
     stride: int = attr_field(POSITIVE_INT, "How often the height and the width shrink.", 1)
 
 

@@ -42,8 +42,6 @@ def shape_of(expr: Expr) -> Call:
 
 
 class ReshapeTensorAttrs(Attrs):
-    """Attributes of ``vm.reshape_tensor``."""
-
     newshape: tuple[int | PrimExpr, ...] = attr_field(SHAPE, "The extents that the type of the result has.")
 
 
@@ -102,8 +100,6 @@ class _Flags(AttrKind[tuple[bool, ...]]):
 
 
 class ShapeFuncAttrs(Attrs):
-    """Attributes of ``vm.shape_func``."""
-
     is_input: tuple[bool, ...] = attr_field(
         _Flags("sequence of bool"),
         "For each input whether it is the tensor itself, as its values decide the shape, not its extents.",

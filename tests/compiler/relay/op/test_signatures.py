@@ -118,3 +118,10 @@ def test_results_of_a_call_are_listed_one_by_one(combine):
 def test_nothing_cannot_be_combined(combine):
     with pytest.raises(ValueError, match="data must not be empty"):
         combine([], axis=0)
+
+
+def test_a_class_of_attributes_is_documented_by_its_operator() -> None:
+    attributes = relay.op.op_attrs
+    assert attributes.ClipAttrs.__doc__ == "Attributes of ``clip``."
+    assert attributes.SoftmaxAttrs.__doc__
+    assert attributes.Conv2DAttrs.__doc__
