@@ -8,7 +8,8 @@
     features   what is seen of a program        cost_model   what is expected of it
     pairing    which of two kernels is faster   measurer     candidates in processes of their own
     database   the log                          search       rounds       tuning   from a function to its schedule
-    writing    what was found, as a script
+    writing    what was found, as a script            models     all kernels of a model, by expected gain
+    ledger     where the time went
 
 No search returns what is slower than what was there: the default is the first reference, and the winner is compared
 with it once more.

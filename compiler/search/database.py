@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,8 @@ class Record:
     """The standard error of the time, as a share of it."""
     predicted: float | None = None
     """The seconds that the cost model expected, before it was measured."""
+    is_decision: bool = False
+    """Whether it says what the workload is to be built with, at the end of a search over a model."""
 
     def line(self) -> str:
         """Return the record as a line of JSON."""
@@ -70,7 +73,7 @@ class Database:
     Raises ArgumentError if the file has lines that are no records; one that was cut off is left out with a warning.
     """
 
-    def __init__(self, path: str | Path | None = None, text: str = "") -> None:
+    def __init__(self, path: str | PathLike[str] | None = None, text: str = "") -> None:
         self._path = None if path is None else Path(path)
         if self._path is not None and self._path.exists():
             text = self._path.read_text(encoding="utf-8", errors="replace")
@@ -91,6 +94,10 @@ class Database:
     def of(self, workload: str) -> list[Record]:
         """Return the records of a workload."""
         return [record for record in self._records if record.workload == workload]
+
+    def decision(self, workload: str) -> Record | None:
+        """Return what was last decided of a workload; None if no search of it has ended."""
+        return next((r for r in reversed(self._records) if r.is_decision and r.workload == workload), None)
 
     def like(self, workload: str, structure: str, most: int) -> list[Choices]:
         """Return what was best for other workloads of the same structure, the two best of each."""

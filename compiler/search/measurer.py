@@ -81,6 +81,8 @@ class Measurement:
     """The comparison with the reference."""
     seconds: float = 0.0
     """Processor time of building."""
+    compared: float = 0.0
+    """Processor time of checking and comparing."""
     timestamp: float = field(default_factory=time.time)
     """When it was measured, in seconds since 1970."""
 
@@ -207,7 +209,9 @@ class Measurer:
                 made = work(kernel)
         except REFUSALS as error:
             return Measurement("refused", f"{type(error).__name__}: {error}")
-        return replace(made, seconds=seconds) if isinstance(made, Measurement) else made
+        if not isinstance(made, Measurement):
+            return made
+        return replace(made, seconds=seconds, compared=time.process_time() - started - seconds)
 
     # in the parent
 
@@ -265,7 +269,7 @@ class Measurer:
                 try:
                     said = child.pipe.recv()
                 except (EOFError, ConnectionError):
-                    done[at] = _died(_end(running.pop(at)))
+                    done[at] = _died(running.pop(at))
                     continue
                 if said == "built":
                     child.is_built = True
@@ -273,9 +277,7 @@ class Measurer:
                     done[at] = said
                     _end(running.pop(at))
             elif time.monotonic() >= child.deadline:
-                doing = "run" if child.is_running else "build"
-                done[at] = Measurement("hung", f"it took too long to {doing}")
-                _end(running.pop(at))
+                done[at] = _died(running.pop(at), "run" if child.is_running else "build")
 
 
 def difference(made: NumPyArray, wanted: NumPyArray) -> float:
@@ -320,15 +322,20 @@ def _become_child(limits: Limits) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
-def _end(child: _Child) -> int:
-    """End a child and return its status as ``os.waitstatus_to_exitcode`` gives it."""
+def _end(child: _Child) -> tuple[int, float]:
+    """End a child; return its status as ``os.waitstatus_to_exitcode`` gives it, and its processor time."""
     child.pipe.close()
     os.kill(child.pid, signal.SIGKILL)  # it was not waited for, so the number is still its own
-    return os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1])
+    _, status, used = os.wait4(child.pid, 0)
+    return os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
 
 
-def _died(status: int) -> Measurement:
-    if status == -signal.SIGXCPU:
-        return Measurement("hung", "it took too much processor time")
-    name = signal.Signals(-status).name if status < 0 else show(status)
-    return Measurement("crashed", f"its process ended with {name}")
+def _died(child: _Child, doing: str = "") -> Measurement:
+    """Return what is to be known of a child that sent no measurement, or is ``doing`` something for too long."""
+    status, spent = _end(child)
+    if doing or status == -signal.SIGXCPU:
+        made = Measurement("hung", f"it took too long to {doing}" if doing else "it took too much processor time")
+    else:
+        name = signal.Signals(-status).name if status < 0 else show(status)
+        made = Measurement("crashed", f"its process ended with {name}")
+    return replace(made, compared=spent) if child.is_running else replace(made, seconds=spent)

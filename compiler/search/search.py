@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, TypeVar
@@ -27,13 +27,16 @@ import numpy as np
 from compiler.ir.module import IRModule
 from compiler.search.cost_model import CostModel, LearnedModel
 from compiler.search.features import features
+from compiler.search.ledger import Ledger
 from compiler.search.machine import Machine
-from compiler.search.measurer import Kernel, Measurement, Measuring
+from compiler.search.measurer import Build, Kernel, Measurement, Measuring
 from compiler.search.pairing import Patience
 from compiler.search.space import Space
 
 Candidate = TypeVar("Candidate", bound=Hashable)
 _POPULATION, _GENERATIONS, _PARENTS = 16, 2, 8
+_MUTATED = 0.7
+"""The share of a generation that differs from one parent in one decision; the others are of two."""
 _FOR_SECONDS, _ALIKE = 4, 1e-9
 """The times that turn the model's numbers into seconds, and what these must differ by."""
 _BY_CHANCE = 0.15
@@ -84,6 +87,8 @@ class Search(Generic[Candidate]):
         The fastest.
     default_seconds : float
         Of a call of the default; infinite as long as it is not known.
+    ledger : Ledger
+        Where the time went.
     """
 
     def __init__(
@@ -107,6 +112,7 @@ class Search(Generic[Candidate]):
         self.trials: list[Trial[Candidate]] = []
         self.best: Trial[Candidate] | None = None
         self.default_seconds = math.inf
+        self.ledger = Ledger()
         self._build, self._default, self._measuring = build, default, measuring
         self._group, self._population = group, population
         self.rng = rng or random.Random(seed)
@@ -131,7 +137,8 @@ class Search(Generic[Candidate]):
         """Measure some more candidates, ``seeds`` first; none if all are known."""
         self.begin()
         chosen = list(dict.fromkeys(seed for seed in seeds if seed not in self._known))[:count]
-        chosen += self._next(count - len(chosen), set(chosen))
+        with self.ledger.spending("deriving"):
+            chosen += self._next(count - len(chosen), set(chosen))
         made: list[Trial[Candidate]] = []
         for some in (
             (chosen[:1], chosen[1:]) if not self.trials else (chosen,)
@@ -140,22 +147,32 @@ class Search(Generic[Candidate]):
         return made
 
     def _measured(self, chosen: Sequence[Candidate]) -> list[Trial[Candidate]]:
-        programs = [self.space.program(candidate) for candidate in chosen]
-        rows = [] if self._expect else [features(program, self.machine) for program in programs]
-        foreseen = self._foreseen(rows)
+        with self.ledger.spending("deriving"):
+            programs = [self.space.program(candidate) for candidate in chosen]
+            rows = [] if self._expect else [features(program, self.machine) for program in programs]
+        with self.ledger.spending("fitting"):
+            foreseen = self._foreseen(rows)
         builds = [partial(self._build, program) for program in programs]
-        made = []
-        for at, (candidate, measured) in enumerate(zip(chosen, self._measuring.measure(builds), strict=True)):
-            pairing = measured.pairing
-            if pairing is not None and not math.isfinite(self._reference_seconds):
-                self.default_seconds = self._reference_seconds = pairing.reference
-            seconds = pairing.ratio * self._reference_seconds if pairing is not None else math.inf
-            made.append(
-                Trial(candidate, measured, seconds, rows[at] if rows else (), foreseen[at] if foreseen else None)
-            )
-        self._take_notice(made)
+        made: list[Trial[Candidate]] = []
+        try:
+            for at, (candidate, measured) in enumerate(zip(chosen, self._measured_by(builds), strict=True)):
+                pairing = measured.pairing
+                if pairing is not None and not math.isfinite(self._reference_seconds):
+                    self.default_seconds = self._reference_seconds = pairing.reference
+                seconds = pairing.ratio * self._reference_seconds if pairing is not None else math.inf
+                made.append(
+                    Trial(candidate, measured, seconds, rows[at] if rows else (), foreseen[at] if foreseen else None)
+                )
+        finally:
+            self._take_notice(made)  # also where somebody interrupts it
         self._prefer_fastest(made)
         return made
+
+    def _measured_by(self, builds: Sequence[Build], patience: Patience | None = None) -> Iterator[Measurement]:
+        for measured in self._measuring.measure(builds, patience):
+            self.ledger.seconds["building"] += measured.seconds
+            self.ledger.seconds["measuring"] += measured.compared
+            yield measured
 
     def finish(self, is_sound: Callable[[Candidate], bool] = lambda candidate: True) -> Trial[Candidate] | None:
         """Compare the best candidate with the default once more; return it if it is faster, None if not.
@@ -168,7 +185,7 @@ class Search(Generic[Candidate]):
                 continue
             program = self.space.program(self.best.candidate)
             self._measuring.refer(self._default)
-            (again,) = self._measuring.measure([partial(self._build, program)], _LAST)
+            (again,) = self._measured_by([partial(self._build, program)], _LAST)
             if again.pairing is not None:
                 self.default_seconds = again.pairing.reference
             if again.pairing is not None and again.pairing.is_faster:
@@ -211,7 +228,7 @@ class Search(Generic[Candidate]):
         if fastest is None or fastest.candidate is None or not fastest.seconds < self._reference_seconds:
             return
         build = partial(self._build, self.space.program(fastest.candidate))
-        (again,) = self._measuring.measure([build], _AGAIN)
+        (again,) = self._measured_by([build], _AGAIN)
         seconds = again.pairing.ratio * self._reference_seconds if again.pairing is not None else math.inf
         seen = replace(fastest, measurement=again, seconds=seconds)
         self.trials[self.trials.index(fastest)] = seen
@@ -248,7 +265,10 @@ class Search(Generic[Candidate]):
             new = []
             for _ in range(size or self._population):
                 first, second = self.rng.choices(parents, k=2)
-                child = self.space.mutated(self.space.crossed(first, second, self.rng), self.rng)
+                if self.rng.random() < _MUTATED:
+                    child = self.space.mutated(first, self.rng)
+                else:
+                    child = self.space.crossed(first, second, self.rng)
                 if child not in expected:
                     new.append(child)
             new = list(dict.fromkeys(new))
@@ -257,4 +277,6 @@ class Search(Generic[Candidate]):
     def _expected(self, candidates: Sequence[Candidate]) -> Sequence[float]:
         if self._expect:
             return self._expect(candidates)
-        return self.model.predict([features(self.space.program(c), self.machine) for c in candidates])
+        rows = [features(self.space.program(candidate), self.machine) for candidate in candidates]
+        with self.ledger.spending("fitting"):
+            return self.model.predict(rows)

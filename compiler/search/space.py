@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Protocol, TypeVar
 
 from compiler.ir.error import ArgumentError, TVMError
@@ -19,6 +19,8 @@ from compiler.tir.statements.function import PrimFunc
 Candidate = TypeVar("Candidate", bound=Hashable)
 _ATTEMPTS = 40
 _REMEMBERED = 512
+_WAY, _NUMBERS = "way", "numbers"
+"""The first decision where a function has a schedule with numbers anyway."""
 
 
 class Space(Protocol[Candidate]):
@@ -40,15 +42,27 @@ class Space(Protocol[Candidate]):
 class ScheduleSpace:
     """The schedules of a function with blocks, as the rules derive them.
 
+    Parameters
+    ----------
+    numbers : callable, optional
+        Another way to a program of the function: the schedule that it has anyway, with numbers that are picked.
+
     Attributes
     ----------
     refused : Counter
         How many derivations ended with which refusal of a primitive.
     """
 
-    def __init__(self, func: PrimFunc | IRModule, machine: Machine, wishes: Wishes | None = None) -> None:
+    def __init__(
+        self,
+        func: PrimFunc | IRModule,
+        machine: Machine,
+        wishes: Wishes | None = None,
+        numbers: Callable[[Picker], IRModule] | None = None,
+    ) -> None:
         self.func = func
         self.machine = machine
+        self._numbers = numbers
         self._wishes = wishes or Wishes()
         self.refused: Counter[str] = Counter()
         self._derived: OrderedDict[Choices, IRModule] = OrderedDict()
@@ -82,7 +96,7 @@ class ScheduleSpace:
     def program(self, candidate: Choices) -> IRModule:
         """Return the program of a candidate."""
         if candidate not in self._derived:
-            self._remember(candidate, self._derive(Picker(random.Random(0), dict(candidate)), False).mod)
+            self._remember(candidate, self._program(Picker(random.Random(0), dict(candidate))))
         return self._derived[candidate]
 
     def schedule(self, candidate: Choices) -> Schedule:
@@ -91,6 +105,8 @@ class ScheduleSpace:
 
     def is_sound(self, candidate: Choices) -> bool:
         """Return whether primitives accept the schedule of a candidate with all their checks."""
+        if self.is_of_numbers(candidate):
+            return True
         try:
             self.schedule(candidate)
         except TVMError as refusal:
@@ -98,18 +114,27 @@ class ScheduleSpace:
             return False
         return True
 
+    def is_of_numbers(self, candidate: Choices) -> bool:
+        """Return whether a candidate is the schedule that there is anyway, with other numbers."""
+        return dict(candidate).get(_WAY) == _NUMBERS
+
     def _note(self, refusal: TVMError) -> None:
         self.refused[str(refusal).strip().splitlines()[-1]] += 1
 
     def _tried(self, picker: Picker) -> Choices | None:
         picker.wishes = self._wishes
         try:
-            sch = self._derive(picker, False)
+            program = self._program(picker)
         except TVMError as refusal:
             self._note(refusal)
             return None
-        self._remember(picker.choices, sch.mod)
+        self._remember(picker.choices, program)
         return picker.choices
+
+    def _program(self, picker: Picker) -> IRModule:
+        if self._numbers is not None and picker.pick(_WAY, (_NUMBERS, "rules")) == _NUMBERS:
+            return self._numbers(picker)
+        return self._derive(picker, False).mod
 
     def _derive(self, picker: Picker, enable_check: bool) -> Schedule:
         sch = Schedule(self.func, seed=1, error_render_level="fast", enable_check=enable_check)

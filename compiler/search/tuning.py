@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 
@@ -17,8 +17,8 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.runtime.numpy_types import NumPyArray
-from compiler.search.choices import Choices, Wishes
-from compiler.search.cost_model import CostModel
+from compiler.search.choices import Choices, Picker, Wishes
+from compiler.search.cost_model import CostModel, LearnedModel
 from compiler.search.database import Database, Record
 from compiler.search.machine import Machine
 from compiler.search.measurer import Kernel, Limits, Measurer, Measuring
@@ -123,33 +123,108 @@ def tune(
     measuring
         Returns what measures with some arrays and threads, e.g. elsewhere, without the ``limits``.
     """
-    began, made_for = clock(), Target.target_or_current(target)
-    if made_for.kind != "llvm":
-        raise ArgumentError(f"search: schedules are searched for processors (llvm), not for {made_for.kind}")
-    machine = Machine.of(made_for, threads)
-    space = ScheduleSpace(func, machine, wishes)
-    database = log if isinstance(log, Database) else Database(None if log is None else str(log))
-    workload, pattern = _workload(func, made_for, threads), structure(func)
-
-    def built(program: IRModule | PrimFunc) -> Kernel:
-        return build(program, target=made_for)
-
-    given = arrays or random_arrays(func, 0)
-    here = Measurer(given, threads, parallel=2, limits=limits or Limits(), is_apart=is_apart)
-    search = Search(
-        space, built, measuring(given, threads) if measuring else here, machine,
-        default=default or (lambda: built(func)), model=model, group=workload, seed=seed, population=population,
+    began = clock()
+    tuning = Tuning(
+        func, target, log if isinstance(log, Database) else Database(None if log is None else str(log)), seed=seed,
+        threads=threads, default=default, model=model, arrays=arrays, limits=limits, population=population,
+        wishes=wishes, is_apart=is_apart, measuring=measuring,
     )  # fmt: skip
-    if (begun := search.begin()).kind != "ok":
-        raise ArgumentError(f"search: the default cannot be measured: {begun.message}")
-    _learn(search.model, database)
-    seeds = _seeds(search, space, database, workload, pattern)
-    for made in _rounds(search, seeds, trials, per_round, lambda: clock() - began < seconds):
-        database.add([_record(workload, pattern, trial) for trial in made])
-        told(_progress(search, space, clock() - began))
-    outcome = _outcome(search, space)
-    database.add([Record(workload, pattern, None, "ok", search.default_seconds)])
-    return outcome
+    tuning.begin()
+    while trials > 0 and clock() - began < seconds and (made := tuning.round(min(trials, per_round))):
+        trials -= len(made)
+        told(tuning.progress(clock() - began))
+    return tuning.outcome()
+
+
+class Tuning:
+    """The search of one function, a round at a time; the parameters are those of :func:`tune`.
+
+    Parameters
+    ----------
+    numbers
+        As of :class:`ScheduleSpace`.
+
+    Attributes
+    ----------
+    workload : str
+        What records call it.
+    """
+
+    def __init__(
+        self,
+        func: PrimFunc,
+        target: TargetLike,
+        database: Database,
+        *,
+        seed: int | None = None,
+        threads: int = 1,
+        default: Callable[[], Kernel] | None = None,
+        model: CostModel | None = None,
+        arrays: Sequence[NumPyArray] | None = None,
+        limits: Limits | None = None,
+        population: int = 16,
+        wishes: Wishes | None = None,
+        is_apart: bool = True,
+        measuring: Callable[[Sequence[NumPyArray], int], Measuring] | None = None,
+        numbers: Callable[[Picker], IRModule] | None = None,
+    ) -> None:
+        made_for = Target.target_or_current(target)
+        if made_for.kind != "llvm":
+            raise ArgumentError(f"search: schedules are searched for processors (llvm), not for {made_for.kind}")
+        machine = Machine.of(made_for, threads)
+        self.space = ScheduleSpace(func, machine, wishes, numbers)
+        self.workload, self._pattern = workload_of(func, made_for, threads), structure(func)
+        self._database, self._seeds = database, list[Choices]()
+
+        def built(program: IRModule | PrimFunc) -> Kernel:
+            return build(program, target=made_for)
+
+        given = arrays or random_arrays(func, 0)
+        here = Measurer(given, threads, parallel=2, limits=limits or Limits(), is_apart=is_apart)
+        if model is None:
+            learn(model := LearnedModel(), database)
+        self.search = Search(
+            self.space, built, measuring(given, threads) if measuring else here, machine,
+            default=default or (lambda: built(func)), model=model, group=self.workload, seed=seed,
+            population=population,
+        )  # fmt: skip
+
+    def begin(self) -> None:
+        """Measure the default; raises ArgumentError if the default cannot be run."""
+        if (begun := self.search.begin()).kind != "ok":
+            raise ArgumentError(f"search: the default cannot be measured: {begun.message}")
+        self._seeds = _seeds(self.search, self.space, self._database, self.workload, self._pattern)
+
+    def round(self, count: int) -> Sequence[Trial[Choices]]:
+        """Measure some candidates and note them, those that were measured before an interruption, too."""
+        before, seeds, self._seeds = len(self.search.trials), self._seeds, []
+        try:
+            return self.search.round(count, seeds)
+        finally:
+            made = self.search.trials[before:]
+            self._database.add([_record(self.workload, self._pattern, trial) for trial in made])
+
+    def progress(self, seconds: float) -> Progress:
+        """Return where the search is after so many seconds."""
+        trials, best = self.search.trials, self.search.best
+        failed = sum(trial.measurement.kind != "ok" for trial in trials)
+        found = best.seconds if best else math.inf
+        return Progress(len(trials), failed, seconds, found, self.search.default_seconds, self.space.refused)
+
+    def outcome(self) -> Outcome:
+        """Compare the best with the default once more; the default stays unless it is slower."""
+        every = tuple(self.search.trials)
+        winner = self.search.finish(self.space.is_sound)
+        default = self.search.default_seconds
+        self._database.add([Record(self.workload, self._pattern, None, "ok", default)])
+        if winner is None or winner.candidate is None:
+            return Outcome(None, None, default, default, every)
+        schedule = None if self.space.is_of_numbers(winner.candidate) else self.space.schedule(winner.candidate)
+        return Outcome(schedule, winner.candidate, winner.seconds, default, every)
+
+    def decide(self, choices: Choices | None, seconds: float) -> None:
+        """Note what the function is to be built with: a candidate, or the default (None)."""
+        self._database.add([Record(self.workload, self._pattern, choices, "ok", seconds, is_decision=True)])
 
 
 def _seeds(
@@ -165,35 +240,8 @@ def _seeds(
     return [seed for one in likely if (seed := space.like(one, search.rng)) is not None]
 
 
-def _rounds(
-    search: Search[Choices], seeds: list[Choices], trials: int, per_round: int, may_go_on: Callable[[], bool]
-) -> Iterator[Sequence[Trial[Choices]]]:
-    """Yield what each round measured, until so many trials are done or nothing new is found."""
-    while trials > 0 and may_go_on():
-        made = search.round(min(trials, per_round), seeds)
-        if not made:
-            return
-        trials, seeds = trials - len(made), []
-        yield made
-
-
-def _progress(search: Search[Choices], space: ScheduleSpace, seconds: float) -> Progress:
-    failed = sum(trial.measurement.kind != "ok" for trial in search.trials)
-    best = search.best.seconds if search.best else math.inf
-    return Progress(len(search.trials), failed, seconds, best, search.default_seconds, space.refused)
-
-
-def _outcome(search: Search[Choices], space: ScheduleSpace) -> Outcome:
-    """Compare the best with the default once more; the default stays unless it is slower."""
-    every = tuple(search.trials)
-    winner = search.finish(space.is_sound)
-    if winner is None or winner.candidate is None:
-        return Outcome(None, None, search.default_seconds, search.default_seconds, every)
-    schedule = space.schedule(winner.candidate)
-    return Outcome(schedule, winner.candidate, winner.seconds, search.default_seconds, every)
-
-
-def _workload(func: PrimFunc, target: Target, threads: int) -> str:
+def workload_of(func: PrimFunc, target: Target, threads: int) -> str:
+    """Return what records call a function that is built for a target and run by so many threads."""
     digest = hashlib.sha256(func.script().encode()).hexdigest()[:16]
     return f"{digest} {target} threads={threads}"
 
@@ -206,7 +254,7 @@ def _record(workload: str, pattern: str, trial: Trial[Choices]) -> Record:
     )  # fmt: skip
 
 
-def _learn(model: CostModel, database: Database) -> None:
+def learn(model: CostModel, database: Database) -> None:
     """Teach a model what is in a log."""
     groups: dict[str, list[Record]] = {}
     for record in database:
@@ -228,6 +276,11 @@ def random_arrays(func: PrimFunc, seed: int) -> list[NumPyArray]:
         if buffer is None or any(not isinstance(getattr(dim, "value", None), int) for dim in buffer.shape):
             raise ArgumentError(f"search: {param.name} must be an array of a constant shape")
         shape = [int(getattr(dim, "value", 0)) for dim in buffer.shape]
-        drawn = rng.normal(size=shape) if dt.is_float(buffer.dtype) else rng.integers(0, _INTEGERS, shape)
-        arrays.append(drawn.astype(numpy_dtype(buffer.dtype)))
+        arrays.append(random_array(rng, shape, buffer.dtype))
     return arrays
+
+
+def random_array(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> NumPyArray:
+    """Return normal numbers, or small whole ones."""
+    drawn = rng.normal(size=shape) if dt.is_float(dtype) else rng.integers(0, _INTEGERS, shape)
+    return drawn.astype(numpy_dtype(dtype))

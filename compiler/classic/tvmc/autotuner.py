@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,8 +19,11 @@ from compiler.classic.tvmc.errors import TVMCException
 from compiler.classic.tvmc.model import TVMCModel
 from compiler.classic.tvmc.transform import apply_graph_transforms
 from compiler.ir.module import IRModule
+from compiler.ir.passes.context import PassContext
 from compiler.runtime.arrays.ndarray import NDArray
-from compiler.target.target import TargetLike
+from compiler.search import Database
+from compiler.search.models import KernelTask, ModelTuning
+from compiler.target.target import Target, TargetLike
 
 TUNERS: dict[str, type[Tuner]] = {
     "ga": GATuner,
@@ -45,6 +49,7 @@ def tune_model(
     include_simple_tasks: bool = False,
     hardware_params: auto_scheduler.HardwareParams | None = None,
     tasks_filter: str = "all",
+    seconds: float | None = None,
     **options: object,
 ) -> str | None:
     """Tune the kernels of a model and write the measurements to a file of tuning records, whose path is returned.
@@ -62,6 +67,9 @@ def tune_model(
         The number of measurements of each schedule, and the number of calls that each one averages.
     tasks_filter : str
         The tasks to tune, as :func:`filter_tasks` reads them; ``list`` prints the tasks and tunes none.
+    seconds : float, optional
+        Let :mod:`compiler.search.models` search all kernels for so long, most of it where most is gained, and print
+        what is gained; of the other options only the records, the layout and the precision count then.
     **options
         Layout and precision options of :func:`apply_graph_transforms`; ``timeout`` and ``parallel`` are ignored.  TVM's
         options for remote tuning must be unset.
@@ -69,6 +77,9 @@ def tune_model(
     _check_options(tuner, options)
     records = os.fspath(tuning_records) if tuning_records is not None else tempfile.mkstemp(suffix=".json")[1]
     mod, params = tvmc_model.mod, tvmc_model.params
+    if seconds is not None:
+        _search_model(apply_graph_transforms(mod, options), params, target, seconds, records, prior_records)
+        return records
     duration = min_repeat_ms or 0
 
     templates = [] if enable_autoscheduler else autotvm_get_tuning_tasks(mod, params, target, None, options)
@@ -91,6 +102,29 @@ def tune_model(
         return records
     print(gen_task_list([task for task, _ in weighted], True))
     return None
+
+
+def _search_model(
+    mod: IRModule,
+    params: Mapping[str, NDArray],
+    target: TargetLike,
+    seconds: float,
+    records: str,
+    prior_records: str | os.PathLike[str] | None,
+) -> None:
+    """Search the kernels of a model, and print what is gained as it goes on."""
+    log = Database(records)
+    if prior_records is not None:
+        log.add(list(Database(prior_records)))
+    began = time.monotonic()
+
+    def told(task: KernelTask) -> None:
+        print(f"{time.monotonic() - began:6.0f} s  {task.line()}", flush=True)
+
+    with PassContext(opt_level=3):
+        tuning = ModelTuning(mod, Target(target), params, log=log)
+        found = tuning.run(seconds, told=told)
+    print(found.table())
 
 
 def _check_options(tuner: str, options: Mapping[str, object]) -> None:

@@ -91,6 +91,7 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--enable-autoscheduler", action="store_true", help="search without templates")
     parser.add_argument("--include-simple-tasks", action="store_true", help="kernels without reductions too")
     parser.add_argument("--trials", type=int, default=1000, help="how many schedules are measured")
+    parser.add_argument("--seconds", type=float, metavar="N", help="search all kernels, N seconds by expected gain")
     parser.add_argument("--tuner", choices=list(TUNERS), default="xgb", help="how parameters of templates are searched")
     parser.add_argument("--early-stopping", type=int, metavar="N", help="end after N schedules that are no better")
     parser.add_argument("--min-repeat-ms", type=int, metavar="MS", help="how long a measurement lasts at least")
@@ -170,6 +171,7 @@ def _tune(given: argparse.Namespace) -> None:
         given.number,
         given.include_simple_tasks,
         tasks_filter=given.tasks,
+        seconds=given.seconds,
         **parse_graph_transform_args(given),
     )
 

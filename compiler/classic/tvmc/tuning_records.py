@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 from compiler.classic import auto_scheduler
 from compiler.classic.autotvm.task import ApplyHistoryBest
 from compiler.classic.tvmc.errors import TVMCException
+from compiler.ir.instrument import instrumented
+from compiler.search import Database
+from compiler.search.models import AppliedLog
 from compiler.target.target import Target, TargetLike
 
 
@@ -24,10 +27,12 @@ def apply_tuning_records(records: str | os.PathLike[str] | None, target: TargetL
             lines = [json.loads(line) for line in file if line.strip()]
     except (OSError, ValueError) as error:
         raise TVMCException(f"tvmc.compile: tuning_records: {records!r} is not a file of records: {error}") from None
-    history = ApplyHistoryBest(records) if _are_autotvm_records(lines) else auto_scheduler.ApplyHistoryBest(records)
-    with Target(target), history:
+    with Target(target), _history(records, lines[0] if lines else {}):
         yield
 
 
-def _are_autotvm_records(lines: Sequence[dict[str, object]]) -> bool:
-    return bool(lines) and "config" in lines[0]
+def _history(records: str | os.PathLike[str], first: dict[str, object]) -> AbstractContextManager[object]:
+    """Return what applies records of the kind that the first one is."""
+    if "workload" in first:
+        return instrumented(AppliedLog(Database(records)))
+    return ApplyHistoryBest(records) if "config" in first else auto_scheduler.ApplyHistoryBest(records)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,6 +14,7 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.instrument import Instrument, first_answer
+from compiler.ir.module import IRModule
 from compiler.ir.origin import lowering_to
 from compiler.relay.expr import Call, Constant, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
@@ -24,19 +25,24 @@ from compiler.runtime.arrays.ndarray import NDArray
 from compiler.target.target import Target
 from compiler.te.definition.flops import schedule_flops
 from compiler.te.definition.tensor import Tensor
+from compiler.te.lowering.create_prim_func import create_prim_func
 from compiler.te.scheduling.schedule import Schedule
 from compiler.tir import const
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.threads.launch_single_thread import LaunchSingleThread
 from compiler.topi.schedules import gpu, schedule_rule_for
-from compiler.topi.schedules.choice import chosen_by
+from compiler.topi.schedules.choice import Configuration, chosen_by
 from compiler.topi.tag import Tag
 
 
 def schedule_group(
-    calls: Sequence[Call], outputs: Sequence[Tensor], target: Target, schedules: Mapping[Call, ScheduleMaker]
+    calls: Sequence[Call],
+    outputs: Sequence[Tensor],
+    target: Target,
+    schedules: Mapping[Call, ScheduleMaker],
+    numbers: Configuration | None = None,
 ) -> Schedule:
-    """Return the schedule of a fused group."""
+    """Return the schedule of a fused group, with numbers that are given or those that the current context chooses."""
     hardest = max(calls, key=lambda call: operator_of(call).pattern, default=None)
     if hardest is None:
         return schedule_rule_for(OpPattern.INJECTIVE)(outputs, target)
@@ -46,7 +52,7 @@ def schedule_group(
         return gpu.schedule_group(outputs, target)
     op = operator_of(hardest)
     if op.schedule is not None:
-        with chosen_by(partial(configuration_of, hardest, target)):
+        with chosen_by((lambda: numbers) if numbers else partial(configuration_of, hardest, target)):
             return op.schedule(hardest.attrs, list(outputs), target)
     return schedule_rule_for(op.pattern)(outputs, target)
 
@@ -58,6 +64,20 @@ class KernelDefinition:
     inputs: list[Tensor]
     outputs: list[Tensor]
     schedule: Schedule
+    program: PrimFunc | None = None
+    """Its loops, where they are not the schedule's."""
+    scheduled: Callable[[Configuration], Schedule] | None = None
+    """Returns its schedule with other numbers, of those that schedules of operators choose."""
+
+    def blocks(self) -> PrimFunc:
+        """Return what it computes as a function of blocks; raises TVMError where they cannot say it."""
+        return create_prim_func([*self.inputs, *self.outputs])
+
+    def lowered(self, name: str) -> IRModule:
+        """Return its loops as they are compiled."""
+        if self.program is not None:
+            return lower_program(self.program, None, name)
+        return lower_program(self.schedule, [*self.inputs, *self.outputs], name)
 
 
 @dataclass(slots=True, eq=False)
@@ -96,13 +116,16 @@ def lower_group(function: Function, name: str, target: Target, instruments: Sequ
     """Lower a fused function to loops; the first instrument with a definition of its own decides how it is computed."""
     with target:
         group = _Group(function, target)
-        with lowering_to("te", function.span):
-            schedule = schedule_group(group.calls, group.outputs, target, group.schedules)
-    usual = KernelDefinition(group.inputs, group.outputs, schedule)
+
+    def scheduled(numbers: Configuration | None = None) -> Schedule:
+        with target, lowering_to("te", function.span):
+            return schedule_group(group.calls, group.outputs, target, group.schedules, numbers)
+
+    usual = KernelDefinition(group.inputs, group.outputs, scheduled(), scheduled=scheduled)
     own = first_answer(instrument.kernel_defined(name, function, usual) for instrument in instruments)
     definition = own or usual
     with lowering_to("te", function.span):
-        module = lower_program(definition.schedule, [*definition.inputs, *definition.outputs], name)
+        module = definition.lowered(name)
         if "gpu" in target.keys:
             module = LaunchSingleThread()(module)
         module = lower_custom_types(module, target)

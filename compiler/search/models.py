@@ -1,0 +1,402 @@
+"""Tunes whole models: which of their kernels to search next, and what is gained where the kernels run.
+
+::
+
+    kernels of the default build, timed in the model      log: records by workload
+            │                                                   │
+    ┌─ the kernel of which a second of search is expected to gain most: a round of its search ─┐
+    │     gain = calls × seconds × by what share rounds have made it faster of late            │   until time is up
+    └───────────────────────────────────────────────────────────────────────────────────────────┘
+            │
+    winners against their defaults ──→ in the model, kernel by kernel ──→ the model against the default build
+
+A kernel keeps what the default build has unless another program of it was faster in all three comparisons.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from compiler.driver.build import build
+from compiler.driver.relay.build import build_graph
+from compiler.driver.relay.lower import KernelDefinition
+from compiler.ir.error import TVMError
+from compiler.ir.instrument import Instrument, instrumented
+from compiler.ir.module import IRModule
+from compiler.runtime.device import cpu
+from compiler.runtime.numpy_types import NumPyArray
+from compiler.runtime.parallel.threads import num_threads
+from compiler.search.choices import Choices, Picker
+from compiler.search.cost_model import LearnedModel
+from compiler.search.database import Database, Record
+from compiler.search.ledger import KINDS, Ledger
+from compiler.search.machine import Machine
+from compiler.search.measurer import Limits, Measuring
+from compiler.search.pairing import Patience, paired
+from compiler.search.space import ScheduleSpace
+from compiler.search.tuning import Tuning, learn, random_array, workload_of
+from compiler.target.target import Target
+from compiler.tir.statements.function import PrimFunc
+
+if TYPE_CHECKING:
+    from compiler.relay.function import Function
+    from compiler.runtime.arrays.ndarray import ArrayLike
+    from compiler.runtime.graph.graph_executor import GraphExecutor
+
+_PER_ROUND = 8
+_POPULATION = 8
+"""To derive a candidate takes about a tenth of the time that it takes to build and measure it."""
+_HOPE = 0.3
+"""By what share a round is expected to make a kernel faster that was not searched yet."""
+_LEAST_HOPE = 0.002
+_LIMITS = Limits(build=4.0, run=3.0)
+_SEARCHING = 0.9
+"""The share of the time that is for searching."""
+_TURNS = 12
+_LAST = Patience(turn=0.0, most=40, seconds=20.0, matters=0.0)
+_THREADS = re.compile(r" threads=(\d+)$")
+
+
+class _Numbers:
+    """Numbers of an operator's schedule that are picked: a configuration that is always being defined."""
+
+    is_fallback, is_defined = False, False
+
+    def __init__(self, picker: Picker) -> None:
+        self._picker = picker
+        self.made: dict[str, SimpleNamespace] = {}
+
+    def define_knob(self, name: str, candidate: list[int]) -> None:
+        """Pick a number."""
+        self.made[name] = SimpleNamespace(val=self._picker.pick(name, candidate))
+
+    def __getitem__(self, name: str) -> Any:
+        return self.made[name]
+
+
+def _with_numbers(definition: KernelDefinition, picker: Picker) -> KernelDefinition:
+    """Return a kernel with other numbers in its schedule."""
+    assert definition.scheduled is not None
+    schedule = definition.scheduled(_Numbers(picker))
+    return replace(definition, schedule=schedule)
+
+
+def numbers_of(definition: KernelDefinition) -> Callable[[Picker], IRModule] | None:
+    """Return what makes a kernel's loops with numbers that are picked; None if its schedule chooses none."""
+    if definition.scheduled is None:
+        return None
+    asked = _Numbers(Picker(random.Random(0)))
+    definition.scheduled(asked)
+    return (lambda picker: _with_numbers(definition, picker).lowered("main")) if asked.made else None
+
+
+class Kernels(Instrument):
+    """Notes the definitions of a model's kernels, and what they are built for."""
+
+    def __init__(self) -> None:
+        self.target = Target("llvm")
+        self.definitions: dict[str, KernelDefinition] = {}
+
+    def graph_build_begin(self, module: IRModule, target: Target) -> None:
+        self.target = target
+
+    def kernel_defined(self, name: str, function: Function, definition: KernelDefinition) -> KernelDefinition | None:
+        self.definitions[name] = definition
+        return None
+
+
+class AppliedLog(Instrument):
+    """Lets the kernels of models be what a log decided; used by ``with instrumented(AppliedLog(log)):``.
+
+    Kernels that no search has decided of are as operators say.
+    """
+
+    def __init__(self, log: Database) -> None:
+        self._target = Target("llvm")
+        self._decided: dict[str, tuple[Choices | None, int]] = {}
+        for record in log:
+            if record.is_decision and (threads := _THREADS.search(record.workload)):
+                self._decided[record.workload[: threads.start()]] = (record.choices, int(threads[1]))
+
+    def graph_build_begin(self, module: IRModule, target: Target) -> None:
+        self._target = target
+
+    def kernel_defined(self, name: str, function: Function, definition: KernelDefinition) -> KernelDefinition | None:
+        if not self._decided or self._target.kind != "llvm":
+            return None
+        with suppress(TVMError):  # it cannot be said in blocks, or not be derived any more
+            func = definition.blocks()
+            workload = _THREADS.sub("", workload_of(func, self._target, 1))
+            choices, threads = self._decided.get(workload, (None, 1))
+            if choices is not None:
+                space = ScheduleSpace(func, Machine.of(self._target, threads), None, numbers_of(definition))
+                if space.is_of_numbers(choices):
+                    return _with_numbers(definition, Picker(random.Random(0), dict(choices)))
+                (program,) = space.program(choices).functions.values()
+                assert isinstance(program, PrimFunc)
+                return replace(definition, program=program)
+        return None
+
+
+@dataclass
+class KernelTask:
+    """The search of a kernel."""
+
+    names: list[str]
+    """What the default build calls it; several if kernels differ in nothing but their constants."""
+    calls: int
+    """How often the model calls it."""
+    default: float
+    """Seconds of a call in the model as it is built by default."""
+    tuning: Tuning
+    hope: float = _HOPE
+    """By what share the next round is expected to make it faster."""
+    trouble: str = ""
+    """Why it is not searched (any more)."""
+    best: float = math.inf
+    choices: Choices | None = None
+    """What it keeps; None for the default."""
+    round_seconds: float = 0.0
+    is_begun: bool = False
+
+    @property
+    def trials(self) -> int:
+        """How many candidates were measured."""
+        return len(self.tuning.search.trials)
+
+    @property
+    def ledger(self) -> Ledger:
+        """Where its time went."""
+        return self.tuning.search.ledger
+
+    def line(self) -> str:
+        """Return what became of it as a row: calls, milliseconds by default and at best, trials, seconds spent."""
+        spent = "".join(f"{self.ledger.seconds[kind]:10.1f}" for kind in KINDS)
+        best = min(self.best, self.default)
+        name = self.names[0].removeprefix("tvmgen_default_fused_")
+        return f"{name[-44:]:44}{self.calls:4d}{self.default * 1e3:10.3f}{best * 1e3:10.3f}{self.trials:7d}{spent}"
+
+    def gain(self, usual: float) -> float:
+        """Return the seconds of the model that a second of search is expected to gain; a round usually takes some."""
+        seconds = min(self.best, self.default)
+        return 0.0 if self.trouble else self.calls * seconds * self.hope / (self.round_seconds or usual)
+
+    def search(self, count: int) -> None:
+        """Measure some candidates, and learn from their times how much more to expect."""
+        search, spent = self.tuning.search, self.ledger.total
+        try:
+            if not self.is_begun:
+                self.tuning.begin()
+                self.is_begun = True
+            before = search.best.seconds if search.best else search.default_seconds
+            if not self.tuning.round(count):
+                self.trouble = "all candidates are known"
+        except TVMError as error:
+            self.trouble = str(error).splitlines()[0]
+            return
+        now, default = search.best.seconds if search.best else search.default_seconds, search.default_seconds
+        if not math.isfinite(default):
+            return
+        gained = max(1 - now / (before if math.isfinite(before) else default), 0.0)
+        self.hope = max((self.hope + gained) / 2, _LEAST_HOPE)
+        self.best = self.default * now / default
+        self.round_seconds = max(self.ledger.total - spent, 1e-3)
+
+
+@dataclass(frozen=True)
+class ModelOutcome:
+    """What a search over a model found: seconds of a run by default and with what is kept, the same if that is none."""
+
+    default: float
+    seconds: float
+    tasks: Sequence[KernelTask]
+    is_interrupted: bool = False
+
+    def table(self) -> str:
+        """Return the ledger: the kernels, those that take most of the model's time first, and all together."""
+        spent = Ledger()
+        for task in self.tasks:
+            spent.add(task.ledger)
+        heads = "".join(f"{kind:>10}" for kind in KINDS)
+        rows = [f"{'kernel':44}{'':4}{'ms':>10}{'kept':>10}{'trials':>7}{heads}  (processor seconds)"]
+        for task in sorted(self.tasks, key=lambda task: -task.calls * task.default):
+            kept = " kept" if task.choices is not None else ""
+            rows.append(f"{task.line()}{kept}{' ' + task.trouble if task.trouble else ''}")
+        total = "".join(f"{spent.seconds[kind]:10.1f}" for kind in KINDS)
+        trials = sum(task.trials for task in self.tasks)
+        rows.append(f"{'the model':48}{self.default * 1e3:10.3f}{self.seconds * 1e3:10.3f}{trials:7d}{total}")
+        return "\n".join(rows)
+
+
+class ModelTuning:
+    """The search over a model, which is built as ``relay.build`` does in the current context.
+
+    Raises ArgumentError if the model needs the virtual machine, or the target is no processor.
+
+    Parameters
+    ----------
+    log
+        Where to begin, and where what is measured and decided is noted.
+    measuring
+        As of :func:`compiler.search.tune`.
+    """
+
+    def __init__(
+        self,
+        mod: IRModule,
+        target: Target | str,
+        params: Mapping[str, ArrayLike] | None = None,
+        *,
+        log: Database,
+        seed: int | None = None,
+        measuring: Callable[[Sequence[NumPyArray], int], Measuring] | None = None,
+    ) -> None:
+        self._mod, self._target, self._params, self._log = mod, Target(target), params, log
+        self.threads = num_threads()
+        self._clock = time.thread_time if self.threads == 1 else time.perf_counter
+        kernels, self._seed, self._model, self._measuring = Kernels(), seed, LearnedModel(), measuring
+        self._default = self._built(kernels)
+        seconds = self._kernel_seconds([self._default], 3)[0]
+        calls = Counter(name for _, name in self._default.calls())
+        self.tasks: list[KernelTask] = []
+        for name, definition in kernels.definitions.items():
+            self._add(name, definition, calls[name], statistics.median(seconds[name]) / calls[name])
+        learn(self._model, log)
+
+    def _add(self, name: str, definition: KernelDefinition, calls: int, seconds: float) -> None:
+        target = self._target
+        try:
+            func = definition.blocks()
+            tuning = Tuning(
+                func, target, self._log, seed=self._seed, threads=self.threads, model=self._model,
+                limits=_LIMITS, population=_POPULATION,
+                default=lambda: build(definition.lowered("main"), target=target),
+                measuring=self._measuring, numbers=numbers_of(definition),
+            )  # fmt: skip
+        except TVMError:
+            return  # it stays as it is
+        same = next((task for task in self.tasks if task.tuning.workload == tuning.workload), None)
+        if same is not None:
+            same.names.append(name)
+            same.calls += calls
+            return
+        task = KernelTask([name], calls, seconds, tuning)
+        if (decided := self._log.decision(tuning.workload)) is not None:
+            task.choices = decided.choices
+        elif self._log.of(tuning.workload):
+            task.hope = 1.0  # a search that was ended
+        self.tasks.append(task)
+
+    def run(
+        self,
+        seconds: float,
+        trials: int = 10**9,
+        told: Callable[[KernelTask], object] = lambda task: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> ModelOutcome:
+        """Search for so many seconds, of which the last are for deciding; ``told`` is called after each round.
+
+        An interruption from the keyboard ends the search, and what was found is decided; another one ends that, too.
+        """
+        began, done, is_interrupted = clock(), 0, False
+        try:
+            while clock() - began < _SEARCHING * seconds and done < trials:
+                rounds = [task.round_seconds for task in self.tasks if task.round_seconds]
+                usual = statistics.fmean(rounds) if rounds else 1.0
+                task = max(self.tasks, key=lambda task: task.gain(usual), default=None)
+                if task is None or not task.gain(usual):
+                    break
+                before = task.trials
+                task.search(min(_PER_ROUND, trials - done))
+                done += task.trials - before
+                told(task)
+        except KeyboardInterrupt:
+            is_interrupted = True
+        return replace(self._decide(), is_interrupted=is_interrupted)
+
+    def _decide(self) -> ModelOutcome:
+        """Let kernels keep what is faster beside their defaults and in the model, and the model, if it is faster."""
+        for task in self.tasks:
+            if task.trials:
+                task.choices = task.tuning.outcome().choices
+        default = statistics.median(self._seconds(self._default) for _ in range(3))
+        chosen = [task for task in self.tasks if task.choices is not None]
+        ratio = 1.0
+        if chosen:
+            first, second = self._kernel_seconds([self._default, self._with(chosen)], _TURNS)
+            for task in chosen:
+                task.best = task.default * _ratio([_sums(task, times) for times in (second, first)])
+                if task.best >= task.default:
+                    task.choices = None
+            chosen = [task for task in chosen if task.choices is not None]
+        if chosen:
+            tuned = self._with(chosen)
+            pairing = paired(tuned.run, self._default.run, _LAST, self._clock)
+            ratio, default = pairing.ratio, pairing.reference
+            if not pairing.is_faster:
+                ratio, chosen = 1.0, []
+        for task in self.tasks:
+            task.choices = task.choices if task in chosen else None
+            if task.trials or task.choices is not None:
+                task.tuning.decide(task.choices, task.best if task.choices is not None else task.default)
+        return ModelOutcome(default, ratio * default, self.tasks)
+
+    def _with(self, chosen: Sequence[KernelTask]) -> GraphExecutor:
+        """Return the model with what was chosen for some of its kernels."""
+        decided = Database()
+        for task in chosen:
+            decided.add([Record(task.tuning.workload, "", task.choices, "ok", task.best, is_decision=True)])
+        return self._built(AppliedLog(decided))
+
+    def _built(self, instrument: Instrument) -> GraphExecutor:
+        with instrumented(instrument):
+            built = build_graph(self._mod, self._target, self._params)
+        executor: GraphExecutor = built["default"](cpu(0))
+        rng = np.random.default_rng(0)
+        for name in executor.input_names:
+            if name not in built.params:
+                value = executor.get_input(name)
+                value.copyfrom(random_array(rng, value.shape, value.dtype))
+        executor.run()
+        return executor
+
+    def _seconds(self, executor: GraphExecutor) -> float:
+        began = self._clock()
+        executor.run()
+        return self._clock() - began
+
+    def _kernel_seconds(self, executors: Sequence[GraphExecutor], turns: int) -> list[dict[str, list[float]]]:
+        """Return what the calls of each kernel take in some runs of models, which take turns."""
+        found: list[dict[str, list[float]]] = [{} for _ in executors]
+        for _ in range(turns):
+            for executor, times in zip(executors, found, strict=True):
+                run: dict[str, float] = {}
+                for name, thunk in executor.thunks():
+                    began = self._clock()
+                    thunk()
+                    run[name] = run.get(name, 0.0) + self._clock() - began
+                for name, seconds in run.items():
+                    times.setdefault(name, []).append(seconds)
+        return found
+
+
+def _sums(task: KernelTask, times: Mapping[str, Sequence[float]]) -> list[float]:
+    """Return what a task's kernels take together in each run."""
+    return [sum(each) for each in zip(*(times[name] for name in task.names), strict=True)]
+
+
+def _ratio(both: Sequence[Sequence[float]]) -> float:
+    """Return the mean ratio of two rows of times."""
+    return math.exp(statistics.median(math.log(a / b) for a, b in zip(*both, strict=True)))

@@ -1,0 +1,70 @@
+"""What a search over whole models gains, in processor time of one thread.
+
+    python -m tests.benchmarks.model_search [--seconds N] [--seed N] [--log F] [MODEL …]
+
+Each model is searched for so many seconds of processor time (1200: ten minutes on two cores), of this process and of
+those that measure.  ``default`` and ``found`` are runs of the whole model in alternating turns; ``kept`` is the share
+of the default's time.  The table of kernels says where the time of the search went.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from compiler import relay
+from compiler.ir.passes.context import PassContext
+from compiler.runtime.machine import this_machine
+from compiler.runtime.parallel.threads import set_num_threads
+from compiler.search import Database
+from compiler.search.models import KernelTask, ModelTuning
+from compiler.target.target import Target
+from tests import models
+from tests.benchmarks.relay_latency import quantized
+from tests.benchmarks.search import TARGET, processor_seconds
+
+MODELS = ("resnet18", "bert", "mobilenetv2 int8")
+
+
+def searched(name: str, given: argparse.Namespace) -> str:
+    """Search a model, print how it goes, and return a line of the table."""
+    kind, *how = name.split()
+    model = models.build(kind)
+    inputs = models.inputs_of(model)
+    if how:
+        model = quantized(model, inputs, "static")
+    mod, params = relay.frontend.from_onnx(model, {key: value.shape for key, value in inputs.items()})
+    began = processor_seconds()
+
+    def told(task: KernelTask) -> None:
+        print(f"{processor_seconds() - began:6.0f} s  {task.line()}", flush=True)
+
+    with PassContext(opt_level=3):
+        tuning = ModelTuning(mod, Target(TARGET), params, log=Database(given.log), seed=given.seed)
+        found = tuning.run(given.seconds, told=told, clock=processor_seconds)
+    print(found.table())
+    kept = sum(task.choices is not None for task in found.tasks)
+    return (
+        f"{name:<20}{found.default * 1e3:>10.3f}{found.seconds * 1e3:>10.3f}{found.default / found.seconds:>8.3f}"
+        f"{kept:>6d} of {len(found.tasks)}"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", nargs="*", help=f"beginnings of: {', '.join(MODELS)} (all)")
+    parser.add_argument("--seconds", type=float, default=1200.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--log")
+    given = parser.parse_args(arguments)
+    set_num_threads(1)
+    print(f"{this_machine().processor}, one thread, {given.seconds:g} s of processor time each")
+    chosen = [name for name in MODELS if not given.model or any(name.startswith(begun) for begun in given.model)]
+    rows = [searched(name, given) for name in chosen]
+    print(f"{'':<20}{'default':>10}{'found':>10}{'speed':>8}  kernels")
+    print(*rows, sep="\n")
+
+
+if __name__ == "__main__":
+    main()

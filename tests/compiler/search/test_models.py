@@ -1,0 +1,160 @@
+"""Models are built with what a search over their kernels has decided, which is never slower than what was there."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import relay
+from compiler.driver.relay.build import BuiltGraph, build_graph
+from compiler.ir.instrument import instrumented
+from compiler.ir.module import IRModule
+from compiler.runtime.parallel.threads import set_num_threads
+from compiler.search import Database, Machine, Pairing, Patience, Record, ScheduleSpace
+from compiler.search.ledger import Ledger
+from compiler.search.measurer import Build, Measurement
+from compiler.search.models import AppliedLog, Kernels, KernelTask, ModelTuning, numbers_of
+from compiler.search.tuning import Tuning, workload_of
+from compiler.target.target import Target
+
+TARGET = Target("llvm -mcpu=native")
+
+
+@pytest.fixture(autouse=True)
+def _one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr("compiler.search.models._PER_ROUND", 2)
+    set_num_threads(1)
+    yield
+    set_num_threads(None)
+
+
+class _Always:
+    """Says of every candidate that it takes so much of the default's time."""
+
+    def __init__(self, ratio: float) -> None:
+        self._ratio = ratio
+
+    def expect(self, build: Build) -> Measurement:
+        return Measurement()
+
+    def refer(self, build: Build) -> None:
+        pass
+
+    def measure(self, builds: Sequence[Build], patience: Patience | None = None) -> Iterator[Measurement]:
+        for _ in builds:
+            yield Measurement(pairing=Pairing(self._ratio, 1e-3, self._ratio, 1.0, (self._ratio,) * 4), compared=0.5)
+
+
+def _model(rng: random.Random) -> tuple[IRModule, dict[str, Any]]:
+    """Return two products of matrices, each with something on top."""
+    n, m, wide = (rng.choice([3, 8, 16]) for _ in range(3))
+    shapes = {"x": (n, 12), "w": (m, 12), "v": (wide, m)}
+    x, w, v = (relay.var(name, shape=shape) for name, shape in shapes.items())
+    y = relay.tanh(relay.nn.dense(relay.nn.relu(relay.nn.dense(x, w)), v))
+    numpy = np.random.default_rng(n)
+    params = {name: numpy.normal(size=shapes[name]).astype("float32") for name in "wv"}
+    return IRModule.from_expr(relay.Function([x, w, v], y)), params
+
+
+def _result(built: BuiltGraph) -> Any:
+    executor = built["default"](tvm.cpu(0))
+    shape = executor.get_input("x").shape
+    executor.set_input("x", np.random.default_rng(1).normal(size=shape).astype("float32"))
+    executor.run()
+    return executor.get_output(0).numpy()
+
+
+def _decided(kernels: Kernels, way: str, rng: random.Random) -> Database:
+    """Return a log that has some program for each kernel, found in one of both ways where it has both."""
+    log = Database()
+    for definition in kernels.definitions.values():
+        func, numbers = definition.blocks(), numbers_of(definition)
+        space = ScheduleSpace(func, Machine.of(TARGET, 1), None, numbers)
+        usual = definition.lowered("main").script()
+        drawn = (c for _ in range(20) if space.is_of_numbers(c := space.sample(rng)) == (way == "numbers"))
+        found = next((c for c in drawn if space.program(c).script() != usual), None)
+        if found is not None:
+            log.add([Record(workload_of(func, TARGET, 1), "", found, "ok", 1.0, is_decision=True)])
+    return log
+
+
+@pytest.mark.parametrize("way", ["rules", "numbers"])
+def test_a_model_with_what_a_log_decided_computes_the_same(way: str) -> None:
+    rng, kernels = random.Random(way), Kernels()
+    module, params = _model(rng)
+    with tvm.transform.PassContext(opt_level=3):
+        with instrumented(kernels):
+            usual = build_graph(module, TARGET, params)
+        log = _decided(kernels, way, rng)
+        with instrumented(AppliedLog(log)):
+            built = build_graph(module, TARGET, params)
+    np.testing.assert_allclose(_result(built), _result(usual), rtol=1e-4, atol=1e-4)
+    loops = {name: kernel.prim_func.script() for name, kernel in usual.kernels.items()}
+    others = [name for name, kernel in built.kernels.items() if kernel.prim_func.script() != loops[name]]
+    assert len(others) == len(log) >= 1
+
+
+def test_a_model_keeps_its_kernels_where_nothing_is_faster_and_its_log_says_so(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    module, params = _model(random.Random(1))
+    found = ModelTuning(module, TARGET, params, log=Database(log), measuring=lambda *_: _Always(1.5)).run(600, 3)
+    assert sum(task.trials for task in found.tasks) == 3
+    assert found.seconds == found.default
+    assert {task.choices for task in found.tasks} == {None}
+    searched = [task for task in found.tasks if task.trials]
+    assert all(Database(log).decision(task.tuning.workload).choices is None for task in searched)
+    assert f"{1.5:.1f}" in found.table().splitlines()[-1], "three comparisons of half a second"
+
+
+def test_what_is_faster_beside_its_default_only_does_not_stay_in_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, params = _model(random.Random(2))
+    tuning = ModelTuning(module, TARGET, params, log=Database(), measuring=lambda *_: _Always(0.5))
+    times = {name: [1.0] * 3 for task in tuning.tasks for name in task.names}
+    slower = {name: [1.1] * 3 for name in times}
+    monkeypatch.setattr(tuning, "_kernel_seconds", lambda *_: [times, slower])
+    found = tuning.run(600, 2)
+    assert {task.choices for task in found.tasks} == {None}
+
+
+def test_an_interrupted_search_keeps_and_decides_what_was_measured(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    module, params = _model(random.Random(3))
+    tuning = ModelTuning(module, TARGET, params, log=Database(log), measuring=lambda *_: _Always(1.5))
+
+    def told(task: KernelTask) -> None:
+        raise KeyboardInterrupt
+
+    found = tuning.run(600, 100, told)
+    assert found.is_interrupted
+    (task,) = (task for task in found.tasks if task.trials)
+    assert len(Database(log).of(task.tuning.workload)) == task.trials + 2, "the trials, the default and the decision"
+
+
+def test_a_search_goes_where_a_second_gains_most() -> None:
+    def task(seconds: float, calls: int, ratios: Sequence[float]) -> KernelTask:
+        search = SimpleNamespace(ledger=Ledger(), best=None, default_seconds=1.0, trials=[])
+
+        def measured(count: int) -> list[int]:
+            search.ledger.seconds["measuring"] += 1.0
+            search.best = SimpleNamespace(seconds=ratios[len(search.trials)])
+            search.trials.append(None)
+            return [count]
+
+        tuning = SimpleNamespace(search=search, begin=lambda: None, round=measured, workload="")
+        return KernelTask(["k"], calls, seconds, cast(Tuning, tuning))
+
+    slow, quick = task(1.0, 1, [1.0] * 9), task(0.1, 3, [0.8, 0.6, 0.5, 0.4])
+    order = []
+    for _ in range(6):
+        order.append(max((slow, quick), key=lambda each: each.gain(1.0)))
+        order[-1].search(8)
+    assert order[:1] == [slow], "what takes most of the time comes first"
+    assert order.count(quick) >= 2, "and makes way where its rounds bring nothing"
+    assert quick.best == pytest.approx(0.1 * [1.0, 0.8, 0.6, 0.5, 0.4][quick.trials])
