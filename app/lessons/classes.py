@@ -1,8 +1,9 @@
 """Classes: groups that take a lesson together, on one server or on several that share a database.
 
 A class has no accounts.  Who holds its secret presents and sees the list; everybody else is a student under a name that
-the server gives them.  All that is kept is bounded: the newest state that was presented, a row for each student and for
-each step that they passed.
+the server gives them, or one that they choose and the teacher can hide.  The teacher can ask to look into a workspace,
+which the student then shares (:mod:`app.live`).  All that is kept is bounded: the newest state that was presented, a
+row for each student and for each step that they passed.
 
 Whoever has the students' link may join, a classroom behind one address as well.  The teacher can renew the link, and
 with it clear the class of those who have no result; who is in the class stays.  From one address come at most
@@ -15,8 +16,10 @@ The database has the state of a class, so that it outlives a restart and its stu
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import hmac
+import io
 import re
 import secrets
 import time
@@ -39,7 +42,7 @@ from app.store.database import database_errors
 from app.store.following import Clock, Followed, Following
 from app.store.tables import CLASSES
 
-__all__ = ["Admission", "BoardRow", "Classes", "LessonClass", "News", "Presented", "StudentRow"]
+__all__ = ["Admission", "BoardRow", "Classes", "LessonClass", "News", "Presented", "Seat", "StudentRow"]
 
 MAX_CLASSES = 64
 MAX_CLASSES_PER_CLIENT = 16
@@ -51,6 +54,8 @@ MAX_LISTENERS = 250
 MAX_STATE_BYTES = 1 << 16
 """The maximum size of the presented state."""
 MAX_STEPS = 100
+ASKED, DECLINED = "asked", "declined"
+"""What becomes of the teacher's wish to look into a workspace, unless it is let in."""
 IDLE_SECONDS = 2 * 3600.0
 """After this time without activity, a class may be replaced by a new one."""
 AWAY_SECONDS = 75.0
@@ -74,6 +79,15 @@ class StudentRow(Struct, frozen=True, kw_only=True):
     """A student in the teacher's list."""
 
     name: str
+    """What the class sees."""
+    given: str
+    """The name that the server gave them, by which the teacher refers to them."""
+    chosen: str
+    """The name that they chose; empty for none."""
+    hidden: bool
+    """Whether the teacher hides it."""
+    look: str
+    """What became of the wish to look into their workspace: ``asked``, ``declined``, or the id of a live workspace."""
     step: int
     done: int
     """The steps that passed on the server."""
@@ -89,6 +103,8 @@ class Admission(Struct, frozen=True, kw_only=True):
     """Whether students wait to be let in, as very many have joined from their address."""
     per_address: int
     """How many may join from one address."""
+    anonymous: bool
+    """Whether all names that students chose are hidden."""
 
 
 class News(Struct, frozen=True, kw_only=True):
@@ -98,6 +114,21 @@ class News(Struct, frozen=True, kw_only=True):
     """The presented state, if any."""
     board: list[BoardRow] = []
     students: int = 0
+    passed: dict[int, int] = {}
+    """How many students passed each step."""
+    looks: list[str] = []
+    """Tokens of those into whose workspace the teacher asks to look; each student knows their own."""
+
+
+class Seat(Struct, frozen=True, kw_only=True):
+    """What a student is told of themselves."""
+
+    name: str
+    """What the class sees."""
+    chosen: str
+    """What they chose; the teacher may hide it."""
+    token: str
+    """What stands for them where the teacher asks to look."""
 
 
 class LessonClass(Followed[bytes]):
@@ -132,8 +163,8 @@ class LessonClass(Followed[bytes]):
         if not hmac.compare_digest(_digest(secret), self._secret):
             raise Forbidden("only the teacher of this class may do that", expected="the secret of the teacher's link")
 
-    def attend(self, key: str, step: int, address: str = "", entry: str = "") -> str:
-        """Record a student's current step, and return their name.
+    def attend(self, key: str, step: int, address: str = "", entry: str = "", chosen: str | None = None) -> str:
+        """Record a student's current step, and return how the class calls them.
 
         Parameters
         ----------
@@ -143,11 +174,13 @@ class LessonClass(Followed[bytes]):
             The network address of a student who joins.
         entry : str
             The renewed part of the link that they have.
+        chosen : str, optional
+            The name that they choose; empty for the one that they were given.
 
         Raises
         ------
         Forbidden
-            If a student who joins has an old link.
+            If a student who joins has an old link, or another has the name that they choose.
         Busy
             If too many come from their address, or the class is full and nobody makes room.
         """
@@ -156,22 +189,138 @@ class LessonClass(Followed[bytes]):
         with self._changing() as connection:
             known = class_rows.note_step(connection, self.id, digest, step, now)
             refusal = None if known else self._refusal(connection, entry, origin)
-            name = known or ("" if refusal else self._join(connection, digest, step, origin))
-        if refusal is not None:
-            raise refusal
-        self._school.seats.take(self.id, digest, address)
-        if not known:
+            if refusal is None and not known:
+                self._join(connection, digest, step, origin)
+            if refusal is None and chosen is not None and not self._call(connection, digest, chosen):
+                refusal = Forbidden(f"the name “{chosen}” is taken in this class", field="name")
+            one = class_rows.find(connection, self.id, digest)
+            anonymous = bool(class_rows.entry(connection, self.id).anonymous)
+        if one is not None:
+            self._school.seats.take(self.id, digest, address)
+        if not known or chosen is not None:
             self.publish()
-        return name
+        if one is None or refusal is not None:
+            raise refusal or _no_such_class()
+        return one.shown(anonymous)
 
-    def _join(self, connection: Connection, key: bytes, step: int, origin: str) -> str:
-        """Add a student, and return their name."""
+    def seat(self, key: str) -> Seat:
+        """Return what a student is told of themselves.
+
+        Raises
+        ------
+        NotFound
+            If the student is not in the class.
+        """
+        digest = _digest(key)
+        with self._reading() as connection:
+            one = class_rows.find(connection, self.id, digest)
+            anonymous = bool(class_rows.entry(connection, self.id).anonymous)
+        if one is None:
+            raise _no_such_student()
+        return Seat(name=one.shown(anonymous), chosen=one.chosen, token=self._token(digest))
+
+    def _call(self, connection: Connection, key: bytes, chosen: str) -> bool:
+        """Call a student by the name that they choose; return whether nobody else has it."""
+        others = [one for one in class_rows.students(connection, self.id) if one.key != key]
+        if chosen and chosen.casefold() in {name.casefold() for one in others for name in (one.name, one.chosen)}:
+            return False
+        class_rows.change(connection, self.id, key, chosen=chosen)
+        _bump_version(connection, self.id)
+        return True
+
+    def _token(self, key: bytes) -> str:
+        return hmac.new(self._secret, key, hashlib.sha256).hexdigest()[:16]
+
+    def hide_names(self, given: str, hidden: bool) -> None:
+        """Hide the name that a student chose, or show it again.
+
+        Parameters
+        ----------
+        given : str
+            The name that they were given; empty for all students, those who come later too.
+
+        Raises
+        ------
+        NotFound
+            If there is no such student.
+        """
+        with self._changing() as connection:
+            if given:
+                class_rows.change(connection, self.id, self._key_of(connection, given), hidden=int(hidden))
+            else:
+                self._set(connection, anonymous=int(hidden))
+            _bump_version(connection, self.id)
+        self.publish()
+
+    def ask_to_look(self, given: str, ask: bool = True) -> None:
+        """Ask a student to let the teacher look into their workspace, or no more.
+
+        Raises
+        ------
+        NotFound
+            If there is no such student.
+        """
+        with self._changing() as connection:
+            key = self._key_of(connection, given)
+            class_rows.change(connection, self.id, key, look=ASKED if ask else "")
+            _bump_version(connection, self.id)
+        self.publish()
+
+    def answer_look(self, key: str, session: str) -> None:
+        """Let the teacher look, or not.
+
+        Parameters
+        ----------
+        session : str
+            The id of the live workspace; empty to decline.
+
+        Raises
+        ------
+        NotFound
+            If the student is not in the class.
+        Forbidden
+            If the teacher does not ask.
+        """
+        with self._changing() as connection:
+            one = class_rows.find(connection, self.id, _digest(key))
+            if one is None:
+                raise _no_such_student()
+            if one.look != ASKED:
+                raise Forbidden("the teacher does not ask to look any more", field="look")
+            class_rows.change(connection, self.id, one.key, look=session or DECLINED)
+            _bump_version(connection, self.id)
+        self.publish()
+
+    def _key_of(self, connection: Connection, given: str) -> bytes:
+        for one in class_rows.students(connection, self.id):
+            if one.name == given:
+                return one.key
+        raise NotFound("there is no such student", field="given")
+
+    def results(self) -> str:
+        """Return the passed steps as CSV, one line each, with names that students chose even where they are hidden."""
+        with self._reading() as connection:
+            called = {one.key: one for one in class_rows.students(connection, self.id)}
+            rows = class_rows.passed_steps(connection, self.id)
+        text = io.StringIO()
+        write = csv.writer(text).writerow
+        write(["name", "given name", "step", "milliseconds", "times NumPy", "machine busy"])
+        for row in rows:
+            one = called[row.key]
+            name = one.chosen or one.name
+            times = [number if number is None else f"{number:.6g}" for number in (row.milliseconds, row.times_numpy)]
+            # A spreadsheet would take what begins so for a formula.
+            write(["'" * (name[0] in "=+-@") + name, one.name, row.step, *times, "yes" if row.disturbed else "no"])
+        return text.getvalue()
+
+    def _join(self, connection: Connection, key: bytes, step: int, origin: str) -> None:
+        """Add a student, under a name that is free."""
         now = self._school.clock()
         self._make_room(connection, now)
-        name = secrets.choice(free_names(class_rows.names(connection, self.id)))
+        taken = {name for one in class_rows.students(connection, self.id) for name in (one.name, one.chosen.lower())}
+        name = secrets.choice(free_names(taken))
         class_rows.add_student(connection, self.id, Attendee(key, name, step, now, 0, origin))
         _bump_version(connection, self.id)
-        return name
 
     def _refusal(self, connection: Connection, entry: str, origin: str) -> RequestError | None:
         """Return why a student may not join, if so; note for the teacher that they came."""
@@ -191,7 +340,8 @@ class LessonClass(Followed[bytes]):
             door = class_rows.entry(connection, self.id)
         waiting = not door.crowds and self._school.clock() - door.turned_away < TURNED_AWAY_SECONDS
         per_address = MAX_STUDENTS if door.crowds else MAX_PER_ADDRESS
-        return Admission(entry=door.entry, waiting=waiting, per_address=per_address)
+        anonymous = bool(door.anonymous)
+        return Admission(entry=door.entry, waiting=waiting, per_address=per_address, anonymous=anonymous)
 
     def admit_crowds(self) -> None:
         """Let one address bring as many students as there are places."""
@@ -231,7 +381,7 @@ class LessonClass(Followed[bytes]):
         with self._changing() as connection:
             digest = _digest(key)
             if class_rows.name_of(connection, self.id, digest) is None:
-                raise NotFound("this student is not in the class", field="student")
+                raise _no_such_student()
             milliseconds = seconds * 1e3 if seconds else None
             if not class_rows.note_passed(connection, self.id, digest, step, milliseconds, times_numpy, disturbed):
                 return
@@ -272,8 +422,18 @@ class LessonClass(Followed[bytes]):
         now = self._school.clock()
         with self._reading() as connection:
             attending = class_rows.students(connection, self.id)
+            anonymous = bool(class_rows.entry(connection, self.id).anonymous)
         rows = [
-            StudentRow(name=one.name, step=one.step, done=one.done, away=now - one.seen > AWAY_SECONDS)
+            StudentRow(
+                name=one.shown(anonymous),
+                given=one.name,
+                chosen=one.chosen,
+                hidden=bool(one.hidden),
+                look=one.look,
+                step=one.step,
+                done=one.done,
+                away=now - one.seen > AWAY_SECONDS,
+            )
             for one in attending
         ]
         return sorted(rows, key=lambda row: (row.away, row.name))
@@ -282,14 +442,17 @@ class LessonClass(Followed[bytes]):
         """Read and encode the public state."""
         with self._reading() as connection:
             row = connection.execute(
-                select(CLASSES.c.version, CLASSES.c.presented).where(CLASSES.c.id == self.id)
+                select(CLASSES.c.version, CLASSES.c.presented, CLASSES.c.anonymous).where(CLASSES.c.id == self.id)
             ).one_or_none()
             if row is None:
                 return None
+            asked = [one.key for one in class_rows.students(connection, self.id) if one.look == ASKED]
             news = News(
                 presented=msgspec.json.decode(row.presented, type=Presented) if row.presented is not None else None,
-                board=class_rows.board(connection, self.id, MAX_STUDENTS),
+                board=class_rows.board(connection, self.id, MAX_STUDENTS, bool(row.anonymous)),
                 students=class_rows.count(connection, self.id),
+                passed=class_rows.progress(connection, self.id),
+                looks=[self._token(key) for key in asked],
             )
         return row.version, msgspec.json.encode(news)
 
@@ -391,6 +554,10 @@ class Classes(Following[LessonClass]):
 
 def _bump_version(connection: Connection, name: str) -> None:
     connection.execute(update(CLASSES).where(CLASSES.c.id == name).values(version=CLASSES.c.version + 1))
+
+
+def _no_such_student() -> NotFound:
+    return NotFound("this student is not in the class", field="student")
 
 
 def _no_such_class() -> NotFound:

@@ -172,13 +172,14 @@ class LiveSession(Followed[LiveState]):
         return Attendance(seat=one.seat, name=one.name)
 
     def depart(self, key: str) -> None:
-        """Note that somebody leaves, and lays down the pen if they hold it."""
+        """Note that somebody leaves; if they hold the pen, they hand it back to who was there first."""
         digest = _digest(key)
         with self._changing(digest) as change:
             if people.leave(change.connection, self.id, digest):
                 change.seen = True
                 if change.row.pen == digest:
-                    change.set(pen=None)
+                    rest = people.here(change.connection, self.id)
+                    change.set(pen=rest[0].key if rest else None, penned=self._clock())
 
     def write(
         self, key: str, base: int, script: str | None, setting: Setting | None, place: Place | None = None

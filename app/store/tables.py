@@ -69,11 +69,13 @@ CLASSES = Table(
     Column("entry", String(MAX_LENGTH), nullable=False, server_default=""),
     Column("crowds", Integer, nullable=False, server_default="0"),
     Column("turned_away", Float, nullable=False, server_default="0"),
+    Column("anonymous", Integer, nullable=False, server_default="0"),
 )
 """Classes; the secret, the keys of students and their addresses (``origin``) are stored as digests.
 
 ``entry`` is the part of the students' link that the teacher has renewed, empty for the first link; ``crowds`` says
-whether one address may bring as many students as there are places, and ``turned_away`` when the last one was refused.
+whether one address may bring as many students as there are places, and ``turned_away`` when the last one was refused;
+``anonymous`` says whether all names that students chose are hidden.
 """
 STUDENTS = Table(
     "class_students",
@@ -84,8 +86,15 @@ STUDENTS = Table(
     Column("step", Integer, nullable=False),
     Column("seen", Float, nullable=False),
     Column("origin", String(32), nullable=False, server_default=""),
+    Column("chosen", String(40), nullable=False, server_default=""),
+    Column("hidden", Integer, nullable=False, server_default="0"),
+    Column("look", String(MAX_LENGTH), nullable=False, server_default=""),
     UniqueConstraint("class", "name"),
 )
+"""Students; ``name`` was given to them, ``chosen`` is their own choice, and ``hidden`` says whether it is hidden.
+
+``look`` is ``asked`` once the teacher asks to look into the workspace, then ``declined``, or a live workspace's id.
+"""
 PASSED_STEPS = Table(
     "class_steps",
     TABLES,

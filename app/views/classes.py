@@ -9,8 +9,9 @@ from flask import Blueprint, Response, request
 from msgspec import Meta
 
 from app.artifacts import Answer
-from app.lessons.classes import Admission, LessonClass, News, Presented, StudentRow
+from app.lessons.classes import Admission, LessonClass, News, Presented, Seat, StudentRow
 from app.lessons.evidence import Evidence
+from app.names import chosen_name
 from app.services import current_services
 from app.views.api import answer_json
 from app.views.lessons import CheckRequest, StepResult, judged, lesson_of, measurements_of, step_of
@@ -46,6 +47,8 @@ class Attendance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     step: Annotated[int, Meta(ge=1, le=100)]
     join: Annotated[str, Meta(max_length=40)] = ""
     """What the students' link says after ``join=``, for those who join; empty if it says nothing."""
+    name: Annotated[str, Meta(max_length=100)] | None = None
+    """The name that they choose; empty to be called by the one that they were given."""
 
 
 class Renewal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,10 +58,28 @@ class Renewal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Whether students without a result are removed; those with one stay in any case."""
 
 
-class Seat(msgspec.Struct, frozen=True, kw_only=True):
-    """The name of a student in the class."""
+class Naming(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether names that students chose are hidden."""
 
-    name: str
+    hidden: bool
+    given: Annotated[str, Meta(max_length=40)] = ""
+    """The name that the student was given; empty for all."""
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether the teacher asks to look into a workspace."""
+
+    given: Annotated[str, Meta(max_length=40)]
+    """The name that the student was given."""
+    ask: bool = True
+
+
+class LookAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether a student lets the teacher look."""
+
+    student: StudentKey
+    session: Annotated[str, Meta(pattern=r"^([\w-]{24})?\Z")] = ""
+    """The id of the live workspace; empty to decline."""
 
 
 class StudentResult(CheckRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -93,10 +114,11 @@ def create() -> Response:
 @bp.post("/<name>/students")
 @operation(body=Attendance, answers={200: json_of(Seat)})
 def attend(name: str) -> Response:
-    """Report the step of a student, who is given a name the first time."""
+    """Report the step of a student, who is given a name the first time, and may choose another."""
     one, asked = class_of(name), read_body(Attendance)
-    name = one.attend(asked.student, asked.step, current_client().address, asked.join)
-    return answer_json(Seat(name=name))
+    chosen = asked.name if asked.name is None or not asked.name.strip() else chosen_name(asked.name)
+    one.attend(asked.student, asked.step, current_client().address, asked.join, chosen)
+    return answer_json(one.seat(asked.student))
 
 
 @bp.get("/<name>/students")
@@ -129,6 +151,40 @@ def admit_crowds(name: str) -> Response:
     one = taught(name)
     one.admit_crowds()
     return answer_json(one.admission)
+
+
+@bp.post("/<name>/names")
+@operation(body=Naming, answers={204: None}, headers=SECRET)
+def hide_names(name: str) -> Response:
+    """Hide names that students chose, or show them again."""
+    one, asked = taught(name), read_body(Naming)
+    one.hide_names(asked.given, asked.hidden)
+    return Response(status=204)
+
+
+@bp.post("/<name>/looks")
+@operation(body=Wish, answers={204: None}, headers=SECRET)
+def ask_to_look(name: str) -> Response:
+    """Ask a student to let the teacher look into their workspace."""
+    one, asked = taught(name), read_body(Wish)
+    one.ask_to_look(asked.given, asked.ask)
+    return Response(status=204)
+
+
+@bp.post("/<name>/looks/answers")
+@operation(body=LookAnswer, answers={204: None})
+def answer_look(name: str) -> Response:
+    """Let the teacher look into a live workspace, or decline."""
+    one, asked = class_of(name), read_body(LookAnswer)
+    one.answer_look(asked.student, asked.session)
+    return Response(status=204)
+
+
+@bp.get("/<name>/results.csv")
+@operation(answers={200: Content("text/csv")}, headers=SECRET)
+def results(name: str) -> Response:
+    """Return the passed steps and their times, one line each."""
+    return Response(taught(name).results(), mimetype="text/csv")
 
 
 @bp.put("/<name>/presented")

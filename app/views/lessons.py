@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
-from flask import Blueprint, Response, render_template
+from flask import Blueprint, Response, render_template, request
 from msgspec import Meta
 
 from app.artifacts import Measurement, Mode, Workspace
@@ -92,6 +92,12 @@ def open_lesson(lesson: str) -> str:
     chosen = lesson_of(lesson)
     workspace = Workspace(script=chosen.begins_with)
     return "".join(page_pieces(workspace, compiled=compiled_parts(workspace), title=chosen.title, lesson=chosen))
+
+
+@bp.get("/learn/<lesson>/board")
+def board(lesson: str) -> str:
+    """The board of a class, and how far it is, for a projector."""
+    return render_template("class_board.html", lesson=lesson_of(lesson), name=request.args.get("class", "")[:20])
 
 
 @bp.get("/api/lessons/<lesson>/revision")

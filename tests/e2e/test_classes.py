@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from app import create_app
 from app.lessons import classes
+from app.live import sessions
 from tests.e2e.conftest import Console, serving
 from tests.e2e.steps import MATMUL, refuse, settled, violations, write
 
@@ -109,6 +110,40 @@ def test_students_see_what_the_teacher_does_and_leave_with_one_key(teacher: Page
     expect(student.locator(".cm-content")).to_have_text("theirs = 3")
     teacher.click("#class-present")
     expect(student.locator(".cm-content")).to_have_text("mine = 1")
+
+
+def test_a_teacher_looks_into_a_workspace_and_hands_it_back(
+    teacher: Page, join: Callable[..., Page], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "RESTING_SECONDS", 0.0)
+    student = join()
+    write(student, "mine = 1")
+    student.once("dialog", lambda dialog: dialog.accept("<b>Mary</b>"))
+    student.click("#class-name")
+    expect(student.locator("#class-seat")).to_have_text("You are <b>Mary</b>")
+    teacher.click("#class-open")
+    expect(teacher.locator("#class-room-body")).to_contain_text("<b>Mary</b>")
+    assert violations(teacher) == []
+    teacher.get_by_role("button", name="Ask to look").click()
+    student.click("#class-let-in")
+    expect(student.locator("#live-lay")).to_be_visible()
+    with teacher.context.expect_page() as opened:
+        teacher.get_by_role("link", name="Open", exact=True).click()
+    looking = opened.value
+    looking.wait_for_selector("html[data-ready]")
+    expect(looking.locator(".cm-content")).to_have_text("mine = 1")
+    expect(student.locator(".live-people")).to_contain_text("Teacher")
+    looking.click("#live-take")
+    expect(looking.locator("#live-lay")).to_be_visible()
+    write(looking, "mine = 2  # better")
+    expect(student.locator(".cm-content")).to_have_text("mine = 2  # better")
+    assert violations(student) == []
+    looking.click("#live-menu summary")
+    looking.click("#live-leave")
+    expect(student.locator("#live-bar")).to_be_hidden()
+    expect(student.locator("#toast")).to_contain_text("handed the workspace back")
+    write(student, "mine = 3")
+    expect(looking.locator(".cm-content")).to_have_text("mine = 2  # better")
 
 
 @pytest.mark.long

@@ -47,7 +47,7 @@ def test_two_people_see_what_each_other_does_and_freeze_it(
     rename(eve, HOSTILE)
     expect(ann.locator(".live-people")).to_contain_text(HOSTILE)
     eve.locator(".cm-line", has_text="s[C].vectorize(ji)").click()
-    expect(ann.locator(".live-caret.seat-2")).to_have_text(HOSTILE)
+    expect(ann.locator(".live-caret.seat-2")).to_have_attribute("data-name", HOSTILE)
     eve.keyboard.press("Alt+Enter")
     expect(ann.locator(".cm-line.live-pin")).to_contain_text("s[C].vectorize(ji)")
     settled(eve)

@@ -21,7 +21,7 @@ const join = opened.get("join") ?? ""; // what a renewed link says
 const secret = new URLSearchParams(location.hash.slice(1)).get("teacher"); // a fragment never leaves the browser
 const address = `/api/classes/${encodeURIComponent(name)}`;
 
-let news = { presented: null, board: [], students: 0 };
+let news = { presented: null, board: [], students: 0, looks: [] };
 let following = true; // a student follows whoever presents, until they leave
 let presenting = null; // null until the first news: a teacher who reloads the page goes on presenting
 let sent = "";
@@ -29,7 +29,7 @@ let timer = 0;
 let sending = Promise.resolve(); // what is on its way must not arrive after the end of the presentation
 let line = 0;
 let pupils = []; // what the teacher's list shows
-let admission = { entry: "", waiting: false, per_address: 0 }; // and whom the class lets in
+let admission = { entry: "", waiting: false, per_address: 0, anonymous: false }; // and whom the class lets in
 let ended = false;
 let source = null;
 let beat = 0; // the timer of the list
@@ -118,14 +118,19 @@ function key() {
 }
 
 let student = "";
-let seat = "";
+let seat = ""; // what the class calls them
+let chosen = ""; // what they chose to be called
+let token = ""; // what stands for them where the teacher asks to look
+let began = 0; // the step at which the teacher was let in
+let session = null; // what shares the workspace with the teacher, once it was loaded
 let refusal = ""; // why they have no seat
 let attending = 0; // the timer
 
 function startStudent() {
   student = key();
   attend();
-  on("lesson-step", attend);
+  on("lesson-step", () => attend());
+  on("lesson-step", () => { if (began && currentStep() !== began) [began] = [0, session.leave()]; }); // its workspace stays there
   on("lesson-passed", async ({ number, workspace, ladder, predictions }) => {
     if (!ended) await ask(`${address}/results`, "POST", { student, number, workspace, ladder, predictions });
   });
@@ -133,14 +138,36 @@ function startStudent() {
   on("edited", () => { if (follows() && editor.text !== news.presented.script) leave(); });
 }
 
-async function attend() {
+async function attend(called = {}) {
   if (ended) return;
   clearTimeout(attending);
-  const answer = await ask(`${address}/students`, "POST", { student, step: currentStep(), join }, refuse);
-  if (answer) [seat, refusal] = [answer.name, ""];
+  const answer = await ask(`${address}/students`, "POST", { student, step: currentStep(), join, ...called }, called.name === undefined ? refuse : undefined);
+  if (answer) [seat, chosen, token, refusal] = [answer.name, answer.chosen, answer.token, ""];
   clearTimeout(attending); // of another that was asked meanwhile
   attending = setTimeout(attend, seat ? ATTEND_MS : KNOCK_MS);
   draw();
+}
+
+/** Choose a name; an empty one gives the made-up name back. */
+function rename() {
+  const name = prompt("What should the class call you? Your teacher can hide it.", chosen);
+  if (name !== null) attend({ name });
+}
+
+/** Share the workspace with the teacher, until they hand it back. */
+async function letIn() {
+  if (follows()) leave();
+  session = await import("../live/session.js");
+  const link = await session.startTogether("Your teacher has handed the workspace back");
+  if (!link) return;
+  began = currentStep();
+  if (!(await answerLook(link.split("/").pop()))) session.leave();
+}
+
+async function answerLook(id) {
+  news = { ...news, looks: news.looks.filter((one) => one !== token) };
+  draw();
+  return ask(`${address}/looks/answers`, "POST", { student, session: id });
 }
 
 function refuse({ message, field }) {
@@ -306,7 +333,10 @@ function teacherBar() {
 }
 
 function studentBar() {
-  const parts = [element("span", { class: "hint", id: "class-seat" }, seat ? `You are ${seat}` : refusal ? `Not in the class: ${refusal}` : "joining …")];
+  const hidden = seat && chosen && seat !== chosen ? `; your teacher hides “${chosen}”` : "";
+  const parts = [element("span", { class: "hint", id: "class-seat" }, seat ? `You are ${seat}${hidden}` : refusal ? `Not in the class: ${refusal}` : "joining …")];
+  if (seat) parts.push(button("class-name", "Change name", rename));
+  if (token && news.looks.includes(token)) parts.push(element("strong", { id: "class-look", role: "status" }, "Your teacher asks to look into your workspace"), button("class-let-in", "Let them in", letIn), button("class-keep-out", "Not now", () => answerLook("")));
   if (follows()) parts.push(element("strong", { id: "class-following" }, "Following the teacher"), button("class-leave", "Leave (Esc)", leave));
   else if (news.presented) parts.push(button("class-follow", "Follow the teacher", followAgain));
   return parts;
@@ -339,7 +369,47 @@ function drawRoom() {
   swap($("#class-room-body"), parts);
 }
 
-const students = () => table("Students", ["Name", "Step", "Done", "Presence"], pupils.map(({ name: who, step, done, away }) => [who, step, done, away ? "away" : "here"]));
+function students() {
+  const rows = pupils.map((pupil) => [called(pupil), pupil.step, pupil.done, pupil.away ? "away" : "here", look(pupil)]);
+  const words = admission.anonymous ? "Show the names that students chose" : "Hide the names that students chose";
+  const board = element("a", { class: "button small", id: "class-board", href: `${location.pathname}/board?class=${encodeURIComponent(name)}`, target: "_blank" }, "Board page for a projector");
+  const actions = element("p", { class: "class-door" }, board, button("class-csv", "Results as CSV", saveResults), button("class-names", words, () => hide("", !admission.anonymous)));
+  return element("section", {}, actions, table("Students", ["Name", "Step", "Done", "Presence", "Workspace"], rows));
+}
+
+/** A student's name, with that which the server gave them where they chose another. */
+function called({ name: who, given, chosen: own, hidden }) {
+  const cell = element("span", {}, element("bdi", {}, who));
+  if (!own) return cell;
+  cell.append(" ", element("small", { class: "hint" }, who === own ? given : `chose “${own}”`), " ");
+  if (!admission.anonymous) cell.append(button(`class-hide-${given.replace(" ", "-")}`, hidden ? "Show" : "Hide", () => hide(given, !hidden), { "aria-label": `${hidden ? "Show" : "Hide"} the name ${own}` }));
+  return cell;
+}
+
+/** What became of the wish to look into a student's workspace. */
+function look({ given, name: who, look: how }) {
+  const id = given.replace(" ", "-");
+  const wish = (words, asks) => button(`class-look-${id}`, words, () => change("looks", { given, ask: asks }), { "aria-label": `${words}: ${who}` });
+  if (!how) return wish("Ask to look", true);
+  if (how === "asked") return element("span", {}, "asked ", wish("Withdraw", false));
+  if (how === "declined") return element("span", {}, "not now ", wish("Ask again", true));
+  return element("span", {}, element("a", { id: `class-open-${id}`, href: `/live/${how}#teacher`, target: "_blank" }, "Open"), " ", wish("Done", false));
+}
+
+const hide = (given, hidden) => change("names", { given, hidden });
+
+async function change(path, body) {
+  await ask(`${address}/${path}`, "POST", body);
+  await list();
+}
+
+async function saveResults() {
+  const response = await reach(`${address}/results.csv`, { headers: { "X-Class-Secret": secret } });
+  if (!response.ok) return toast((await response.json()).error.message);
+  const link = element("a", { href: URL.createObjectURL(await response.blob()), download: `${lessonName}-results.csv` });
+  link.click();
+  return URL.revokeObjectURL(link.href);
+}
 
 /** Whom the class lets in, and what helps when strangers have the link. */
 function door() {

@@ -35,7 +35,7 @@ function menu() {
   const form = element("form", { class: "live-rename" }, element("label", { for: "live-name" }, "Your name"), name, element("button", { class: "small" }, "Change"));
   form.addEventListener("submit", (event) => { event.preventDefault(); acts.rename(name.value); });
   const hint = element("p", { class: "hint" }, "Freeze makes a permalink of what the workspace is now, and ends the session for everybody; only who holds the pen can.");
-  const body = element("div", { class: "menu-body" }, form, element("p", {}, button("Freeze to a permalink", acts.freeze, { id: "live-freeze" }), " ", button("Leave", acts.leave, { id: "live-leave" })), hint);
+  const body = element("div", { class: "menu-body" }, form, element("p", {}, button("Freeze to a permalink", acts.freeze, { id: "live-freeze" }), " ", button("Leave", () => acts.leave(), { id: "live-leave" })), hint);
   const made = element("details", { class: "menu", id: "live-menu" }, element("summary", { class: "button small" }, "More ▾"), body);
   made.addEventListener("toggle", () => { if (made.open) name.value = live.people.find(({ seat }) => seat === live.seat)?.name ?? ""; });
   return made;

@@ -14,17 +14,11 @@ let allowed = true;
 let moved = () => {};
 let refused = () => {};
 
-class Caret extends WidgetType {
-  constructor(seat, name) { super(); Object.assign(this, { seat, name }); }
-  eq({ seat, name, at }) { return seat === this.seat && name === this.name && at === this.at; }
-  toDOM() { return element("span", { class: `live-caret seat-${this.seat}`, "aria-hidden": "true" }, element("span", { class: "live-name" }, this.name)); }
-  ignoreEvent() { return true; }
-}
-
-class PinName extends WidgetType {
-  constructor(seat, name) { super(); Object.assign(this, { seat, name }); }
-  eq({ seat, name }) { return seat === this.seat && name === this.name; }
-  toDOM() { return element("span", { class: `live-pin-name seat-${this.seat}`, "aria-hidden": "true" }, `pinned: ${this.name}`); }
+/** Somebody's cursor, or their name behind a line that they pinned; the name is no text of the script, and so an attribute. */
+class Mark extends WidgetType {
+  constructor(kind, seat, name) { super(); Object.assign(this, { kind, seat, name }); }
+  eq({ kind, seat, name }) { return kind === this.kind && seat === this.seat && name === this.name; }
+  toDOM() { return element("span", { class: `${this.kind} seat-${this.seat}`, "data-name": this.name, "aria-hidden": "true" }); }
   ignoreEvent() { return true; }
 }
 
@@ -50,11 +44,11 @@ function decorate(doc, others) {
     const head = position(doc, place.line, place.column);
     const anchor = position(doc, place.from_line, place.from_column);
     if (anchor !== head) ranges.push(Decoration.mark({ class: `live-selection seat-${seat}` }).range(Math.min(anchor, head), Math.max(anchor, head)));
-    ranges.push(Decoration.widget({ widget: new Caret(seat, name), side: 1 }).range(head));
+    ranges.push(Decoration.widget({ widget: new Mark("live-caret", seat, name), side: 1 }).range(head));
     for (const line of place.pin) {
       if (line > doc.lines) continue;
       const { from, to } = doc.line(line);
-      ranges.push(Decoration.line({ class: `live-pin seat-${seat}` }).range(from), Decoration.widget({ widget: new PinName(seat, name), side: 2 }).range(to));
+      ranges.push(Decoration.line({ class: `live-pin seat-${seat}` }).range(from), Decoration.widget({ widget: new Mark("live-pin-name", seat, name), side: 2 }).range(to));
     }
   }
   return Decoration.set(ranges, true);

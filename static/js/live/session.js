@@ -15,6 +15,7 @@ const EDIT_MS = 250; // and between two changes
 const HERE_MS = 5000; // after which one says again that one is there
 const AGAIN_MS = 2000; // after which a server that did not answer is asked again
 const NAME = "live name"; // of this browser
+const TEACHER = "#teacher"; // in the address of who looks into a student's workspace
 const ONCE_MS = 4000; // for which a refusal is not said again
 
 /** What the bar shows. */
@@ -28,6 +29,7 @@ const live = {
   lost: "", // one's own text, in whose place came another
 };
 
+let alone = ""; // what is said at the end, where the session ends once everybody else has left
 let version = 0; // of the text that the editor shows
 let latest = null; // the newest that the server told: {version, script, setting}
 let told = ""; // the setting that the server has, as compared
@@ -51,9 +53,11 @@ function key() {
 }
 
 /** Make a live workspace of what is on the page.
+ * @param {string} [ending] what is said at its end, where it ends once everybody else has left
  * @returns {Promise<string>} its address; empty where it was refused */
-export async function startTogether() {
+export async function startTogether(ending = "") {
   if (live.id) return link();
+  alone = ending;
   const body = { key: key(), name: recall(NAME) ?? "", script: editor.text, setting: await setting() };
   const response = await post("/api/live", body);
   const answer = await response.json();
@@ -107,13 +111,13 @@ const here = () => ({ ...ownPlace(), pin: pinned });
 
 /** Say that one is there, and where; and again after some seconds.
  * @returns {Promise<boolean>} whether one is */
-async function attend(name = recall(NAME) ?? "") {
+async function attend(name = live.seat ? "" : location.hash === TEACHER ? "Teacher" : (recall(NAME) ?? "")) {
   clearTimeout(timers.here);
   const { id } = live;
   const now = here();
   const answer = await ask(`${address()}/people`, "POST", { name, place: now });
   if (live.id !== id) return false;
-  timers.here = setTimeout(attend, answer?.retry ? answer.retry * 1000 : HERE_MS);
+  timers.here = setTimeout(() => attend(), answer?.retry ? answer.retry * 1000 : HERE_MS);
   if (answer?.error) live.problem = answer.error.message;
   else if (answer) {
     if (!live.seat) live.problem = "";
@@ -159,7 +163,7 @@ function follow() {
     if (source.readyState === EventSource.CLOSED) {
       source = null; // the next report that one is there begins anew
       clearTimeout(timers.here);
-      timers.here = setTimeout(attend, AGAIN_MS);
+      timers.here = setTimeout(() => attend(), AGAIN_MS);
     }
   };
 }
@@ -199,6 +203,7 @@ function heardPeople({ people, link: frozen }) {
   setWrites(Boolean(me?.writes));
   drawBar();
   if (frozen) finish(`Frozen to /z/${frozen}`, frozen);
+  else if (alone && before.length > 1 && people.length === 1) leave(alone);
 }
 
 function setWrites(now) {
@@ -296,9 +301,11 @@ async function freeze() {
   else remember(`tokens.${answer.id}`, `${recall(`tokens.${answer.id}`) ?? ""} ${answer.delete_token}`.trim());
 }
 
-async function leave() {
-  await ask(`${address()}/departure`, "POST", {});
-  finish("You have left; what you see is your own copy");
+export async function leave(words = "You have left; what you see is your own copy") {
+  if (owed.script || owed.setting) await send();
+  const left = ask(`${address()}/departure`, "POST", {});
+  finish(words);
+  await left;
 }
 
 /** Go on by oneself with what is on the page. */
@@ -308,6 +315,7 @@ function finish(words, frozen = "") {
   source = null;
   for (const timer of Object.values(timers)) clearTimeout(timer);
   timers = { here: 0, move: 0, edit: 0 };
+  alone = "";
   Object.assign(live, { id: "", seat: 0, people: [], writes: false, connected: true, problem: "", lost: "" });
   [version, latest, told, shownSetting, place] = [0, null, "", "", ""];
   owed = { script: false, setting: false };

@@ -399,12 +399,73 @@ def test_only_the_teacher_ends_a_class_and_nothing_is_kept_of_it(client: FlaskCl
         {"student": MARY + "\n", "step": 1},
         {"student": MARY, "step": 0},
         {"student": MARY, "step": 10**9},
-        {"student": MARY, "step": 1, "name": "<b>"},
+        {"student": MARY, "step": 1, "name": "x" * 25},
+        {"student": MARY, "step": 1, "name": "a\nb"},
+        {"student": MARY, "step": 1, "name": "x\u202ey"},
     ],
 )
 def test_students_cannot_call_themselves_what_they_like(client: FlaskClient, body: dict[str, Any]) -> None:
     address, _ = make(client)
     assert client.post(f"{address}/students", json=body).status_code == 422
+
+
+def test_names_are_chosen_and_hidden(one: LessonClass) -> None:
+    given = one.attend(MARY, 1)
+    assert one.attend(MARY, 1, chosen="Mary") == "Mary"
+    assert one.attend(MARY, 2) == "Mary"
+    other = one.attend(JOHN, 1)
+    for taken in ("MARY", given.upper()):
+        with pytest.raises(Forbidden, match="is taken in this class"):
+            one.attend(JOHN, 1, chosen=taken)
+    one.attend(JOHN, 1, chosen="=1+1")
+    one.credit(MARY, 2, 1e-3, 2.0)
+    one.credit(JOHN, 1, None, None)
+    assert [row.name for row in news_of(one).board] == ["Mary"]
+    one.hide_names(given, hidden=True)
+    assert [row.name for row in news_of(one).board] == [given]
+    assert (one.seat(MARY).name, one.seat(MARY).chosen, one.seat(JOHN).name) == (given, "Mary", "=1+1")
+    one.hide_names(given, hidden=False)
+    one.hide_names("", hidden=True)
+    assert one.admission.anonymous
+    assert {row.name for row in one.students} == {given, other}
+    assert [row.name for row in news_of(one).board] == [given]
+    assert sorted(one.results().splitlines()[1:]) == [f"'=1+1,{other},1,,,no", f"Mary,{given},2,1,2,no"]
+    one.hide_names("", hidden=False)
+    assert one.attend(MARY, 1, chosen="") == given
+    with pytest.raises(NotFound):
+        one.hide_names("nobody", hidden=True)
+
+
+def test_the_teacher_looks_into_a_workspace_if_the_student_lets_them(one: LessonClass) -> None:
+    given, session = one.attend(MARY, 1), "x" * 24
+    with pytest.raises(Forbidden):
+        one.answer_look(MARY, session)
+    one.ask_to_look(given)
+    assert news_of(one).looks == [one.seat(MARY).token]
+    with pytest.raises(NotFound):
+        one.answer_look(JOHN, session)
+    one.answer_look(MARY, "")
+    assert (news_of(one).looks, one.students[0].look) == ([], classes.DECLINED)
+    one.ask_to_look(given)
+    one.answer_look(MARY, session)
+    assert one.students[0].look == session
+    one.ask_to_look(given, ask=False)
+    assert one.students[0].look == ""
+    with pytest.raises(NotFound):
+        one.ask_to_look("nobody")
+
+
+def test_only_the_teacher_hides_names_looks_and_has_the_results(client: FlaskClient) -> None:
+    address, teacher = make(client)
+    given = client.post(f"{address}/students", json={"student": MARY, "step": 1}).get_json()["name"]
+    for path, body in (("names", {"given": given, "hidden": True}), ("looks", {"given": given})):
+        assert client.post(f"{address}/{path}", json=body).status_code == 403
+        assert client.post(f"{address}/{path}", json=body, headers=teacher).status_code == 204
+    wrong = {"student": MARY, "session": "../../x"}
+    assert client.post(f"{address}/looks/answers", json=wrong).status_code == 422
+    assert client.post(f"{address}/looks/answers", json={"student": MARY}).status_code == 204
+    assert client.get(f"{address}/results.csv").status_code == 403
+    assert client.get(f"{address}/results.csv", headers=teacher).text.startswith("name,given name,step,")
 
 
 def measuring(runner: ScriptedRunner, script: str, *sent: Any) -> None:

@@ -184,7 +184,7 @@ def test_the_pen_is_handed_on_and_laid_down(one: LiveSession) -> None:
     one.attend(CAT)
     assert one.take_pen(CAT).yours
     one.depart(CAT)
-    assert writer(one) == ""
+    assert writer(one) == "Ann", "who leaves hands it back to who was there first"
     with pytest.raises(Forbidden):
         one.take_pen(CAT)
 
