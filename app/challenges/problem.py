@@ -18,6 +18,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from app.docstrings import described
+
 __all__ = ["OWN", "Problem", "ProblemError", "Problems", "Settings", "own_link", "own_problem"]
 
 FOLDER = Path(__file__).parent / "problems"
@@ -25,9 +27,6 @@ OWN = "own-"
 """The names of visitors' problems begin with it; the id of a link follows."""
 _NAME = re.compile(r"\d+_([a-z0-9_]+)")
 _BLOCK = re.compile(r"^# /// challenge\n(?P<lines>(?:^#(?: .*)?\n)+?)^# ///\n", re.MULTILINE)
-_DOCSTRING = re.compile(r"""\s*[rR]?(\"\"\"|''')(.*?)\1""", re.DOTALL)
-MAX_TITLE = 100
-MAX_WORDS = 400
 
 
 class ProblemError(ValueError):
@@ -127,12 +126,11 @@ def own_problem(link: str, script: str) -> Problem:
     link : str
         The id of the permalink that has the script.
     """
-    docstring = _DOCSTRING.match(script)
-    title, _, words = (docstring[2].strip() if docstring else "").partition("\n")
+    title, words, _ = described(script)
     return Problem(
         name=f"{OWN}{link}",
-        title=title.strip()[:MAX_TITLE] or "A problem without a title",
-        words=_joined(words)[:MAX_WORDS] or "Make it faster: whatever the last function of the script computes.",
+        title=title or "A problem without a title",
+        words=words or "Make it faster: whatever the last function of the script computes.",
         script=script,
         settings=Settings(),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from app.artifacts import Answer, Options, Origin, OriginId, Stage, Unit
+from app.docstrings import described
 from app.panes.numbers import number
 from app.panes.selection import View, select
 
@@ -85,11 +86,7 @@ def card_of(answer: Answer | None, script: str, title: str, words: str, view: Ma
 
 def _code(script: str) -> Iterator[str]:
     """Yield the lines of a script that say something, without its docstring."""
-    body = script.lstrip()
-    for quote in ('"""', "'''"):
-        if body.startswith(quote):
-            body = body[3:].partition(quote)[2]
-    told = (line for line in body.splitlines() if line.strip())
+    told = (line for line in described(script).code.splitlines() if line.strip())
     yield from (line for line in told if not line.lstrip().startswith(("#", "import ", "from ")))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
 from base64 import b64encode
@@ -29,6 +28,7 @@ from msgspec import Meta
 from app.artifacts import Options, Workspace
 from app.built_files import FILE_KINDS
 from app.counts import REFUSALS
+from app.docstrings import MAX_SOUGHT, described, shortened
 from app.errors import InvalidBody, NotFound, RequestError, Superseded
 from app.jobs.answers import StoredAnswer
 from app.jobs.callers import calling
@@ -67,8 +67,8 @@ from app.workers.templates import FILTERS, data_block
 
 log = logging.getLogger(__name__)
 bp = Blueprint("explorer", __name__)
-MAX_WORDS, MAX_WORDS_SOUGHT = 200, 4000
-"""Characters of a preview's description, and of a script that it is sought in."""
+MAX_WORDS = 200
+"""Characters of a preview's description."""
 MAX_LABEL = 200
 """Characters of a step's name."""
 ShownKey = Annotated[str, Meta(max_length=1_000)]
@@ -146,25 +146,16 @@ def open_link(link: str) -> Response:
     return response
 
 
-_DOCSTRING = re.compile(r'\s*(?:"""|\'\'\')\s*([^\n"\']{1,120})')
-
-
 def title_of(script: str) -> str:
-    """Return the first line of a script's docstring; empty if there is none."""
-    match = _DOCSTRING.match(script)
-    return match[1].strip() if match else ""
+    """Return the title that a script gives itself; empty if there is none."""
+    return described(script).title
 
 
 def words_of(script: str) -> str:
     """Return a sentence or two about a script: its docstring after the title, or how it begins."""
-    quote = script.lstrip()[:3]
-    text = script.lstrip()[:MAX_WORDS_SOUGHT]
-    if quote in ('"""', "'''"):
-        text = text[3:].partition(quote)[0].partition("\n")[2]
-    else:
-        text = " ".join(line for line in text.splitlines() if line and not line.startswith(("import ", "from ", "#")))
-    words = " ".join(text.split())
-    return words if len(words) <= MAX_WORDS else f"{words[:MAX_WORDS].rpartition(' ')[0]} …"
+    parts = described(script)
+    begins = (line for line in parts.code[:MAX_SOUGHT].splitlines() if not line.startswith(("import ", "from ", "#")))
+    return shortened(parts.words if parts.title else " ".join(begins), MAX_WORDS)
 
 
 def _modules(further: Sequence[str]) -> list[str]:

@@ -81,4 +81,5 @@ def test_a_visitors_problem_has_the_words_of_its_script() -> None:
     assert untitled.title
     assert untitled.words
     long = own_problem("b", f'"""{"T" * 500}\n{"w" * 5000}"""')
-    assert (len(long.title), len(long.words)) == (100, 400)
+    assert len(long.title) == 120
+    assert len(long.words) <= 400

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from html import escape, unescape
+from html import unescape
 from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
+from markupsafe import escape
 
 from app import create_app
 from app.artifacts import Answer, Unit
@@ -55,7 +56,15 @@ def test_what_stands_in_the_editor_is_text(page_client: FlaskClient) -> None:
 
 @pytest.mark.parametrize(
     ("script", "title"),
-    [('"""My matmul\n\nwords\n"""', "My matmul"), ("import tvm", ""), ('"""<b>"""', "<b>"), ("", ""), ('""""""', "")],
+    [
+        ('"""My matmul\n\nwords\n"""', "My matmul"),
+        ('r"""Ada\'s "fast" matmul"""', 'Ada\'s "fast" matmul'),
+        ("'''Not at its end", "Not at its end"),
+        ("import tvm", ""),
+        ('"""<b>"""', "<b>"),
+        ("", ""),
+        ('""""""', ""),
+    ],
 )
 def test_a_links_page_is_called_what_its_script_says(page_client: FlaskClient, script: str, title: str) -> None:
     assert title_of(script) == title
