@@ -138,7 +138,9 @@ class Zygote:
         return max(0.0, min(deadlines) - time.monotonic()) * 1000 + 1 if deadlines else None
 
     def _accept(self) -> None:
-        message, fds, _, _ = socket.recv_fds(self._control, wire.MAX_STATUS, 4 + files.MAX_STORED)
+        message, fds = b"", []
+        with contextlib.suppress(ConnectionResetError):  # the server has ended without hearing all
+            message, fds, _, _ = socket.recv_fds(self._control, wire.MAX_STATUS, 4 + files.MAX_STORED)
         if not message:
             os._exit(0)
         start = wire.decode_start(message)
