@@ -26,6 +26,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     """What that is a share of."""
     disturbed: bool = False
     """Whether others used the machine meanwhile."""
+    numpy: str = ""
+    """NumPy's time; empty where it was not measured."""
     words: str = ""
     """The time and what it is compared with."""
 
@@ -53,6 +55,7 @@ def stand(problem: Problem, evidence: Evidence) -> Standing:
         verdicts=verdicts,
         seconds=kernel.seconds,
         times_numpy=numpy.seconds / kernel.seconds if numpy else None,
+        numpy=duration(numpy.seconds) if numpy else "",
         share=share,
         limit=limit,
         disturbed=kernel.disturbed,

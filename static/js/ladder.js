@@ -4,7 +4,7 @@ import { editor } from "./editor.js";
 import { pack, told, unpack } from "./ladder-link.js";
 import { recall, remember } from "./memory.js";
 import { closeForm, forgetPredictions, predictions, togglePredicting } from "./predict.js";
-import { ask, busyWords, post, unreached } from "./server.js";
+import { ask, busyWords, follow, post, unreached } from "./server.js";
 import { keepInLinks, on, state, tell, workspaceJson } from "./state.js";
 
 let running = null; // {id, source, seen}
@@ -89,7 +89,7 @@ export function toggleLadder() {
  * @returns {Promise<string | null>} the measurement's id once it has ended, or null where there is none */
 export async function measure(address, workspace) {
   if (running) await stop();
-  if (running) end("stopped", "");
+  if (running) end({ status: "stopped" });
   const id = await start(address, workspace);
   if (!id) return null;
   return new Promise((resolve) => { running.ended = (status) => resolve(status === "ok" ? id : null); });
@@ -103,27 +103,25 @@ async function start(address, workspace) {
     return null;
   }
   shown = { measurements: [], failures: [], reasons: [], done: 0, total: 0, label: "waiting for its turn", running: true, date: new Date().toISOString() };
-  const source = new EventSource(answer.events);
-  running = { id: answer.id, source };
   closeForm();
   $("#pane-bench").classList.remove("stale");
   buttons(true);
-  const handle = (name, update) => source.addEventListener(name, ({ data }) => { update(JSON.parse(data)); draw(); });
-  handle("queued", ({ place }) => { shown.label = busyWords(place); });
-  handle("progress", ({ done, total, label }) => Object.assign(shown, { done, total, label: `${done} of ${total} · ${label}`, began: Date.now() }));
-  handle("source", ({ source, reason }) => { if (source === "script") shown.reasons.push(reason); });
-  handle("measured", ({ measurement }) => {
-    // What all are compared with is measured again at the end.
-    const before = ["numpy", "peak"].includes(measurement.kind) ? shown.measurements.findIndex(({ kind }) => kind === measurement.kind) : -1;
-    if (before < 0) shown.measurements.push(measurement);
-    else shown.measurements[before] = measurement;
-    // The steps of a large schedule come last first.
-    shown.measurements.sort((a, b) => (a.step ?? -1) - (b.step ?? -1));
-  });
-  handle("failed", ({ label, problem }) => { shown.failures.push(`${label}: ${problem.message}`); });
-  handle("ended", ({ status, message }) => end(status, message));
-  running.clock = setInterval(tick, 1000);
-  source.onerror = () => { if (source.readyState === EventSource.CLOSED) { end("error", "the connection was lost"); draw(); } };
+  const source = follow(answer.events, {
+    queued({ place }) { shown.label = busyWords(place); },
+    progress({ done, total, label }) { Object.assign(shown, { done, total, label: `${done} of ${total} · ${label}`, began: Date.now() }); },
+    source({ source, reason }) { if (source === "script") shown.reasons.push(reason); },
+    measured({ measurement }) {
+      // What all are compared with is measured again at the end.
+      const before = ["numpy", "peak"].includes(measurement.kind) ? shown.measurements.findIndex(({ kind }) => kind === measurement.kind) : -1;
+      if (before < 0) shown.measurements.push(measurement);
+      else shown.measurements[before] = measurement;
+      // The steps of a large schedule come last first.
+      shown.measurements.sort((a, b) => (a.step ?? -1) - (b.step ?? -1));
+    },
+    failed({ label, problem }) { shown.failures.push(`${label}: ${problem.message}`); },
+    ended: end,
+  }, draw);
+  running = { id: answer.id, source, clock: setInterval(tick, 1000) };
   draw();
   return answer.id;
 }
@@ -135,7 +133,7 @@ function tick() {
   if (box && seconds > 1) box.textContent = `${shown.label} · ${seconds} s`;
 }
 
-function end(status, message) {
+function end({ status, message }) {
   running?.source.close();
   clearInterval(running?.clock);
   running?.ended?.(status);

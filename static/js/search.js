@@ -3,7 +3,7 @@ import { $, element, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { attach, detach } from "./files.js";
 import { recall, remember } from "./memory.js";
-import { ask, busyWords, post, unreached } from "./server.js";
+import { ask, busyWords, follow, post, unreached } from "./server.js";
 import { on, state, workspaceJson } from "./state.js";
 
 const LOG = "search.jsonl"; // beside the script: links keep it, and the next search goes on from it
@@ -70,27 +70,26 @@ async function start() {
   const before = shown?.measurements ?? [];
   if (!workspace.files[LOG]) lines = [];
   shown = { ...fresh(), trials: lines.map(read).filter(Boolean), measurements: lines.length ? before : [], running: true, label: "waiting for its turn" };
-  const source = new EventSource(answer.events);
-  running = { id: answer.id, source };
   $("#pane-search").classList.remove("stale");
   buttons(true);
-  const handle = (name, update) => source.addEventListener(name, ({ data }) => { update(JSON.parse(data)); draw(); });
-  handle("queued", ({ place }) => { shown.label = busyWords(place); });
-  handle("progress", ({ done, total, label }) => { shown.label = `what there is: ${done} of ${total} · ${label}`; });
-  handle("measured", ({ measurement }) => {
-    const again = shown.measurements.findIndex(({ kind }) => kind === measurement.kind);
-    shown.measurements.splice(again < 0 ? shown.measurements.length : again, again < 0 ? 0 : 1, measurement);
-  });
-  handle("tried", ({ record }) => { lines.push(record); const trial = read(record); if (trial) shown.trials.push(trial); });
-  handle("searching", ({ trials, seconds, refused }) => Object.assign(shown, { refused, label: `${trials} candidates · ${Math.round(seconds)} s` }));
-  handle("found", (found) => { shown.found = { choices: found.choices, seconds: found.seconds, default_seconds: found.default_seconds, type: "found" }; });
-  handle("failed", ({ label, problem }) => { shown.failures.push(`${label}: ${problem.message}`); });
-  handle("ended", ({ status, message }) => end(status, message));
-  source.onerror = () => { if (source.readyState === EventSource.CLOSED) { end("error", "the connection was lost"); draw(); } };
+  const source = follow(answer.events, {
+    queued({ place }) { shown.label = busyWords(place); },
+    progress({ done, total, label }) { shown.label = `what there is: ${done} of ${total} · ${label}`; },
+    measured({ measurement }) {
+      const again = shown.measurements.findIndex(({ kind }) => kind === measurement.kind);
+      shown.measurements.splice(again < 0 ? shown.measurements.length : again, again < 0 ? 0 : 1, measurement);
+    },
+    tried({ record }) { lines.push(record); const trial = read(record); if (trial) shown.trials.push(trial); },
+    searching({ trials, seconds, refused }) { Object.assign(shown, { refused, label: `${trials} candidates · ${Math.round(seconds)} s` }); },
+    found({ choices, seconds, default_seconds }) { shown.found = { choices, seconds, default_seconds, type: "found" }; },
+    failed({ label, problem }) { shown.failures.push(`${label}: ${problem.message}`); },
+    ended: end,
+  }, draw);
+  running = { id: answer.id, source };
   draw();
 }
 
-function end(status, message) {
+function end({ status, message }) {
   running?.source.close();
   running = null;
   shown.running = false;

@@ -59,6 +59,22 @@ export async function ask(address, init) {
  * @param {unknown} value */
 export const post = (address, value) => askPatiently(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(value) });
 
+/** Follow what the server tells of a job.
+ * @param {string} address
+ * @param {Record<string, (event: any) => void>} heard by kind of event; "ended" comes in any case, and last
+ * @param {() => void} [after] each event */
+export function follow(address, heard, after) {
+  const source = new EventSource(address);
+  const hear = (kind, event) => {
+    if (kind === "ended") source.close();
+    heard[kind](event);
+    after?.();
+  };
+  for (const kind in heard) source.addEventListener(kind, ({ data }) => hear(kind, JSON.parse(data)));
+  source.onerror = () => { if (source.readyState === EventSource.CLOSED) hear("ended", { status: "error", message: "the connection was lost" }); };
+  return source;
+}
+
 /** Whether an answer stands for that of a server that was not reached.
  * @param {Response} answer */
 export const unreached = (answer) => answer.headers.has(UNREACHED);

@@ -5,7 +5,7 @@ import { editor } from "../editor.js";
 import { compareWith, measure } from "../ladder.js";
 import { focusPane } from "../layout.js";
 import { recall, remember } from "../memory.js";
-import { ask, busyWords, post } from "../server.js";
+import { ask, busyWords, follow, post } from "../server.js";
 import { on, randomName, workspaceJson } from "../state.js";
 import { keepBest, readBest } from "./best.js";
 
@@ -76,7 +76,7 @@ async function judge(workspace) {
   return show(answer, { workspace, ladder });
 }
 
-function show({ passed, verdicts, seconds, words, times_numpy: times, disturbed }, what) {
+function show({ passed, verdicts, seconds, words, numpy, disturbed }, what) {
   $$("#challenge-checks li").forEach((item, index) => {
     item.className = verdicts[index].passed ? "passed" : "failed";
     $("small", item).textContent = verdicts[index].detail;
@@ -86,7 +86,7 @@ function show({ passed, verdicts, seconds, words, times_numpy: times, disturbed 
   if (!seconds) return say("It could not be timed; the Benchmark pane says why.");
   if (!disturbed) keepBest(challenge.name, { seconds, words });
   showBest();
-  $("#challenge-numpy").textContent = times ? words.split(" · ")[1].split(", ").at(-1) : "not measured";
+  $("#challenge-numpy").textContent = numpy || "not measured";
   attempt = what;
   $("#challenge-enter").disabled = false;
   say(disturbed ? `${words}, while others used the machine: check again when it is quieter.` : words, !disturbed);
@@ -118,19 +118,17 @@ async function contest(address, body, done, succeeded = () => {}) {
 }
 
 function followed(events) {
-  const source = new EventSource(events);
   const buttons = $$("#challenge-enter, #board-measure");
   for (const button of buttons) button.disabled = true;
   return new Promise((resolve) => {
-    const end = (how) => {
-      source.close();
-      for (const button of buttons) button.disabled = button.id === "challenge-enter" && !attempt;
-      resolve(how);
-    };
-    source.addEventListener("queued", ({ data }) => say(busyWords(JSON.parse(data).place)));
-    source.addEventListener("progress", ({ data }) => say(`The server ${JSON.parse(data).label} …`));
-    source.addEventListener("ended", ({ data }) => end(JSON.parse(data)));
-    source.onerror = () => { if (source.readyState === EventSource.CLOSED) end({ status: "error", message: "the connection was lost" }); };
+    follow(events, {
+      queued({ place }) { say(busyWords(place)); },
+      progress({ label }) { say(`The server ${label} …`); },
+      ended(how) {
+        for (const button of buttons) button.disabled = button.id === "challenge-enter" && !attempt;
+        resolve(how);
+      },
+    });
   });
 }
 

@@ -1,6 +1,6 @@
 // Measures the program at every stop of a slider, and draws the curve: time against value.
 import { announce, element, svgElement, toast } from "../dom.js";
-import { ask, busyWords, post } from "../server.js";
+import { ask, busyWords, follow, post } from "../server.js";
 import { workspaceJson } from "../state.js";
 
 const HEIGHT = 84; // pixels of the curve
@@ -38,16 +38,15 @@ export class Scrub {
   }
 
   follow({ id, events }) {
-    const source = new EventSource(events);
-    this.running = { id, source };
     this.button.textContent = "Stop";
-    const handle = (name, update) => source.addEventListener(name, ({ data }) => { update(JSON.parse(data)); this.draw(); });
-    handle("queued", ({ place }) => this.say(busyWords(place)));
-    handle("progress", ({ done, total, label }) => this.say(`measuring: ${label}, ${done} of ${total}`));
-    handle("failed", ({ label, problem }) => this.figures.set(label, { refused: problem.message.split("\n")[0] }));
-    handle("measured", ({ measurement }) => this.figures.set(measurement.name, figureOf(measurement)));
-    handle("ended", ({ status, message }) => this.end(status, message));
-    source.onerror = () => { if (source.readyState === EventSource.CLOSED) this.end("error", "the connection was lost"); };
+    const source = follow(events, {
+      queued: ({ place }) => this.say(busyWords(place)),
+      progress: ({ done, total, label }) => this.say(`measuring: ${label}, ${done} of ${total}`),
+      failed: ({ label, problem }) => this.figures.set(label, { refused: problem.message.split("\n")[0] }),
+      measured: ({ measurement }) => this.figures.set(measurement.name, figureOf(measurement)),
+      ended: ({ status, message }) => this.end(status, message),
+    }, () => this.draw());
+    this.running = { id, source };
   }
 
   end(status, message) {

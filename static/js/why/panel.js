@@ -3,7 +3,7 @@ import { $, $$, announce, element } from "../dom.js";
 import { editor } from "../editor.js";
 import { focusPane } from "../layout.js";
 import { apply, written } from "../proposals.js";
-import { busyWords, post } from "../server.js";
+import { busyWords, follow, post } from "../server.js";
 import { on, state, workspaceJson } from "../state.js";
 
 const HOLDS = 1.5; // a prediction within this factor of what is measured has held
@@ -108,19 +108,17 @@ async function measured(script, tell) {
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.error.message);
   return new Promise((resolve, reject) => {
-    const source = new EventSource(answer.events);
     let kernel = null;
     let problem = "";
-    const handle = (name, update) => source.addEventListener(name, ({ data }) => update(JSON.parse(data)));
-    handle("queued", ({ place }) => tell(busyWords(place)));
-    handle("progress", ({ done, total }) => tell(`measuring, ${done} of ${total}`));
-    handle("measured", ({ measurement }) => { if (measurement.kind === "kernel") kernel = measurement; });
-    handle("failed", ({ problem: met }) => { problem = met.message; });
-    handle("ended", ({ message }) => {
-      source.close();
-      if (kernel) resolve(kernel);
-      else reject(new Error(problem || message || "nothing was measured"));
+    follow(answer.events, {
+      queued({ place }) { tell(busyWords(place)); },
+      progress({ done, total }) { tell(`measuring, ${done} of ${total}`); },
+      measured({ measurement }) { if (measurement.kind === "kernel") kernel = measurement; },
+      failed({ problem: met }) { problem = met.message; },
+      ended({ message }) {
+        if (kernel) resolve(kernel);
+        else reject(new Error(problem || message || "nothing was measured"));
+      },
     });
-    source.onerror = () => { if (source.readyState === EventSource.CLOSED) reject(new Error("the connection was lost")); };
   });
 }
