@@ -35,9 +35,9 @@ VARIABLE = "STRATA_RPC_SECRET"
 _LEAST = 16
 _CONNECTING = 10.0
 """Seconds that a connection may take to come about."""
-MAX_TIMEOUT = 1e8
+MAX_TIMEOUT, MAX_TEXT = 1e8, 256
 
-Text = Annotated[str, msgspec.Meta(max_length=256)]
+Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
 Nonce = Annotated[bytes, msgspec.Meta(min_length=16, max_length=64)]
 Role = Literal["session", "tracker", "server"]
 
