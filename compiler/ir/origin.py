@@ -116,17 +116,6 @@ class Ambient:
     Threads and tasks never share one that changes: the ``with`` blocks below and the outermost visit of a traversal put
     a new one into the context.  Only the visits inside, which never wait for anything, change its ``span`` and
     ``depth``, and put them back.
-
-    Attributes
-    ----------
-    span : Span
-        The span of a node built now.
-    inherited : Span
-        What mutators add to the spans of the nodes that they visit.
-    level : str or None
-        The level that lowering speaks in place of the user.
-    depth : int
-        How many visits of mutators are inside of each other; 0 outside of traversals.
     """
 
     __slots__ = ("depth", "inherited", "level", "span", "table")
@@ -139,11 +128,11 @@ class Ambient:
         level: str | None = None,
         depth: int = 0,
     ) -> None:
-        self.span = span
-        self.inherited = inherited
+        self.span = span  # the span of a node built now
+        self.inherited = inherited  # what mutators add to the spans of the nodes that they visit
         self.table = table
-        self.level = level
-        self.depth = depth
+        self.level = level  # the level that lowering speaks in place of the user
+        self.depth = depth  # how many visits of mutators are inside of each other; 0 outside of traversals
 
 
 _NOWHERE = Ambient()

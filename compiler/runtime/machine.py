@@ -30,21 +30,14 @@ class Machine:
     ----------
     stated : mapping of str to object
         Facts that replace those of the machine that this process runs on, as :data:`VARIABLE` has them.
-
-    Attributes
-    ----------
-    processor : str
-        The name of its processor in the words of the operating system.
-    cores : int
-        Those that this process may use.
-    caches : Path
-        The directory in which Linux describes the caches of the first core.
     """
 
     def __init__(self, stated: Mapping[str, Any]) -> None:
         self._stated = stated
+        # the name of its processor in the words of the operating system
         self.processor = str(stated.get("processor", _processor()))
-        self.cores = int(stated.get("cores", _usable_cores()))
+        self.cores = int(stated.get("cores", _usable_cores()))  # those that this process may use
+        # the directory in which Linux describes the caches of the first core
         self.caches = Path(stated.get("caches", _CACHES))
 
     @lazy_attribute

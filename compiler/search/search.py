@@ -78,17 +78,6 @@ class Search(Generic[Candidate]):
         New candidates of each generation of a round.
     expect : callable, optional
         What stands for the cost model: returns a number for each candidate, the smaller the faster.
-
-    Attributes
-    ----------
-    trials : list of Trial
-        All that was measured, in order.
-    best : Trial or None
-        The fastest.
-    default_seconds : float
-        Of a call of the default; infinite as long as it is not known.
-    ledger : Ledger
-        Where the time went.
     """
 
     def __init__(
@@ -109,10 +98,10 @@ class Search(Generic[Candidate]):
         self.space = space
         self.machine = machine
         self.model: CostModel = model or LearnedModel()
-        self.trials: list[Trial[Candidate]] = []
-        self.best: Trial[Candidate] | None = None
-        self.default_seconds = math.inf
-        self.ledger = Ledger()
+        self.trials: list[Trial[Candidate]] = []  # all that was measured, in order
+        self.best: Trial[Candidate] | None = None  # the fastest
+        self.default_seconds = math.inf  # of a call of the default; infinite as long as it is not known
+        self.ledger = Ledger()  # where the time went
         self._build, self._default, self._measuring = build, default, measuring
         self._group, self._population = group, population
         self.rng = rng or random.Random(seed)

@@ -46,11 +46,6 @@ class ScheduleSpace:
     ----------
     numbers : callable, optional
         Another way to a program of the function: the schedule that it has anyway, with numbers that are picked.
-
-    Attributes
-    ----------
-    refused : Counter
-        How many derivations ended with which refusal of a primitive.
     """
 
     def __init__(
@@ -64,7 +59,7 @@ class ScheduleSpace:
         self.machine = machine
         self._numbers = numbers
         self._wishes = wishes or Wishes()
-        self.refused: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()  # how many derivations ended with which refusal of a primitive
         self._derived: OrderedDict[Choices, IRModule] = OrderedDict()
 
     def sample(self, rng: random.Random) -> Choices:

@@ -59,24 +59,15 @@ def solve_linear_equations(
 
 
 class LinearSystem:
-    """The equations ``coefficients * variables == right``, and how they are transformed.
-
-    Attributes
-    ----------
-    coefficients : list of list of int
-        ``S``, a row an equation; diagonal at the end.
-    columns : list of list of int
-        ``V``: the variables in terms of those of the diagonal system.
-    inverse : list of PrimExpr
-        The variables of the diagonal system in terms of the variables.
-    """
+    """The equations ``coefficients * variables == right``, and how they are transformed."""
 
     def __init__(self, coefficients: Matrix, right: list[PrimExpr], variables: Sequence[Var]) -> None:
-        self.coefficients = coefficients
+        self.coefficients = coefficients  # ``S``, a row an equation; diagonal at the end
         self.right = right
         self.size = len(variables)
+        # ``V``: the variables in terms of those of the diagonal system
         self.columns = [[int(i == j) for j in range(self.size)] for i in range(self.size)]
-        self.inverse: list[PrimExpr] = list(variables)
+        self.inverse: list[PrimExpr] = list(variables)  # the variables of the diagonal system in terms of the variables
 
     def diagonal(self, i: int) -> int:
         """Return an element of the diagonal, zero where there is none."""

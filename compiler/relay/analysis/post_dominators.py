@@ -27,18 +27,13 @@ class PostDominators:
 
     A node without uses, or one of whose users is -1, leaves the graph: nothing post-dominates it.  Paths are compressed
     as in E. W. Myers, "An applicative random-access stack", Information Processing Letters 17(5), 1983.
-
-    Attributes
-    ----------
-    parent : list of int
-        The immediate post-dominator of each node; ``len(uses)``, which is not a node, if there is none.
-    label : list of int
-        The largest label on all paths from a node to its immediate post-dominator.
     """
 
     def __init__(self, uses: Sequence[Sequence[Use]], outside: int) -> None:
         self.root = root = len(uses)
+        # the immediate post-dominator of each node; ``len(uses)``, which is not a node, if there is none
         self.parent = [root] * (root + 1)
+        # the largest label on all paths from a node to its immediate post-dominator
         self.label = [outside] * (root + 1)
         self._depth = [0] * (root + 1)
         self._jump = [root] * (root + 1)

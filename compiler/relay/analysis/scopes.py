@@ -31,24 +31,17 @@ class Scope:
 
 
 class Scopes:
-    """The scopes of an expression and of its parts.
-
-    Attributes
-    ----------
-    order : list of Expr
-        All parts, operands before what uses them; kernels (functions with the attribute ``Primitive``) are not looked
-        into.
-    inner : dict of (Expr, int) to Scope
-        The scope of the operand of that number of a function, an if or a match.
-    shared : set of Expr
-        Parts that are used from a scope inside of the one where they are evaluated.
-    """
+    """The scopes of an expression and of its parts."""
 
     def __init__(self, expr: GraphExpr) -> None:
+        # all parts, operands before what uses them; kernels (functions with the attribute ``Primitive``) are not looked
+        # into
         self.order = post_order_outside_kernels(expr)
         self.root = Scope(None, None)
         self.of: dict[GraphExpr, Scope] = {expr: self.root}
+        # the scope of the operand of that number of a function, an if or a match
         self.inner: dict[tuple[GraphExpr, int], Scope] = {}
+        # parts that are used from a scope inside of the one where they are evaluated
         self.shared: set[GraphExpr] = set()
         for user in reversed(self.order):
             if user not in self.of:  # a variable that is defined and never used

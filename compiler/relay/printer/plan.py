@@ -66,26 +66,16 @@ class _Use:
 
 
 class Plan:
-    """The blocks of an expression.
-
-    Attributes
-    ----------
-    blocks : dict
-        By the node (of a match: by the clause) and ``0`` or ``1`` for the branches of an ``if``.
-    numbers : dict
-        Of the expressions that are called ``%0``, ``%1``, …
-    variables : list of Var
-        In the order in which they are named: those of ``%6(%5)`` begin with the parameters of ``%6``.
-    constants : list of Constant
-        In the order in which those that are too large for a line are numbered.
-    """
+    """The blocks of an expression."""
 
     def __init__(self, expr: GraphExpr, first: int = 0) -> None:
         self.root = Block(None, expr)
+        # by the node (of a match: by the clause) and ``0`` or ``1`` for the branches of an ``if``
         self.blocks: dict[object, Block] = {}
-        self.numbers: dict[GraphExpr, int] = {}
+        self.numbers: dict[GraphExpr, int] = {}  # of the expressions that are called ``%0``, ``%1``, …
+        # in the order in which they are named: those of ``%6(%5)`` begin with the parameters of ``%6``
         self.variables: list[Var] = []
-        self.constants: list[Constant] = []
+        self.constants: list[Constant] = []  # in the order in which those that are too large for a line are numbered
         self._first = first
         self._uses: dict[GraphExpr, _Use] = {}
         order: Sequence[Any] = post_order(expr, _parts)

@@ -70,12 +70,6 @@ class DeviceModule(Module):
         Returns what NVIDIA's driver loads for an architecture; what the files have by default.
     arch : str
         The architecture of NVIDIA's that the machine code among the files is for.
-
-    Attributes
-    ----------
-    launcher : callable, optional
-        Runs a kernel: takes its name, its arguments - addresses (``c_void_p``) and numbers - and the launch
-        parameters by name, such as ``blockIdx.x``.  None if no device is here.
     """
 
     def __init__(
@@ -95,6 +89,8 @@ class DeviceModule(Module):
         super().__init__(signatures, self._explain, sources, None, target, files)
         self._kind = kind
         self.kernels = kernels
+        # runs a kernel: takes its name, its arguments - addresses (``c_void_p``) and numbers - and the launch
+        # parameters by name, such as ``blockIdx.x``.  None if no device is here
         self.launcher: Launcher | None = None
         self.launches = cache(launches or dict[str, Launches | NoLaunches])
         self.machine_code = machine_code or self._stored_code

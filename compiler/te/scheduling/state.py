@@ -19,27 +19,17 @@ register_config_option("te.keep_schedule_record", (bool, int))
 
 
 class ScheduleState:
-    """The stages of some operations and of all that they depend on.
-
-    Attributes
-    ----------
-    stages : list of Stage
-        One for each operation, each after those that it reads.
-    schedule_record : list of ScheduleState
-        Its state at first and after each primitive, where the context asks for it.
-    primitive_record : list of str
-        The names of these primitives, ``vanilla`` first.
-    applying : bool
-        Whether a primitive is being carried out; the primitives that it calls are not recorded.
-    """
+    """The stages of some operations and of all that they depend on."""
 
     def __init__(self, outputs: Sequence[Operation]) -> None:
         self.outputs = list(outputs)
         self.primitives: list[Primitive] = []
+        # its state at first and after each primitive, where the context asks for it
         self.schedule_record: list[ScheduleState] = []
-        self.primitive_record: list[str] = []
-        self.applying = False
+        self.primitive_record: list[str] = []  # the names of these primitives, ``vanilla`` first
+        self.applying = False  # whether a primitive is being carried out; the primitives that it calls are not recorded
         self.groups: list[Group] = []
+        # one for each operation, each after those that it reads
         self.stages: list[Stage] = [Stage(self, op) for op in post_dfs_order(outputs)]
         self._stage_of: dict[Operation, Stage] = {stage.origin_op: stage for stage in self.stages}
         for op in self.outputs:

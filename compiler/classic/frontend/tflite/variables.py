@@ -21,22 +21,12 @@ from compiler.relay.ty import TensorType
 
 
 class Variables:
-    """The values of variables by number.
-
-    Attributes
-    ----------
-    values : dict of int to RelayExpr
-        What each holds where the conversion is.
-    initial : dict of int to RelayExpr
-        What the initialisation assigned.
-    states : dict of int to Var
-        What those that persist hold before a run.
-    """
+    """The values of variables by number."""
 
     def __init__(self, graphs: Sequence[Subgraph], taken: set[str]) -> None:
-        self.values: dict[int, RelayExpr] = {}
-        self.initial: dict[int, RelayExpr] = {}
-        self.states: dict[int, Var] = {}
+        self.values: dict[int, RelayExpr] = {}  # what each holds where the conversion is
+        self.initial: dict[int, RelayExpr] = {}  # what the initialisation assigned
+        self.states: dict[int, Var] = {}  # what those that persist hold before a run
         self._persistent = _persistent(graphs)
         self._taken = taken
         self._names: list[str] = []

@@ -53,21 +53,13 @@ class BackwardFoldScaleAxis(FunctionPass, opt_level=3, required=("InferType",)):
 
 
 class _Plan:
-    """Which scales go where.
-
-    Attributes
-    ----------
-    folded : dict
-        Multiplications that disappear, each with the value that takes its place.
-    weights : dict
-        Calls whose weights take scales, with the multiplications of these.
-    sides : dict
-        Vectors beside a scaled value, by call and number of operand, with the multiplications whose scales they take.
-    """
+    """Which scales go where."""
 
     def __init__(self, func: RelayExpr) -> None:
+        # multiplications that disappear, each with the value that takes its place
         self.folded: dict[GraphExpr, RelayExpr] = {}
-        self.weights: dict[Call, list[Call]] = {}
+        self.weights: dict[Call, list[Call]] = {}  # calls whose weights take scales, with the multiplications of these
+        # vectors beside a scaled value, by call and number of operand, with the multiplications whose scales they take
         self.sides: dict[tuple[Call, int], list[Call]] = {}
         self._users = users_of(func)
         self._cheap = CheapExprs()

@@ -58,26 +58,17 @@ _ARITHMETIC = (Add, Sub, Mul)
 
 
 class Expressions(Functor):
-    """Emits expressions at the end of the current line.
-
-    Attributes
-    ----------
-    results : dict of Call to str
-        The variables that hold the results of calls, which are emitted before the statement.
-    elements : dict of Var to str
-        The element type of each pointer.
-    read_only : set of Var
-        The pointers to memory that the function does not write.
-    """
+    """Emits expressions at the end of the current line."""
 
     def __init__(self, program: Program, out: TextBuilder) -> None:
         self.program = program
         self.language = program.language
         self.out = out
         self.names = program.names()
+        # the variables that hold the results of calls, which are emitted before the statement
         self.results: dict[Node, str] = {}
-        self.elements: dict[Var, str] = {}
-        self.read_only: set[Var] = set()
+        self.elements: dict[Var, str] = {}  # the element type of each pointer
+        self.read_only: set[Var] = set()  # the pointers to memory that the function does not write
 
     def visit(self, n: PrimExpr, *args: int) -> None:
         """Emit an expression, in parentheses if its operator binds less tightly than the level in ``args``."""
