@@ -1,7 +1,9 @@
-"""Stacks of ``with`` contexts, one per thread and task."""
+"""Values within ``with`` blocks, and stacks of such blocks: each thread and task has its own."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Generic, TypeVar
 
@@ -30,3 +32,13 @@ class ContextStack(Generic[T]):
     def pop(self) -> None:
         """Leave the innermost object."""
         self._items.set(self._items.get()[:-1])
+
+
+@contextmanager
+def setting(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Let a variable have a value within the block."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
 
+from compiler.ir.context_stack import setting
 from compiler.ir.instrument.interface import Instrument
 
 if TYPE_CHECKING:
@@ -68,11 +69,6 @@ def instrumented(*instruments: Instrument, process_wide: bool = False) -> Iterat
             _process = _Listeners(tuple([i for i in _process.instruments if i not in instruments]))
 
 
-@contextmanager
-def uninstrumented() -> Iterator[None]:
+def uninstrumented() -> AbstractContextManager[None]:
     """Deactivate all instruments of this thread or task inside the block, except those of a ``PassContext``."""
-    token = _scoped.set(_Listeners(()))
-    try:
-        yield
-    finally:
-        _scoped.reset(token)
+    return setting(_scoped, _Listeners(()))

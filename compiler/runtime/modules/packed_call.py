@@ -5,14 +5,15 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
 import numpy as np
 
 from compiler.ir import dtype as dt
+from compiler.ir.context_stack import setting
 from compiler.ir.error import TVMError
 from compiler.runtime.arrays.c_types import DTYPE_CODES, ArgTypeCode, TVMArray
 from compiler.runtime.arrays.dltensor import array_over
@@ -38,14 +39,9 @@ def dtype_bits(dtype: str) -> int:
     return DTYPE_CODES[parsed.code] | parsed.bits << 8 | parsed.lanes << 16
 
 
-@contextmanager
-def importing(functions: Mapping[str, Callable[..., object]]) -> Iterator[None]:
+def importing(functions: Mapping[str, Callable[..., object]]) -> AbstractContextManager[None]:
     """Let the machine code that runs inside of the block find functions of other modules."""
-    token = _IMPORTED.set(functions)
-    try:
-        yield
-    finally:
-        _IMPORTED.reset(token)
+    return setting(_IMPORTED, functions)
 
 
 def call(name: str, args: list[object], expected: ArgTypeCode = ArgTypeCode.INT) -> Any:

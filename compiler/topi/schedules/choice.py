@@ -6,11 +6,12 @@ is a knob whose first value is the usual one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
+from compiler.ir.context_stack import setting
 from compiler.ir.error import ArgumentError, show
 
 
@@ -34,18 +35,13 @@ _CONFIGURATION: ContextVar[Callable[[], Configuration | None] | None] = ContextV
 )
 
 
-@contextmanager
-def chosen_by(configuration: Callable[[], Configuration | None]) -> Iterator[None]:
+def chosen_by(configuration: Callable[[], Configuration | None]) -> AbstractContextManager[None]:
     """Let a configuration choose the numbers of the schedules that are made meanwhile.
 
     ``configuration`` is called for schedules that have numbers to choose only.  It returns the configuration, or the
     space that is being defined; None, or one that nobody tuned, is for the usual numbers.
     """
-    token = _CONFIGURATION.set(configuration)
-    try:
-        yield
-    finally:
-        _CONFIGURATION.reset(token)
+    return setting(_CONFIGURATION, configuration)
 
 
 def choose(name: str, usual: int, candidates: Iterable[int]) -> int:

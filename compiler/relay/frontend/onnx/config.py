@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
 
+from compiler.ir.context_stack import setting
 from compiler.ir.error import ArgumentError, did_you_mean, show
 
 
@@ -45,14 +46,9 @@ def checked_config(given: Mapping[str, object] | None) -> ConvertConfig:
     return ConvertConfig(**checked)
 
 
-@contextmanager
-def converting(config: ConvertConfig) -> Iterator[None]:
+def converting(config: ConvertConfig) -> AbstractContextManager[None]:
     """Make these options current within the context."""
-    token = _CURRENT.set(config)
-    try:
-        yield
-    finally:
-        _CURRENT.reset(token)
+    return setting(_CURRENT, config)
 
 
 def current_config() -> ConvertConfig:

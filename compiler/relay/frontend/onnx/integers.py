@@ -6,11 +6,12 @@ their integers, exactly, and scaled afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from compiler.ir.context_stack import setting
 from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
 from compiler.relay.expr import Constant
@@ -42,14 +43,9 @@ class DequantizedTensor:
 _DEQUANTIZED: ContextVar[dict[RelayExpr, DequantizedTensor] | None] = ContextVar("_DEQUANTIZED", default=None)
 
 
-@contextmanager
-def remembering_integers() -> Iterator[None]:
+def remembering_integers() -> AbstractContextManager[None]:
     """Within it :func:`remember` notes what tensors are made of, for one import."""
-    token = _DEQUANTIZED.set({})
-    try:
-        yield
-    finally:
-        _DEQUANTIZED.reset(token)
+    return setting(_DEQUANTIZED, {})
 
 
 def remember(real: RelayExpr, made_of: DequantizedTensor) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
+from compiler.ir.context_stack import setting
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.folding import known
 from compiler.relay.frontend.shared.tensors import Extent
@@ -13,14 +14,9 @@ from compiler.relay.frontend.shared.tensors import Extent
 _KNOWN: ContextVar[dict[RelayExpr, list[Extent]] | None] = ContextVar("_KNOWN", default=None)
 
 
-@contextmanager
-def remembering() -> Iterator[None]:
+def remembering() -> AbstractContextManager[None]:
     """Record known elements within the context, for one import."""
-    token = _KNOWN.set({})
-    try:
-        yield
-    finally:
-        _KNOWN.reset(token)
+    return setting(_KNOWN, {})
 
 
 def remember(expr: RelayExpr, values: Sequence[Extent] | None) -> RelayExpr:

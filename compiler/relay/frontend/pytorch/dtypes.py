@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
 import numpy as np
 import torch
 
+from compiler.ir.context_stack import setting
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.values import DType, Scalar, TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
@@ -23,14 +23,9 @@ _CODES = {
 _DEFAULT_FLOAT: ContextVar[str] = ContextVar("_DEFAULT_FLOAT", default="float32")
 
 
-@contextmanager
-def using_float(dtype: str) -> Iterator[None]:
+def using_float(dtype: str) -> AbstractContextManager[None]:
     """Set the default floating-point type within the context."""
-    token = _DEFAULT_FLOAT.set(dtype)
-    try:
-        yield
-    finally:
-        _DEFAULT_FLOAT.reset(token)
+    return setting(_DEFAULT_FLOAT, dtype)
 
 
 def default_float() -> str:

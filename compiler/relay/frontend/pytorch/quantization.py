@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
 import torch
 
+from compiler.ir.context_stack import setting
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.registry import Argument, Convert, apply
 from compiler.relay.frontend.pytorch.tensors import constant, ops, settled_value
@@ -43,14 +44,9 @@ class QuantizedTensor:
 _SCALES: ContextVar[dict[RelayExpr, QuantizedTensor] | None] = ContextVar("_SCALES", default=None)
 
 
-@contextmanager
-def keeping_scales() -> Iterator[None]:
+def keeping_scales() -> AbstractContextManager[None]:
     """Track quantization parameters within the context, for one import."""
-    token = _SCALES.set({})
-    try:
-        yield
-    finally:
-        _SCALES.reset(token)
+    return setting(_SCALES, {})
 
 
 def scales_of(x: object) -> QuantizedTensor | None:

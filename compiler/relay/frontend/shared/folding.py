@@ -7,8 +7,8 @@ by the operators' NumPy references; all others are typed at once, so that conver
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from types import ModuleType
 from typing import Any, TypeAlias, TypeVar, overload
@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from compiler.ir.context_stack import setting
 from compiler.ir.error import TVMError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
@@ -36,14 +37,9 @@ FOLD_LIMIT = 1 << 26
 _WEIGHTS: ContextVar[frozenset[Constant]] = ContextVar("_WEIGHTS", default=frozenset())
 
 
-@contextmanager
-def keeping(weights: frozenset[Constant]) -> Iterator[None]:
+def keeping(weights: frozenset[Constant]) -> AbstractContextManager[None]:
     """Do not fold calls with these constants within the context, as they are to become parameters."""
-    token = _WEIGHTS.set(weights)
-    try:
-        yield
-    finally:
-        _WEIGHTS.reset(token)
+    return setting(_WEIGHTS, weights)
 
 
 @overload

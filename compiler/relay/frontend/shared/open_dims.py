@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
+from compiler.ir.context_stack import setting
 from compiler.ir.expr import RelayExpr
 from compiler.relay.analysis import free_vars
 from compiler.relay.expr import Var
@@ -14,14 +15,9 @@ from compiler.relay.ty import AnyDim, Dim
 _NAMES: ContextVar[Mapping[Var, Sequence[tuple[Dim, str]]] | None] = ContextVar("_NAMES", default=None)
 
 
-@contextmanager
-def naming_open_dims(names: Mapping[Var, Sequence[tuple[Dim, str]]]) -> Iterator[None]:
+def naming_open_dims(names: Mapping[Var, Sequence[tuple[Dim, str]]]) -> AbstractContextManager[None]:
     """Within it the open extents of inputs have names; the extent of no name is asked for with its input's shape."""
-    token = _NAMES.set(names)
-    try:
-        yield
-    finally:
-        _NAMES.reset(token)
+    return setting(_NAMES, names)
 
 
 def asked_for(expr: RelayExpr, dims: Sequence[Dim]) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
+from compiler.ir.context_stack import setting
 from compiler.ir.error import BuildError
 from compiler.runtime.llvm import binding
 from compiler.target import llvm_machine
@@ -84,14 +84,9 @@ def assembly(module: binding.ModuleRef, target: Target) -> str:
     return str(machine.emit_assembly(module))
 
 
-@contextmanager
-def commented_assembly() -> Iterator[None]:
+def commented_assembly() -> AbstractContextManager[None]:
     """Enable LLVM's comments on loops and spills in assembly generated within the context."""
-    token = _commented.set(True)
-    try:
-        yield
-    finally:
-        _commented.reset(token)
+    return setting(_commented, True)
 
 
 def object_code(module: binding.ModuleRef, target: Target) -> bytes:
