@@ -262,6 +262,10 @@ class ConstIntBoundAnalyzer(Functor):
             return 0, b if a >= 0 else d
         return type_interval(n.dtype)
 
+    def _bitwise_or(self, n: Call) -> Interval:
+        (a, b), (c, d) = self.visit(n.args[0]), self.visit(n.args[1])
+        return (0, (1 << max(b, d).bit_length()) - 1) if a >= 0 and c >= 0 else type_interval(n.dtype)
+
     def _shift_right(self, n: Call) -> Interval:
         (a, b), (c, d) = self.visit(n.args[0]), self.visit(n.args[1])
         if c >= 0 and d < 64:
@@ -334,6 +338,8 @@ class TrustingConstIntBound(ConstIntBoundAnalyzer):
 
 _CALLS: dict[str, Callable[[ConstIntBoundAnalyzer, Call], Interval]] = {
     "tir.bitwise_and": ConstIntBoundAnalyzer._bitwise_and,
+    "tir.bitwise_or": ConstIntBoundAnalyzer._bitwise_or,
+    "tir.bitwise_xor": ConstIntBoundAnalyzer._bitwise_or,
     "tir.shift_right": ConstIntBoundAnalyzer._shift_right,
     "tir.shift_left": ConstIntBoundAnalyzer._shift_left,
     "tir.if_then_else": ConstIntBoundAnalyzer._if_then_else,

@@ -261,6 +261,11 @@ class _Evaluator(Functor):
             return self.visit(n.args[0])
         if name == "tir.if_then_else" and self._uses_domain(n):
             return union((self.visit(n.args[1]), self.visit(n.args[2])), self._analyzer)
+        if name in ("tir.bitwise_or", "tir.bitwise_xor") and self._uses_domain(n):
+            sets = [self.visit(argument) for argument in n.args]
+            ends = [self._analyzer.const_int_bound(s.max_value) for s in sets if s.is_bounded()]
+            if len(ends) == 2 and all(self._not_negative(s.min_value) for s in sets) and max(ends)[1] < 1 << 30:
+                return IntervalSet(const(0, n.dtype), const((1 << max(end for _, end in ends).bit_length()) - 1, n.dtype))
         return self.visit_PrimExpr(n)
 
 
