@@ -400,6 +400,31 @@ class SplitLoop(Struct, frozen=True, kw_only=True):
     extent: int
 
 
+class Layout(Struct, frozen=True, kw_only=True):
+    """A buffer that holds the elements of a tensor in another order."""
+
+    name: Annotated[str, Meta(max_length=200)]
+    source: Annotated[str, Meta(max_length=200)] = ""
+    """The buffer that is copied; empty where the elements are computed."""
+    rule: Annotated[str, Meta(max_length=2_000)]
+    """Which element is at which place, e.g. ``packed[p, k, c] = B[k, p * 16 + c]``."""
+    dtype: Annotated[str, Meta(max_length=40)]
+    element: int
+    """Bytes of an element."""
+    shape: Annotated[list[int], Meta(max_length=12)]
+    packed: Annotated[list[int], Meta(max_length=12)]
+    """The shape of the buffer."""
+    axes: tuple[int, int]
+    """The axes of the tensor that are drawn down and across; all others are at 0."""
+    rows: int
+    columns: int
+    offsets: Annotated[list[int], Meta(max_length=1_024)]
+    """Where the elements of the drawn part are in the buffer, row by row; -1 for what is not in it."""
+    memory: Annotated[list[int], Meta(max_length=1_024)]
+    """Which element of the tensor, counted in its own order, is at the first places; -1 for padding."""
+    origins: list[OriginId] = []
+
+
 class Unit(Struct, frozen=True, kw_only=True):
     """A function or graph that was lowered or built, with its timeline."""
 
@@ -410,6 +435,8 @@ class Unit(Struct, frozen=True, kw_only=True):
     built: bool = False
     steps: list[Step] = []
     schedule: list[Stage] = []
+    layouts: Annotated[list[Layout], Meta(max_length=8)] = []
+    """Buffers that its stages or blocks fill in another order."""
     splits: list[SplitLoop] = []
     """Loops of a constant extent that its schedule splits."""
     kernels: list[Kernel] = []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from app.artifacts import Unit, has_rung
 from app.panes.pane import Pane
 from app.panes.selection import Selection
@@ -21,6 +23,11 @@ class ScheduleNest:
     def can_go_on(self) -> bool:
         """Whether it is a schedule, which can take further primitives."""
         return bool(self.primitives)
+
+    @property
+    def layouts(self) -> object:
+        """The data for drawing the layouts of buffers."""
+        return msgspec.to_builtins(self.function.layouts)
 
     @property
     def rungs(self) -> set[str]:

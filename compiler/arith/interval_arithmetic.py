@@ -5,7 +5,7 @@ The result covers every value that occurs, and possibly more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from compiler.arith.analyzer import Analyzer, register_set_evaluator
 from compiler.arith.const_int_bound import is_index_type
@@ -262,10 +262,14 @@ class _Evaluator(Functor):
         if name == "tir.if_then_else" and self._uses_domain(n):
             return union((self.visit(n.args[1]), self.visit(n.args[2])), self._analyzer)
         if name in ("tir.bitwise_or", "tir.bitwise_xor") and self._uses_domain(n):
-            sets = [self.visit(argument) for argument in n.args]
-            ends = [self._analyzer.const_int_bound(s.max_value) for s in sets if s.is_bounded()]
-            if len(ends) == 2 and all(self._not_negative(s.min_value) for s in sets) and max(ends)[1] < 1 << 30:
-                return IntervalSet(const(0, n.dtype), const((1 << max(end for _, end in ends).bit_length()) - 1, n.dtype))
+            return self._bits([self.visit(argument) for argument in n.args], n)
+        return self.visit_PrimExpr(n)
+
+    def _bits(self, sets: Sequence[IntervalSet], n: Call) -> IntervalSet:
+        if all(s.is_bounded() and self._not_negative(s.min_value) for s in sets):
+            high = max(self._analyzer.const_int_bound(s.max_value).max_value for s in sets)
+            if high < 1 << 30:
+                return IntervalSet(const(0, n.dtype), const((1 << high.bit_length()) - 1, n.dtype))
         return self.visit_PrimExpr(n)
 
 

@@ -187,3 +187,34 @@ def test_a_finger_opens_the_menu(explorer: str, open_page: Callable[..., Page]) 
     grip(page, "loop i of C").tap()
     page.locator(f"{MENU} button", has_text="parallel").first.tap()
     expect(page.locator(".cm-content")).to_contain_text("s[C].parallel(i)")
+
+
+PACKED = """\
+import tvm
+from tvm import te
+
+W = te.placeholder((48, 64), "int8", name="W")
+packed = te.compute((3, 16, 16, 4), lambda n, k, lane, q: W[n * 16 + lane, k * 4 + q], name="packed")
+f = tvm.build(te.create_schedule(packed.op), [W, packed], target="llvm")
+"""
+
+
+@pytest.mark.long
+def test_the_layout_of_a_packed_stage_is_drawn_and_follows_an_edit(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer)
+    write(page, PACKED)
+    page.click("[data-layout]")
+    words = page.locator("#layout-words")
+    page.locator("#layout-grids figure").first.locator("[data-place='70']").hover()
+    expect(words).to_have_text("W[1, 6] is at packed[0, 1, 1, 2]: place 70, byte 70, cache line 1.")
+    expect(page.locator("#layout-grids .lit")).to_have_count(2)
+    write(page, PACKED.replace("(3, 16, 16, 4)", "(6, 16, 8, 4)").replace("n * 16", "n * 8"))
+    expect(page.locator("#layout-facts")).to_contain_text("6 × 16 × 8 × 4 int8, strides 512, 32, 4, 1")
+    page.focus("#layout-place")
+    page.keyboard.press("End")
+    expect(words).to_contain_text("is at packed[1, 15, 7, 3]: place 1023")
+    assert violations(page) == []
+    write(page, PACKED.replace("W[n * 16 + lane, k * 4 + q]", "W[n, k] + 1"))
+    expect(page.locator("#layout")).to_have_count(0)

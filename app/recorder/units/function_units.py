@@ -9,6 +9,7 @@ from app.artifacts import (
     AssemblyFilter,
     DeviceListing,
     Group,
+    Layout,
     Line,
     Listing,
     Region,
@@ -26,6 +27,7 @@ from app.recorder.origins import OriginRows
 from app.recorder.printing import ArtifactPrinter, Memo
 from app.recorder.scripts.failures import brief, clean
 from app.recorder.units.block_tree import block_stages, split_blocks
+from app.recorder.units.layouts import block_layouts, schedule_layouts
 from app.recorder.units.pass_summary import pass_summary
 from app.recorder.units.schedule_tree import LoopRows, extents_of, schedule_stages, split_loops
 from app.recorder.units.schedules import BlockSchedule, PrimitiveRecord, ScheduleRecord
@@ -84,6 +86,7 @@ class FunctionUnits:
             built=function.built is not None,
             steps=[*self._schedule_steps(function), *lowering, *codes, *self._program_steps(function)],
             schedule=stages,
+            layouts=_layouts(function),
             splits=splits,
             device=function.report,
         )
@@ -316,6 +319,13 @@ def _stages(function: FunctionSubject, loop_rows: LoopRows | None) -> tuple[list
         return schedule_stages(function.source, loop_rows, extents), split_loops(function.source, extents)
     blocks = block_stages(function.first, loop_rows) if function.first is not None else []
     return blocks, split_blocks(function.schedule) if isinstance(function.schedule, BlockSchedule) else []
+
+
+def _layouts(function: FunctionSubject) -> list[Layout]:
+    """Return the layouts of buffers that the schedule or the program changes."""
+    if isinstance(function.source, Schedule):
+        return schedule_layouts(function.source)
+    return block_layouts(function.first) if function.first is not None else []
 
 
 def _shown_primitives(schedule: ScheduleRecord, function: FunctionSubject) -> list[tuple[PrimitiveRecord, bool]]:

@@ -669,3 +669,20 @@ def test_reflected_indices_need_no_check() -> None:
 
     b = tvm.te.compute((13,), lambda i: a[reflected(i)], name="b")
     assert "0 <=" not in str(tvm.lower(tvm.te.create_schedule(b.op), [a, b]))
+
+
+@pytest.mark.parametrize("bits", [operator.or_, operator.xor])
+def test_bits_of_numbers_that_are_not_negative_have_an_interval(bits: Callable[[Any, Any], Any]) -> None:
+    x, y = Var("x", "int32"), Var("y", "int32")
+    for (low, extent), (first, count) in itertools.product([(0, 1), (3, 5), (0, 8), (6, 11)], repeat=2):
+        values = [bits(a, b) for a in range(low, low + extent) for b in range(first, first + count)]
+        domains = {x: Range.from_min_extent(low, extent), y: Range.from_min_extent(first, count)}
+        interval = eval_set(bits(x, y), domains)
+        assert interval.min_value.value <= min(values)
+        assert max(values) <= interval.max_value.value < 2 * max(low + extent, first + count)
+        analyzer = Analyzer()
+        for var, domain in domains.items():
+            analyzer.bind(var, domain)
+        bound = analyzer.const_int_bound(bits(x, y))
+        assert bound.min_value <= min(values) <= max(values) <= bound.max_value < 2 * max(low + extent, first + count)
+    assert not eval_set(bits(x - 1, y), {x: Range.from_min_extent(0, 4), y: Range.from_min_extent(0, 4)}).is_bounded()

@@ -10,11 +10,16 @@ import numpy as np
 import pytest
 
 from compiler import te
+from compiler.driver.build import build
 from compiler.driver.device_pipeline import split_for_device
+from compiler.driver.emulate import emulate
 from compiler.driver.lower import lower
 from compiler.ir.module import IRModule
+from compiler.runtime.arrays.ndarray import array
+from compiler.runtime.modules.device_module import DeviceModule
 from compiler.target.target import Target
 from compiler.tir.sanitizer.thread_source import ThreadSource
+from compiler.tir.schedule import Schedule
 from compiler.tir.transform.calls.kernel_code import KernelCode
 from compiler.tir.warp_access import KernelAccesses, bank_ways, explain_kernels, pattern_of, sectors
 from compiler.tir.warp_access.explain import _Launches
@@ -267,3 +272,38 @@ def test_random_places_against_sets() -> None:
 
 def test_a_warp_without_a_busy_lane() -> None:
     assert pattern_of(np.full((2, 32), -1), 4) == "idle"
+
+
+def test_a_layout_exchanged_by_xor_takes_the_conflicts_out_of_a_transposition() -> None:
+    A = te.placeholder((64, 64), "float32", "A")
+    B = te.compute((64, 64), lambda i, j: A[j, i], name="B")
+    ways = []
+    for swizzled in (False, True):
+        sch = Schedule(te.create_prim_func([A, B]))
+        block = sch.get_block("B")
+        (i_0, i_1), (j_0, j_1) = (sch.split(loop, [None, 32]) for loop in sch.get_loops(block))
+        sch.reorder(i_0, j_0, i_1, j_1)
+        sch.bind(i_0, "blockIdx.y")
+        sch.bind(j_0, "blockIdx.x")
+        shared = sch.cache_read(block, 0, "shared")
+        sch.compute_at(shared, j_0)
+        for rows, columns in ((i_1, j_1), sch.get_loops(shared)[-2:]):
+            _, row = sch.split(rows, [None, 8])
+            sch.bind(row, "threadIdx.y")
+            sch.bind(columns, "threadIdx.x")
+        if swizzled:
+            sch.transform_layout(
+                shared,
+                ("write", 0),
+                lambda i, j: (i, j // 32 * 32 + (j % 32 ^ i % 32)),
+                assume_injective_transform=True,
+            )
+        given = np.random.default_rng(0).random((64, 64), "float32")
+        result = array(np.zeros((64, 64), "float32"))
+        emulate(sch.mod, target="cuda")(array(given), result)
+        np.testing.assert_array_equal(result.numpy(), given.T)
+        [device] = build(sch.mod, target="cuda").imported_modules
+        assert isinstance(device, DeviceModule)
+        [kernel] = explain_kernels(device.kernels)
+        ways += [access.ways for access in kernel.accesses if access.scope == "shared" and not access.writes]
+    assert ways == [32, 1]
