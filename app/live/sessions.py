@@ -189,7 +189,7 @@ class LiveSession(Followed[LiveState]):
         Raises
         ------
         TooLarge
-            If the setting is too large.
+            If the script or the setting is too large.
         """
         digest, values, now = _digest(key), _packed(script, setting), self._clock()
         with self._changing(digest) as change:
@@ -372,7 +372,7 @@ class LiveSessions(Following[LiveSession]):
         Raises
         ------
         TooLarge
-            If the setting is too large.
+            If the script or the setting is too large.
         Busy
             If there are too many sessions and none is idle.
         """
@@ -423,6 +423,10 @@ def _packed(script: str | None, setting: Setting | None) -> dict[str, object]:
     """Return the columns of texts that change, encoded as listeners get them, and compressed."""
     packed: dict[str, object] = {}
     if script is not None:
+        if len(script) > MAX_SCRIPT:
+            limit = f"at most {MAX_SCRIPT:,} characters"
+            words = f"a script that is edited together has {limit}"
+            raise TooLarge(words, field="$.script", expected=limit)
         packed["script"] = zlib.compress(msgspec.json.encode(script), 1)
     if setting is not None:
         encoded = msgspec.json.encode(setting)

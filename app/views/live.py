@@ -12,7 +12,6 @@ from werkzeug import Response as AnyResponse
 from app.errors import Forbidden
 from app.live.people import Place
 from app.live.sessions import (
-    MAX_SCRIPT,
     Attendance,
     Company,
     LiveSession,
@@ -34,7 +33,6 @@ from app.web.streams import FollowedStream, event, streamed
 bp = Blueprint("live", __name__)
 Key = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z", examples=["0123456789abcdef" * 2])]
 """What a tab is known by; nobody else hears it."""
-Script = Annotated[str, Meta(max_length=MAX_SCRIPT)]
 Name = Annotated[str, Meta(max_length=100)]
 Seat = Annotated[int, Meta(ge=0, le=100)]
 
@@ -43,7 +41,7 @@ class NewSession(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """A workspace to edit together."""
 
     key: Key
-    script: Script
+    script: str
     name: Name = ""
     setting: Setting = Setting()
 
@@ -70,7 +68,7 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     key: Key
     base: Annotated[int, Meta(ge=0, le=2**31)]
     """The version that it changes."""
-    script: Script | None = None
+    script: str | None = None
     setting: Setting | None = None
     place: Place | None = None
 

@@ -132,6 +132,7 @@ def test_a_teacher_looks_into_a_workspace_and_hands_it_back(
     looking = opened.value
     looking.wait_for_selector("html[data-ready]")
     expect(looking.locator(".cm-content")).to_have_text("mine = 1")
+    expect(looking.locator(".live-people")).to_contain_text("<b>Mary</b> writes")
     expect(student.locator(".live-people")).to_contain_text("Teacher")
     looking.click("#live-take")
     expect(looking.locator("#live-lay")).to_be_visible()

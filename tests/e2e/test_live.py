@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.live import sessions
+from tests.app.fixtures import FixedRunner
+from tests.e2e.conftest import Console
 from tests.e2e.steps import MATMUL, settled, violations, write
 
 EDITOR = ".cm-content"
@@ -71,3 +73,77 @@ def test_two_people_see_what_each_other_does_and_freeze_it(
     expect(eve.locator(EDITOR)).to_contain_text("# by myself")
     settled(ann)
     expect(ann.locator(EDITOR)).not_to_contain_text("# by myself")
+
+
+@pytest.mark.long
+def test_who_was_offline_finds_what_others_wrote_and_their_own_text(
+    ann: Page, open_page: Callable[..., Page], console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "RESTING_SECONDS", 0.0)
+    bob = open_page(ann.url)
+    expect(bob.locator("#live-take")).to_be_visible()
+    rename(ann, "Ann")
+    write(ann, "x = 1")
+    expect(bob.locator(EDITOR)).to_have_text("x = 1")
+    ann.route("**/api/live/*/text", lambda route: route.abort())
+    write(ann, "x = 2")
+    bob.click("#live-take")
+    write(bob, "x = 3")
+    expect(ann.locator(EDITOR)).to_have_text("x = 3")
+    expect(ann.locator("#live-restore")).to_have_text("Copy what I wrote")
+    ann.click("#live-restore")
+    assert ann.evaluate("navigator.clipboard.readText()") == "x = 2"
+    ann.unroute_all(behavior="ignoreErrors")
+    bob.click("#live-lay")
+    expect(ann.locator(".live-writes")).to_have_count(0)
+    ann.click("#live-take")
+    write(ann, "x = 4")
+    expect(bob.locator(EDITOR)).to_have_text("x = 4")
+    ann.reload()
+    expect(ann.locator("#live-lay")).to_be_visible()
+    expect(ann.locator(".live-people")).to_contain_text("Ann (you)")
+    expect(ann.locator(EDITOR)).to_have_text("x = 4")
+    assert not [said for said in console.said if "ERR_FAILED" not in said]
+    console.said.clear()
+
+
+@pytest.mark.long
+def test_a_server_that_was_away_costs_nothing(
+    serve: Callable[..., str], open_page: Callable[..., Page], console: Console
+) -> None:
+    address = serve(FixedRunner())
+    ann = open_page(address)
+    ann.click("#share-button")
+    ann.click("#edit-together")
+    ann.wait_for_selector("#live-lay")
+    bob = open_page(ann.url)
+    expect(bob.locator("#live-take")).to_be_visible()
+    for page in (ann, bob):
+        page.route("**/api/live/**", lambda route: route.abort())
+    write(ann, "x = 1")
+    expect(ann.locator("#live-bar")).to_contain_text("Connection lost")
+    assert bob.locator(EDITOR).inner_text() != "x = 1"
+    for page in (ann, bob):
+        page.unroute_all(behavior="ignoreErrors")
+    expect(bob.locator(EDITOR)).to_have_text("x = 1")
+    expect(ann.locator("#live-bar")).not_to_contain_text("Connection lost")
+    assert not [said for said in console.said if "ERR_FAILED" not in said]
+    console.said.clear()
+
+
+@pytest.mark.long
+def test_a_sixth_person_is_let_in_once_somebody_leaves(
+    ann: Page, open_page: Callable[..., Page], console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "MAX_PEOPLE", 2)
+    bob = open_page(ann.url)
+    expect(bob.locator("#live-take")).to_be_visible()
+    cat = open_page(ann.url)
+    expect(cat.locator(".live-problem")).to_contain_text("you are let in once somebody leaves")
+    expect(cat.locator("#live-take")).to_have_count(0)
+    bob.click("#live-menu summary")
+    bob.click("#live-leave")
+    expect(cat.locator("#live-take")).to_be_visible()
+    expect(cat.locator(".live-problem")).to_have_count(0)
+    assert not [said for said in console.said if "429" not in said]
+    console.said.clear()

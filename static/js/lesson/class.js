@@ -158,7 +158,7 @@ function rename() {
 async function letIn() {
   if (follows()) leave();
   session = await import("../live/session.js");
-  const link = await session.startTogether("Your teacher has handed the workspace back");
+  const link = await session.startTogether("Your teacher has handed the workspace back", seat);
   if (!link) return;
   began = currentStep();
   if (!(await answerLook(link.split("/").pop()))) session.leave();

@@ -86,7 +86,7 @@ function pen() {
 function said() {
   const out = [];
   if (!live.connected) out.push(element("strong", { class: "live-lost" }, "Connection lost; trying again …"));
-  else if (live.problem) out.push(element("strong", { class: "live-problem" }, live.problem));
+  else if (live.refused || live.problem) out.push(element("strong", { class: "live-problem" }, live.refused || live.problem));
   if (live.lost) out.push(button(live.writes ? "Put back what I wrote" : "Copy what I wrote", restore, { id: "live-restore", title: "What you wrote last came too late: somebody else had the pen" }));
   return out;
 }

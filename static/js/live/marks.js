@@ -64,7 +64,7 @@ export function startMarks({ onMove, onRefused }) {
   const extensions = [
     rights.of(rightsNow()), marks,
     EditorState.changeFilter.of((transaction) => {
-      if (allowed || isTheirs(transaction)) return true;
+      if (allowed || !transaction.docChanged || isTheirs(transaction)) return true;
       refused();
       return false;
     }),

@@ -22,9 +22,11 @@ const ONCE_MS = 4000; // for which a refusal is not said again
 const live = {
   id: "",
   seat: 0,
+  name: "",
   people: [], // {seat, name, writes, asks, place}
   writes: false,
   connected: true,
+  refused: "", // why one is not there
   problem: "", // why others do not see what was written last
   lost: "", // one's own text, in whose place came another
 };
@@ -54,19 +56,24 @@ function key() {
 
 /** Make a live workspace of what is on the page.
  * @param {string} [ending] what is said at its end, where it ends once everybody else has left
+ * @param {string} [name] what one is called in it
  * @returns {Promise<string>} its address; empty where it was refused */
-export async function startTogether(ending = "") {
+export async function startTogether(ending = "", name = recall(NAME) ?? "") {
   if (live.id) return link();
   alone = ending;
-  const body = { key: key(), name: recall(NAME) ?? "", script: editor.text, setting: await setting() };
+  const body = { key: key(), name, script: editor.text, setting: await setting() };
   const response = await post("/api/live", body);
   const answer = await response.json();
   if (!response.ok) {
     toast(answer.error.message);
     return "";
   }
-  [version, live.writes, told] = [1, true, compared()];
-  if (!document.body.classList.contains("teaching")) history.replaceState(null, "", `/live/${answer.id}`);
+  [version, live.writes, live.name, told] = [1, true, name, compared()];
+  if (!document.body.classList.contains("teaching")) {
+    history.replaceState(null, "", `/live/${answer.id}`);
+    state.link = "";
+    $("#saved").textContent = "";
+  }
   await join(answer.id);
   return link();
 }
@@ -82,7 +89,7 @@ export async function join(id) {
   if (!listening) listen();
   allow(live.writes);
   startBar(live, { freeze, layPen, leave, link, rename, takePen, writer });
-  if (await attend()) follow();
+  await attend();
 }
 
 function listen() {
@@ -109,24 +116,22 @@ async function ask(path, method, body) {
 
 const here = () => ({ ...ownPlace(), pin: pinned });
 
-/** Say that one is there, and where; and again after some seconds.
- * @returns {Promise<boolean>} whether one is */
-async function attend(name = live.seat ? "" : location.hash === TEACHER ? "Teacher" : (recall(NAME) ?? "")) {
+/** Say that one is there, and where; and again after some seconds. */
+async function attend(name = live.name || (location.hash === TEACHER ? "Teacher" : recall(NAME) ?? "")) {
   clearTimeout(timers.here);
   const { id } = live;
   const now = here();
   const answer = await ask(`${address()}/people`, "POST", { name, place: now });
-  if (live.id !== id) return false;
+  if (live.id !== id) return;
   timers.here = setTimeout(() => attend(), answer?.retry ? answer.retry * 1000 : HERE_MS);
-  if (answer?.error) live.problem = answer.error.message;
-  else if (answer) {
-    if (!live.seat) live.problem = "";
+  live.refused = answer?.error?.message ?? "";
+  if (live.refused && answer.error.field === "people") live.refused += "; you are let in once somebody leaves";
+  if (answer && !answer.error) {
     place = JSON.stringify(now);
-    Object.assign(live, { seat: answer.seat });
+    Object.assign(live, { seat: answer.seat, name: answer.name });
     if (!source) follow();
   }
   drawBar();
-  return Boolean(answer && !answer.error);
 }
 
 /** Tell where one is, now and then. */
@@ -141,7 +146,7 @@ function move() {
 async function rename(name) {
   const answer = await ask(`${address()}/people`, "POST", { name });
   if (answer?.error) return toast(answer.error.message);
-  if (answer) remember(NAME, answer.name);
+  if (answer) remember(NAME, (live.name = answer.name));
   return undefined;
 }
 
@@ -209,7 +214,7 @@ function heardPeople({ people, link: frozen }) {
 function setWrites(now) {
   if (now === live.writes) return;
   if (now) show();
-  else if (owed.script) live.lost = editor.text;
+  else if ((owed.script || sending) && editor.text !== latest?.script) live.lost = editor.text;
   live.writes = now;
   allow(now);
   if (now) {
@@ -288,6 +293,7 @@ let refusedAt = -ONCE_MS;
 function sayWhy() {
   if (performance.now() - refusedAt < ONCE_MS) return;
   refusedAt = performance.now();
+  if (!live.seat) return;
   const holder = writer();
   setTimeout(toast, 0, holder === "nobody" ? "Take the pen to write" : `${holder} holds the pen; take it to write`);
 }
@@ -316,7 +322,7 @@ function finish(words, frozen = "") {
   for (const timer of Object.values(timers)) clearTimeout(timer);
   timers = { here: 0, move: 0, edit: 0 };
   alone = "";
-  Object.assign(live, { id: "", seat: 0, people: [], writes: false, connected: true, problem: "", lost: "" });
+  Object.assign(live, { id: "", seat: 0, name: "", people: [], writes: false, connected: true, refused: "", problem: "", lost: "" });
   [version, latest, told, shownSetting, place] = [0, null, "", "", ""];
   owed = { script: false, setting: false };
   showOthers([]);
