@@ -9,9 +9,12 @@ the second cache, tiles that stay in registers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
+from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import IntImm
 from compiler.target.target import Target
-from compiler.te import ComputeOp, Schedule, Tensor
+from compiler.te import ComputeOp, PlaceholderOp, Schedule, Stage, Tensor
 from compiler.topi.compute import PanelProduct
 from compiler.topi.schedules.anchor import Group, find_anchor, partial_sums_group, tiled_group
 from compiler.topi.schedules.choice import choose
@@ -35,6 +38,8 @@ _MANY_ACCUMULATORS = 16
 _PANEL_COUNTS = (4, 3, 6, 5, 2, 1)
 """Panels that a tile covers, the best first."""
 _MAX_TILE_ROWS = 8
+_BYTES_AHEAD = 3072
+"""What of a panel is read while one of its lines comes from the third cache, about."""
 _MAX_TUNED_ROWS = 16
 _DOT_TILE = 4
 _LONG_EPILOGUE = 6
@@ -87,6 +92,8 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
         tile.vectorize(tile_l)
     panels = next((op for op in group.computations if op.tag == Tag.PANELS), None)
     if panels is None:
+        if not is_tiled:
+            _fetch_ahead(tile)
         if is_worth_parallel(anchor, tile_lanes(target, group.tile.dtype)):
             parallel(s, [jo, *outer, io] if product.is_shared else [*outer, jo, io])
         return group.schedule
@@ -98,6 +105,14 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
     else:
         parallel(s, [*outer, jo])
     return group.schedule
+
+
+def _fetch_ahead(tile: Stage) -> None:
+    """Ask for the weight some steps before it is multiplied: what no cache has left comes from far away."""
+    weight, k = tile.op.input_tensors[-1], tile.op.reduce_axis[-1]
+    row = prod(d.value for d in weight.shape[2:] if isinstance(d, IntImm)) * dt.storage_bytes(weight.dtype)
+    if isinstance(weight.op, PlaceholderOp) and row > 0:
+        tile.prefetch(weight, k, max(_BYTES_AHEAD // row, 1))
 
 
 def _panel_tile(group: Group, product: PanelProduct, target: Target) -> tuple[int, int]:
