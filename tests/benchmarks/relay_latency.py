@@ -1,13 +1,13 @@
 """Latency of models, one thread, beside onnxruntime in the same run.
 
     python -m tests.benchmarks.relay_latency [MODEL …] [--rounds N] [--quantized static|operators|dynamic]
-        [--half float16|bfloat16] [--mcpu CPU]
+        [--half float16|bfloat16] [--in-half] [--mcpu CPU]
 
-With ``--half`` a model after ``ToMixedPrecision`` is beside the same in float32.  The two take turns, and the median of
-each one's time is printed: processor time where other programs disturb it.  Results are compared as well: rtol 1e-3,
-atol 1e-4; of halves, and of models that onnxruntime has quantised to 8 bits, by a twentieth of their range, as
-roundings differ and add up, and with onnxruntime's layers as they stand in the file: fused ones saturate sums of two
-products at 16 bits on CPUs without VNNI.
+With ``--half`` a model after ``ToMixedPrecision`` is beside the same in float32; with ``--in-half`` it sums products in
+float16.  The two take turns, and the median of each one's time is printed: processor time where other programs disturb
+it.  Results are compared as well: rtol 1e-3, atol 1e-4; of halves, and of models that onnxruntime has quantised to 8
+bits, by a twentieth of their range, as roundings differ and add up, and with onnxruntime's layers as they stand in the
+file: fused ones saturate sums of two products at 16 bits on CPUs without VNNI.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from tests import models
 
 
 def ours(
-    model: Any, inputs: dict[str, Any], by_machine: bool, target: str, half: str = ""
+    model: Any, inputs: dict[str, Any], by_machine: bool, target: str, half: str = "", in_half: bool = False
 ) -> tuple[Callable[[], Any], Callable[[], list[Any]], int]:
     """Return what runs a model here, what its results are, and the floating-point operations of a run if known."""
     shapes = {key: value.shape for key, value in inputs.items()}
     mod, params = relay.frontend.from_onnx(model, shapes, freeze_params=True)
     if half:
         mod = relay.transform.ToMixedPrecision(half)(relay.transform.InferType()(mod))
-    with PassContext(opt_level=3):
+    with PassContext(opt_level=3, config={"relay.accumulate_in_half": in_half}):
         if by_machine:
             return (*_by_machine(vm.compile(mod, target, params=params), inputs), 0)
         lib = build(mod, target, params=params)
@@ -118,13 +118,13 @@ def _agree(a: Any, b: Any, is_quantized: bool) -> bool:
     return np.allclose(a, b, 1e-3, 1e-4)
 
 
-def row(name: str, rounds: int, how: str = "", cpu: str = "native", half: str = "") -> str:
+def row(name: str, rounds: int, how: str = "", cpu: str = "native", half: str = "", in_half: bool = False) -> str:
     """Return the line of one model."""
     model = models.build(name)
     inputs = models.inputs_of(model)
     if how:
         model = quantized(model, inputs, how)
-    run, results, flops = ours(model, inputs, name in models.BY_MACHINE, f"llvm -mcpu={cpu}", half)
+    run, results, flops = ours(model, inputs, name in models.BY_MACHINE, f"llvm -mcpu={cpu}", half, in_half)
     reference = ours(model, inputs, False, f"llvm -mcpu={cpu}")[0] if half else theirs(model, inputs)
     run()
     expected = theirs(model, inputs, is_optimized=not how)()
@@ -158,13 +158,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--quantized", default="", choices=("static", "operators", "dynamic"))
     parser.add_argument("--half", default="", choices=("float16", "bfloat16"))
+    parser.add_argument("--in-half", action="store_true", help="sum products of float16 in float16")
     parser.add_argument("--mcpu", default="native", help="what is compiled for; onnxruntime uses what there is")
     given = parser.parse_args()
     set_num_threads(1)
     peer = "float32" if given.half else "onnxruntime"
     print(f"{'ms':12}{'here':>12}{peer:>14}{'ratio':>8}{'GFLOP/s':>10}  results")
     for name in given.models:
-        print(row(name, given.rounds, given.quantized, given.mcpu, given.half), flush=True)
+        print(row(name, given.rounds, given.quantized, given.mcpu, given.half, given.in_half), flush=True)
 
 
 if __name__ == "__main__":

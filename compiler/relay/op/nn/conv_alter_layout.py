@@ -41,13 +41,15 @@ def alter_conv2d_layout(call: Call, types: Sequence[TensorType], target: Target)
     depthwise = attrs.groups == types[0].dims[1] == types[1].dims[0] and attrs.groups > 1
     known = _WIDENED if depthwise else _PAIRS
     bytewise = attrs.out_dtype == "int32" and has_byte_products(target, types[0].dtype, types[1].dtype)
-    fast = types[0].dtype == "float32" or (types[0].dtype, attrs.out_dtype) in known or (bytewise and not depthwise)
+    in_half = types[0].dtype == types[1].dtype == "float16" == (attrs.out_dtype or "float16")
+    fast = types[0].dtype == "float32" or in_half or (types[0].dtype, attrs.out_dtype) in known
+    fast = fast or (bytewise and not depthwise)
     if not plain or target.kind != "llvm" or not fast or not all(t.is_static for t in types[:2]):
         return None
     channels, outputs = types[0].concrete_shape[1], types[1].concrete_shape[0]
     if channels != types[1].concrete_shape[1] * attrs.groups:
         return None  # several kernels for each channel
-    width = tile_lanes(target) * _vectors_of_a_row(types[0].dtype, target)
+    width = tile_lanes(target, "float16" if in_half else "float32") * _vectors_of_a_row(types[0].dtype, target)
     groups = 1 if depthwise else attrs.groups
     inner, outer = _block(channels // groups, width), _block(outputs // groups, width)
     if outer < (_NARROW if groups == 1 else tile_lanes(target)):

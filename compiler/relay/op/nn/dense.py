@@ -35,6 +35,7 @@ from compiler.topi.nn.matmul import dense as topi_dense
 from compiler.topi.nn.matmul import dense_pack as topi_dense_pack
 from compiler.topi.nn.matmul import matmul as topi_matmul
 from compiler.topi.nn.product_sums import has_pair_products, products_per_step
+from compiler.topi.schedules.kit import tile_lanes
 from compiler.topi.schedules.x86.matmul import schedule_matmul
 
 _FLOATS = ("float32", *HALF_TYPES)
@@ -128,7 +129,10 @@ def _pack_dense(call: Call, types: Sequence[TensorType], target: Target) -> Call
     group = products_per_step(data.dims[-1], (data.dtype, weight.dtype), out_dtype)
     if group == 1 and (data.dtype not in _FLOATS or all(d == 1 for d in data.dims[:-1])):
         return None
-    return pack_dense(call.attrs, call.args, out_dtype, group if group != 2 or has_pair_products(target) else 1)
+    lanes = tile_lanes(target, "float16")
+    is_wide = data.dtype == (out_dtype or data.dtype) == "float16" and weight.concrete_shape[0] % lanes == 0
+    width = max(lanes, PANEL) if is_wide else PANEL
+    return pack_dense(call.attrs, call.args, out_dtype, group if group != 2 or has_pair_products(target) else 1, width)
 
 
 def _dense_layout(

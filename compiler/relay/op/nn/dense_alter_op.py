@@ -19,19 +19,20 @@ PANEL = 16
 """Columns of a weight that stand together."""
 
 
-def pack_dense(attrs: Attrs, inputs: Sequence[RelayExpr], out_dtype: str, group: int = 1) -> Call:
-    """Return a dense layer that takes its weight in panels, with ``group`` inputs of a unit side by side."""
+def pack_dense(attrs: Attrs, inputs: Sequence[RelayExpr], out_dtype: str, group: int = 1, width: int = PANEL) -> Call:
+    """Return a dense layer that takes its weight in panels of ``width`` columns, with ``group`` inputs of a unit side
+    by side."""
     values = {
         "units": attrs["units"],
         "out_dtype": out_dtype,
-        "weight_layout": panel_layout(group),
+        "weight_layout": panel_layout(group, width),
     }
     return call_op("nn.contrib_dense_pack", *inputs, **values)
 
 
-def panel_layout(group: int) -> str:
-    """Return the layout of a weight in panels, with ``group`` inputs of a unit side by side."""
-    return f"NC{PANEL}n{group}c" if group > 1 else f"NC{PANEL}n"
+def panel_layout(group: int, width: int = PANEL) -> str:
+    """Return the layout of a weight in panels of ``width`` columns, with ``group`` inputs of a unit side by side."""
+    return f"NC{width}n{group}c" if group > 1 else f"NC{width}n"
 
 
 def _alter_dense_layout(

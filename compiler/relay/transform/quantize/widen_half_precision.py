@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
-from compiler.ir.transform import PassContext
+from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import Type
 from compiler.relay.accumulation import ACCUMULATING, HALF_TYPES, widened_attrs
 from compiler.relay.analysis import post_order
@@ -13,12 +14,22 @@ from compiler.relay.function import Function
 from compiler.relay.operator import call_op, operator_of
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, outside_kernels, tensor_type, type_of
 from compiler.relay.ty import TensorType, TupleType
+from compiler.target.cpu.processor_features import used_features
+from compiler.target.target import Target
+
+_IN_HALF = "relay.accumulate_in_half"
+register_config_option(_IN_HALF, bool)
+_PRODUCTS = frozenset({"nn.dense", "nn.batch_matmul", "nn.conv2d"})
+_ARITHMETIC = {"avx512fp16", "fullfp16"}
+"""Features of processors that compute with float16: of x86's and AArch64's."""
 
 
 class WidenHalfPrecision(RewritePass, required=("InferType",)):
     """Compute sums and products of ``float16`` and ``bfloat16`` in ``float32``, and round their results once.
 
     Level 0; requires InferType.  The casts are fused into neighbouring kernels, or computed ahead of constant weights.
+    Under ``PassContext(config={"relay.accumulate_in_half": True})``, dense layers, batched products and convolutions of
+    images stay ``float16``, each addition rounded, as AVX512-FP16 and AArch64 compute; other targets are refused.
 
     Examples
     --------
@@ -37,13 +48,24 @@ class WidenHalfPrecision(RewritePass, required=("InferType",)):
         return super().transform_function(func, mod, ctx)
 
     def mutator(self) -> GraphMutator:
-        return _Widener()
+        is_asked = bool(PassContext.current().config.get(_IN_HALF))
+        if is_asked:
+            _require_arithmetic(Target.current() or Target("llvm -mcpu=native"))
+        return _Widener(_PRODUCTS if is_asked else frozenset())
 
 
 class _Widener(GraphMutator):
+    """Widens what accumulates, but not the operators ``kept`` where they are of float16 alone."""
+
+    def __init__(self, kept: frozenset[str]) -> None:
+        super().__init__()
+        self._kept = kept
+
     def visit_call(self, call: Call) -> RelayExpr:
         new = self.rebuilt_call(call)
         if op_name(new) not in ACCUMULATING:
+            return new
+        if op_name(new) in self._kept and {_dtype(e) for e in (call, *call.args)} == {"float16"}:
             return new
         args = [_widened(arg, type_of(old)) for arg, old in zip(new.args, call.args, strict=True)]
         if all(arg is old for arg, old in zip(args, new.args, strict=True)):
@@ -52,6 +74,20 @@ class _Widener(GraphMutator):
         result = tensor_type(call)
         assert result is not None
         return call_op("cast", wide, dtype=result.dtype) if result.dtype in HALF_TYPES else wide
+
+
+def _dtype(expr: RelayExpr) -> str:
+    t = tensor_type(expr)
+    return "" if t is None else t.dtype
+
+
+def _require_arithmetic(target: Target) -> None:
+    """Raise where each operation would be converted to float32 and back."""
+    if target.kind != "llvm" or not _ARITHMETIC & used_features(target.triple, target.cpu, target.llvm_features):
+        raise ArgumentError(
+            f"{_IN_HALF}: the target {target} has no arithmetic of float16: choose a processor that has it, such as"
+            " -mcpu=sapphirerapids, or add -mattr=+avx512fp16 (x86) or -mattr=+fullfp16 (AArch64)"
+        )
 
 
 def _accumulates_in_half(expr: GraphExpr) -> bool:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import compiler as tvm
 from compiler import relay, te
 from compiler.classic.contrib import graph_executor
+from compiler.ir.error import ArgumentError
 from compiler.relay.transform.pipeline import optimize
 from compiler.runtime import machine
 from tests.machines import require
@@ -32,8 +33,8 @@ def _numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Ar
     return rng.standard_normal(shape).astype("float32").astype(HALVES[dtype])
 
 
-def _built(function: relay.Function, target: str) -> Any:
-    with tvm.transform.PassContext(opt_level=3):
+def _built(function: relay.Function, target: str, in_half: bool = False) -> Any:
+    with tvm.transform.PassContext(opt_level=3, config={"relay.accumulate_in_half": True} if in_half else {}):
         return relay.build(tvm.IRModule.from_expr(function), target)
 
 
@@ -95,6 +96,68 @@ def test_convolutions_of_bfloat16_sum_in_float32(seed: int) -> None:
     wide = relay.op.get("nn.conv2d")
     expected = wide.reference(conv.attrs, x.astype("float32"), weight.astype("float32"))
     _check(relay.Function([data], conv), target, {"x": x}, np.asarray(expected, "float32"))
+
+
+def _in_doubles(call: relay.Call, values: list[Array]) -> Array:
+    attrs = type(call.attrs)(**{**call.attrs, "out_dtype": "float64"})
+    result: Array = call.op.reference(attrs, *[v.astype("float64") for v in values])
+    return result
+
+
+def _products(seed: int) -> tuple[Any, dict[str, Array], int]:
+    """Return a layer of float16, what it multiplies, and how many products each sum has."""
+    draw, rng = random.Random(seed), np.random.default_rng(seed)
+    depth = draw.randint(1, 90)
+    if seed % 3 == 0:
+        x = _numbers(rng, (draw.choice([1, 5, 33]), depth), "float16")
+        weight = _numbers(rng, (draw.choice([7, 16, 64, 96]), depth), "float16")
+        return relay.nn.dense, {"x": x, "w": weight}, depth
+    if seed % 3 == 1:
+        x, y = (_numbers(rng, (2, draw.randint(1, 40), depth), "float16") for _ in range(2))
+        return relay.nn.batch_matmul, {"x": x, "w": y}, depth
+    channels, size = draw.choice([3, 16, 32]), draw.choice([1, 3])
+    x = _numbers(rng, (1, channels, draw.randint(3, 9), draw.randint(3, 20)), "float16")
+    weight = _numbers(rng, (draw.choice([5, 32, 64]), channels, size, size), "float16")
+    return relay.nn.conv2d, {"x": x, "w": weight}, channels * size * size
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_products_stay_in_half_where_that_is_asked_for(seed: int) -> None:
+    target = "llvm -mcpu=sapphirerapids"
+    require(target)
+    operator, values, count = _products(seed)
+    x = relay.var("x", shape=values["x"].shape, dtype="float16")
+    call = operator(x, relay.const(values["w"]))
+    run = graph_executor.GraphModule(_built(relay.Function([x], call), target, in_half=True)["default"](tvm.cpu(0)))
+    run.run(x=values["x"])
+    result = run.get_output(0).numpy()
+    exact, most = (_in_doubles(call, [change(v) for v in values.values()]) for change in (np.positive, np.abs))
+    assert result.dtype == np.float16
+    assert np.all(np.abs(result - exact) <= (count + 1) * PRECISION["float16"] * most)
+
+
+@pytest.mark.parametrize(
+    ("target", "in_half", "instruction"),
+    [
+        ("llvm -mcpu=sapphirerapids", True, r"vfmadd\w+ph\s.*%zmm"),
+        ("llvm -mcpu=icelake-server -mattr=+avx512fp16", True, r"vfmadd\w+ph\s.*%zmm"),
+        ("llvm -mcpu=sapphirerapids", False, r"vfmadd\w+ps\s.*%zmm"),
+        (f"{ARM}neoverse-n1", True, r"fmla\s+v\d+\.8h"),
+        (f"{ARM}neoverse-n1", False, r"fmla\s+v\d+\.4s"),
+    ],
+)
+def test_instruction_of_sums_of_float16(target: str, in_half: bool, instruction: str) -> None:
+    weight = np.ones((64, 48), "float16")
+    assembly = _built(_dense((32, 48), weight, "float16"), target, in_half).get_lib().get_source("asm")
+    multiplying = re.findall(r"^\s+((?:vfmadd|fmla).*)", assembly, re.MULTILINE)
+    assert multiplying
+    assert all(re.match(instruction, line) for line in multiplying)
+
+
+@pytest.mark.parametrize("target", ["llvm -mcpu=cascadelake", f"{ARM}cortex-a72"])
+def test_sums_in_half_are_refused_where_each_step_would_be_converted(target: str) -> None:
+    with pytest.raises(ArgumentError, match=r"has no arithmetic of float16: .* add -mattr=.avx512fp16"):
+        _built(_dense((4, 8), np.ones((16, 8), "float16"), "float16"), target, in_half=True)
 
 
 @pytest.mark.parametrize(
