@@ -10,7 +10,7 @@ from compiler.ir.structural import structural_equal
 from compiler.ir.types import FuncType, Type
 from compiler.relay.expr import Call, Expr, Tuple
 from compiler.relay.op_registry import public_function, register
-from compiler.relay.operator import OpPattern, RelationError, Types
+from compiler.relay.operator import RelationError, Types
 from compiler.relay.ty import TupleType
 
 _NO_DEFINITION = "what is computed is the definition of the lowered function"
@@ -50,7 +50,6 @@ _CALL_LOWERED = register(
     inputs={"func": "The lowered function, named by a global variable.", "inputs": "A tuple of its arguments."},
     attrs=CallLoweredAttrs,
     relation=_returns_what_the_function_returns,
-    pattern=OpPattern.OPAQUE,
     waived=dict.fromkeys(("compute", "reference", "gradient"), _NO_DEFINITION),
 )
 

@@ -226,7 +226,6 @@ shape_of = register(
     attrs=ShapeOfAttrs,
     spelt_out=("dtype",),
     relation=shape_relation,
-    pattern=OpPattern.OPAQUE,
     compute=shape_compute,
     reference=lambda attrs, x: np.array(x.shape, attrs.dtype),
     gradient=lambda call, grad: [call_op("zeros_like", call.args[0])],

@@ -12,7 +12,7 @@ from compiler.ir.env_func import EnvFunc
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.type_relations import identity
 from compiler.relay.op_registry import public_function, register
-from compiler.relay.operator import Array, OpPattern
+from compiler.relay.operator import Array
 from compiler.runtime.arrays.ndarray import array
 from compiler.runtime.modules.packed_func import register_func
 from compiler.topi import elementwise as topi
@@ -38,7 +38,6 @@ _DEBUG = register(
     inputs={"expr": "A tensor."},
     attrs=DebugAttrs,
     relation=identity,
-    pattern=OpPattern.OPAQUE,
     compute=lambda attrs, inputs, out_type: [topi.identity(inputs[0])],
     reference=_show,
     gradient=lambda call, grad: [grad],

@@ -10,7 +10,6 @@ from compiler.relay.expr import Call, Expr
 from compiler.relay.function_devices import VIRTUAL_DEVICE
 from compiler.relay.op.type_relations import identity
 from compiler.relay.op_registry import public_function, register
-from compiler.relay.operator import OpPattern
 from compiler.runtime.device import Device
 from compiler.target.virtual_device import VirtualDevice
 from compiler.topi import elementwise as topi
@@ -38,7 +37,6 @@ _DEVICE_COPY = register(
     attrs=DeviceCopyAttrs,
     spelt_out=("src_virtual_device", "dst_virtual_device"),
     relation=identity,
-    pattern=OpPattern.OPAQUE,
     compute=lambda attrs, inputs, out_type: [topi.identity(inputs[0])],
     reference=lambda attrs, x: x.copy(),
     gradient=lambda call, grad: [grad],

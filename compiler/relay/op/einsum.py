@@ -11,7 +11,7 @@ from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, Tuple, TupleGetItem
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
-from compiler.relay.operator import Input, OpPattern, RelationError, Types, call_op
+from compiler.relay.operator import Input, RelationError, Types, call_op
 from compiler.relay.ty import TensorType, TupleType
 from compiler.topi import einstein as topi
 
@@ -66,7 +66,6 @@ einsum = register(
     inputs={"data": Input("A tuple of tensors of one data type.", is_list=True)},
     attrs=EinsumAttrs,
     relation=_relation,
-    pattern=OpPattern.OPAQUE,
     compute=lambda attrs, inputs, out_type: [topi.einsum(attrs.equation, *inputs)],
     reference=lambda attrs, parts: np.asarray(np.einsum(attrs.equation, *parts)).astype(parts[0].dtype),
     gradient=_gradient,

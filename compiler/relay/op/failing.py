@@ -9,7 +9,7 @@ from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import PrimExpr, StringImm
 from compiler.ir.types import Type
 from compiler.relay.op_registry import register
-from compiler.relay.operator import Array, OpPattern, Types
+from compiler.relay.operator import Array, Types
 from compiler.relay.ty import TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.statements.buffer import Buffer
@@ -46,7 +46,6 @@ fail = register(
     inputs={},
     attrs=FailAttrs,
     relation=_relation,
-    pattern=OpPattern.OPAQUE,
     compute=_compute,
     reference=_reference,
     stateful=True,

@@ -12,7 +12,7 @@ from compiler.relay.expr import Call
 from compiler.relay.op.common import check_same_extent, has_any_dim, int_of
 from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import public_function, register, tuple_function
-from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
+from compiler.relay.operator import Array, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
 from compiler.te.definition.tensor import Tensor
 from compiler.topi.fourier import dft as topi_dft
@@ -75,7 +75,6 @@ _STFT = register(
     },
     attrs=StftAttrs,
     relation=_stft_relation,
-    pattern=OpPattern.OPAQUE,
     compute=_stft_compute,
     reference=_stft_reference,
     topi=topi_stft,
@@ -131,7 +130,6 @@ _DFT = register(
     inputs={"re_data": "Real parts.", "im_data": "Imaginary parts, of the same shape."},
     attrs=DftAttrs,
     relation=_dft_relation,
-    pattern=OpPattern.OPAQUE,
     definition=topi_dft,
     reference=_dft_reference,
     topi=topi_dft,

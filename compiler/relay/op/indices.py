@@ -143,7 +143,6 @@ searchsorted = register(
     inputs={"sorted_sequence": "A vector, or rows, in ascending order.", "values": "The values to look for."},
     attrs=SearchSortedAttrs,
     relation=_search_relation,
-    pattern=OpPattern.OPAQUE,
     compute=lambda attrs, inputs, out_type: [topi.searchsorted(inputs[0], inputs[1], attrs.right, attrs.dtype)],
     reference=_search_reference,
     waived=NOT_SMOOTH,

@@ -14,7 +14,7 @@ from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import normalize_axis, num_elements
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
-from compiler.relay.operator import Array, Gradient, OpPattern, Reference, Types, call_op
+from compiler.relay.operator import Array, Gradient, Reference, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.topi import scan as topi
@@ -88,7 +88,6 @@ def _scan(
         inputs={"data": "The tensor to accumulate."},
         attrs=ScanopAttrs,
         relation=_relation,
-        pattern=OpPattern.OPAQUE,
         compute=lambda attrs, inputs, out_type: [compute(inputs[0], attrs.axis, attrs.dtype or None, attrs.exclusive)],
         reference=_reference(run, nothing),
         gradient=gradient,

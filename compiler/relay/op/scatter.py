@@ -18,7 +18,7 @@ from compiler.relay.op.common import check_same_extent, normalize_axis
 from compiler.relay.op.indexing import index_tensor
 from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import composite, public_function, register
-from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
+from compiler.relay.operator import Array, RelationError, Types, call_op
 from compiler.relay.ty import Dim, TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.topi.arrays import scatter as topi
@@ -103,7 +103,6 @@ scatter_elements = register(
     },
     attrs=ScatterElementsAttrs,
     relation=_elements_relation,
-    pattern=OpPattern.OPAQUE,
     definition=topi.scatter_elements,
     reference=_elements_reference,
     gradient=_elements_gradient,
@@ -156,7 +155,6 @@ scatter_nd = register(
     },
     attrs=ScatterNDAttrs,
     relation=_nd_relation,
-    pattern=OpPattern.OPAQUE,
     definition=topi.scatter_nd,
     reference=_nd_reference,
     gradient=_nd_gradient,
@@ -202,7 +200,6 @@ _SPARSE_TO_DENSE = register(
     attrs=SparseToDenseAttrs,
     returns="A tensor of shape ``output_shape`` with the data type of the values.",
     relation=lambda types, attrs: sparse_shape(attrs.output_shape, types),
-    pattern=OpPattern.OPAQUE,
     compute=_dense_compute,
     reference=lambda attrs, indices, values, default: dense(indices, attrs.output_shape, values, default),
     waived={"gradient": "not needed by any model that is trained here"},

@@ -13,7 +13,7 @@ from compiler.relay.op.axis_layouts import sorted_along_axis_layout
 from compiler.relay.op.common import NOT_SMOOTH, normalize_axis
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import public_function, register, tuple_function
-from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
+from compiler.relay.operator import Array, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
 from compiler.topi.arrays import sorting as topi
 
@@ -71,7 +71,6 @@ sort = register(
     inputs={"data": "The tensor to sort."},
     attrs=SortAttrs,
     relation=_sort_relation,
-    pattern=OpPattern.OPAQUE,
     definition=topi.sort,
     reference=lambda attrs, x: np.take_along_axis(x, order(x, attrs.axis, attrs.is_ascend), attrs.axis),
     gradient=_place_gradient,
@@ -92,7 +91,6 @@ argsort = register(
     attrs=ArgsortAttrs,
     spelt_out=("dtype",),
     relation=_argsort_relation,
-    pattern=OpPattern.OPAQUE,
     definition=topi.argsort,
     reference=lambda attrs, x: order(x, attrs.axis, attrs.is_ascend).astype(attrs.dtype),
     waived=NOT_SMOOTH,
@@ -141,7 +139,6 @@ _TOPK = register(
     attrs=TopKAttrs,
     spelt_out=("k", "dtype"),
     relation=_topk_relation,
-    pattern=OpPattern.OPAQUE,
     layout=sorted_along_axis_layout,
     definition=topi.topk,
     reference=lambda attrs, x: top_values(attrs, x, attrs.k),
@@ -185,7 +182,6 @@ _UNIQUE = register(
     inputs={"data": "A vector."},
     attrs=UniqueAttrs,
     relation=_unique_relation,
-    pattern=OpPattern.OPAQUE,
     reference=_unique_reference,
     waived={"compute": "how much is written depends on the values; the reference runs", **NOT_SMOOTH},
 )
@@ -207,7 +203,6 @@ argwhere = register(
     doc="Return the coordinates of all nonzero elements, a row for each.",
     inputs={"condition": "The tensor whose nonzero elements to find."},
     relation=_argwhere_relation,
-    pattern=OpPattern.OPAQUE,
     reference=_places,
     waived={"compute": "the number of rows depends on the values; the reference runs", **NOT_SMOOTH},
 )

@@ -105,7 +105,6 @@ _FILL = register(
         "default_value": "The value of added elements: a scalar, or a vector of one element.",
     },
     relation=_fill_relation,
-    pattern=OpPattern.OPAQUE,
     reference=_fill_reference,
     waived={"compute": "the number of rows depends on the values; the reference runs", **NOT_SMOOTH},
 )

@@ -16,7 +16,7 @@ from compiler.relay.expr import Call, Expr
 from compiler.relay.function import Function
 from compiler.relay.function_devices import VIRTUAL_DEVICE, with_devices
 from compiler.relay.op_registry import OpFunction, composite, register
-from compiler.relay.operator import OpPattern, Types
+from compiler.relay.operator import Types
 from compiler.runtime.device import Device
 from compiler.target.virtual_device import VirtualDevice, as_virtual_device
 from compiler.te.definition.tensor import Tensor
@@ -87,7 +87,6 @@ def _marker(name: str, doc: str, attrs: type[Attrs] | None = None) -> OpFunction
         inputs={"data": "What is marked."},
         attrs=attrs,
         relation=_same,
-        pattern=OpPattern.OPAQUE,
         compute=_copies,
         reference=lambda attrs, x: x,
         gradient=_gradient,

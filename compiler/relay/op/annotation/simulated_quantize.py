@@ -9,7 +9,7 @@ from compiler.ir.attrs.kinds import BOOL, INT, one_of
 from compiler.ir.types import Type
 from compiler.relay.op.common import NOT_SMOOTH
 from compiler.relay.op_registry import register
-from compiler.relay.operator import Array, OpPattern, Types
+from compiler.relay.operator import Array, Types
 from compiler.te.definition.tensor import Tensor
 from compiler.topi import broadcast, elementwise, extrema
 
@@ -47,7 +47,6 @@ register(
     },
     attrs=SimulatedQuantizeAttrs,
     relation=_same,
-    pattern=OpPattern.OPAQUE,
     compute=_compute,
     reference=_reference,
     returns="Of the type of ``data``.",

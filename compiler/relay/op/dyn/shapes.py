@@ -26,7 +26,6 @@ from compiler.relay.op_registry import register
 from compiler.relay.operator import (
     Array,
     Gradient,
-    OpPattern,
     Relation,
     RelationError,
     RelayOp,
@@ -76,7 +75,6 @@ def register_dynamic(
         inputs=dict([*inputs[:first], *arguments.items(), *inputs[first:]]),
         attrs=kind,
         relation=relation,
-        pattern=OpPattern.OPAQUE,
         reference=reference,
         static_form=form,
         gradient=gradient,

@@ -127,7 +127,6 @@ _DROPOUT = register(
     inputs={"data": "The tensor to apply it to."},
     attrs=DropoutAttrs,
     relation=_dropout_relation,
-    pattern=OpPattern.OPAQUE,
     layout=_dropout_layout,
     compute=_dropout_compute,
     reference=_dropout_reference,

@@ -11,7 +11,7 @@ from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import FAR, check_same_extent, normalize_axis
 from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import register
-from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
+from compiler.relay.operator import Array, RelationError, Types, call_op
 from compiler.topi.nn.fifo import fifo_buffer as topi_fifo_buffer
 
 
@@ -57,7 +57,6 @@ fifo_buffer = register(
     inputs={"data": "The new elements.", "buffer": "The older ones, of the shape of ``data`` but for ``axis``."},
     attrs=FIFOBufferAttrs,
     relation=_relation,
-    pattern=OpPattern.OPAQUE,
     definition=topi_fifo_buffer,
     reference=_reference,
     gradient=_gradient,

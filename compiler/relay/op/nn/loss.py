@@ -11,7 +11,7 @@ from compiler.relay.expr import Call, Expr, const
 from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import register
-from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
+from compiler.relay.operator import Array, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.topi.nn.loss import cross_entropy as compute
 from compiler.topi.nn.loss import nll_loss as topi_nll_loss
@@ -59,7 +59,6 @@ cross_entropy = register(
     doc="Return minus the mean over the rows of targets times the logarithms of predictions.",
     inputs={"predictions": "Probabilities, ``(rows, classes)``.", "targets": "Probabilities, ``(rows, classes)``."},
     relation=_relation,
-    pattern=OpPattern.OPAQUE,
     compute=lambda attrs, inputs, out_type: [compute(inputs[0], inputs[1], logits=False)],
     reference=_reference,
     gradient=_gradient,
@@ -73,7 +72,6 @@ cross_entropy_with_logits = register(
         "targets": "Probabilities, ``(rows, classes)``.",
     },
     relation=_relation,
-    pattern=OpPattern.OPAQUE,
     compute=lambda attrs, inputs, out_type: [compute(inputs[0], inputs[1], logits=True)],
     reference=_logits_reference,
     gradient=_logits_gradient,
@@ -155,7 +153,6 @@ nll_loss = register(
     attrs=NLLLossAttrs,
     spelt_out=("ignore_index",),
     relation=_nll_relation,
-    pattern=OpPattern.OPAQUE,
     definition=topi_nll_loss,
     reference=_nll_reference,
     gradient=_nll_gradient,

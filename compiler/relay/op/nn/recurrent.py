@@ -20,7 +20,7 @@ from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.concat_split import fields
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register, tuple_function
-from compiler.relay.operator import Array, Input, OpPattern, RelationError, Types, call_op
+from compiler.relay.operator import Array, Input, RelationError, Types, call_op
 from compiler.relay.ty import TensorType, TupleType
 from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
@@ -214,7 +214,6 @@ recurrent = tuple_function(
         },
         attrs=RecurrentAttrs,
         relation=_relation,
-        pattern=OpPattern.OPAQUE,
         compute=_compute,
         reference=_reference,
         gradient=_gradient,

@@ -18,7 +18,7 @@ from compiler.relay.op.qnn.requantize import requantize_array
 from compiler.relay.op.qnn.rounding import RequantizeConfig
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
-from compiler.relay.operator import Array, OpPattern, Types, call_op
+from compiler.relay.operator import Array, Types, call_op
 from compiler.relay.ty import TensorType
 
 _PARAMETERS = {
@@ -95,7 +95,6 @@ softmax = register(
     inputs={"x": "Integers.", **_PARAMETERS},
     attrs=QnnSoftmaxAttrs,
     relation=_relation,
-    pattern=OpPattern.OPAQUE,
     reference=_reference,
     references=_IBERT,
     waived=REWRITTEN,

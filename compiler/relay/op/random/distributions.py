@@ -14,7 +14,7 @@ from compiler.relay.expr import Call, Expr, const
 from compiler.relay.op.random.threefry import KEY_DOC, KEY_TYPE, NO_GRADIENT, check_key, generated
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, public_function, register
-from compiler.relay.operator import Array, Compute, OpPattern, Reference, RelationError, Types
+from compiler.relay.operator import Array, Compute, Reference, RelationError, Types
 from compiler.relay.ty import TensorType, TupleType
 from compiler.topi import random as topi
 
@@ -73,7 +73,6 @@ def _distribution(
         inputs={"key": KEY_DOC, **parameters},
         attrs=DistributionAttrs,
         relation=_relation,
-        pattern=OpPattern.OPAQUE,
         compute=compute,
         reference=reference,
         waived=NO_GRADIENT,
@@ -143,7 +142,6 @@ multinomial = register(
     },
     attrs=MultinomialAttrs,
     relation=_multinomial_relation,
-    pattern=OpPattern.OPAQUE,
     definition=topi.multinomial,
     reference=_multinomial_reference,
     waived=NO_GRADIENT,

@@ -16,7 +16,7 @@ from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, array_const
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import composite, public_function, register
-from compiler.relay.operator import Array, OpPattern, RelationError, Types
+from compiler.relay.operator import Array, RelationError, Types
 from compiler.relay.ty import TensorType, TupleType
 from compiler.topi import random as topi
 
@@ -99,7 +99,6 @@ _GENERATE = register(
     inputs={"key": KEY_DOC},
     attrs=ThreefryGenerateAttrs,
     relation=_generate_relation,
-    pattern=OpPattern.OPAQUE,
     definition=topi.threefry_generate,
     reference=lambda attrs, key: generated(key, attrs.out_shape),
     references=('J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.',),
@@ -124,7 +123,6 @@ threefry_split = register(
     doc="Return two keys whose random numbers have nothing to do with each other.",
     inputs={"key": KEY_DOC},
     relation=_split_relation,
-    pattern=OpPattern.OPAQUE,
     definition=topi.threefry_split,
     reference=lambda attrs, key: _split(key),
     references=(

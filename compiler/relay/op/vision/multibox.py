@@ -135,7 +135,6 @@ _TRANSFORM_LOC = register(
     attrs=MultiBoxTransformLocAttrs,
     spelt_out=("variances",),
     relation=_transform_relation,
-    pattern=OpPattern.OPAQUE,
     definition=topi.multibox_transform_loc,
     reference=_transform_reference,
     references=_SSD,

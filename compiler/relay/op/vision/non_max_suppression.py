@@ -12,7 +12,7 @@ from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent, has_any_dim
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register, tuple_function
-from compiler.relay.operator import Array, Input, OpPattern, Types
+from compiler.relay.operator import Array, Input, Types
 from compiler.relay.ty import AnyDim, TensorType, TupleType
 from compiler.te.definition.tensor import Tensor
 from compiler.topi.vision import nms as topi
@@ -112,7 +112,6 @@ _ALL_CLASS_NMS = register(
     },
     attrs=NonMaximumSuppressionAttrs,
     relation=_all_class_relation,
-    pattern=OpPattern.OPAQUE,
     definition=topi_all_class_nms,
     topi=topi_all_class_nms,
     reference=_all_class_reference,
@@ -203,7 +202,6 @@ _NMS = register(
     },
     attrs=NonMaxSuppressionAttrs,
     relation=_suppression_relation,
-    pattern=OpPattern.OPAQUE,
     compute=_suppression_compute,
     reference=_suppression_reference,
     waived={"gradient": "a choice has none"},

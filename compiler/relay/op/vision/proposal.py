@@ -12,7 +12,7 @@ from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent, has_any_dim
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
-from compiler.relay.operator import Array, OpPattern, Types
+from compiler.relay.operator import Array, Types
 from compiler.relay.ty import AnyDim, TensorType
 
 _FASTER_RCNN = (
@@ -125,7 +125,6 @@ _PROPOSAL = register(
     },
     attrs=ProposalAttrs,
     relation=_relation,
-    pattern=OpPattern.OPAQUE,
     reference=_reference,
     references=_FASTER_RCNN,
     waived={

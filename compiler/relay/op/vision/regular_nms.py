@@ -11,7 +11,7 @@ from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op.vision.non_max_suppression import best_boxes
 from compiler.relay.op_registry import register, tuple_function
-from compiler.relay.operator import Array, OpPattern, RelationError, Types
+from compiler.relay.operator import Array, RelationError, Types
 from compiler.relay.ty import TensorType, TupleType
 
 
@@ -65,7 +65,6 @@ _REGULAR_NMS = register(
     inputs={"boxes": "Two opposite corners of each box, ``(N, B, 4)``.", "scores": "``(N, B, columns)``."},
     attrs=RegularNonMaximumSuppressionAttrs,
     relation=_relation,
-    pattern=OpPattern.OPAQUE,
     reference=_reference,
     waived={
         "compute": "one choice depends on those before; the reference runs",

@@ -12,7 +12,7 @@ from compiler.relay.expr import TupleWrapper
 from compiler.relay.op.common import NOT_SMOOTH
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import public_function, register
-from compiler.relay.operator import Array, Input, OpPattern, Types
+from compiler.relay.operator import Array, Input, Types
 from compiler.relay.ty import TensorType, TupleType
 from compiler.topi.vision import nms as topi
 
@@ -54,7 +54,6 @@ _GET_VALID_COUNTS = register(
     attrs=GetValidCountsAttrs,
     spelt_out=("score_threshold",),
     relation=_relation,
-    pattern=OpPattern.OPAQUE,
     compute=lambda attrs, inputs, out_type: topi.get_valid_counts(
         inputs[0], inputs[1], attrs.id_index, attrs.score_index
     ),

@@ -14,7 +14,7 @@ from compiler.relay.expr import Call, Expr
 from compiler.relay.op.creation import ShapeOfAttrs, shape_compute, shape_relation
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import public_function, register
-from compiler.relay.operator import OpPattern, RelationError, Types
+from compiler.relay.operator import RelationError, Types
 from compiler.relay.ty import TensorType, TupleType
 from compiler.topi.arrays import transform as topi
 
@@ -28,7 +28,6 @@ _SHAPE_OF = register(
     attrs=ShapeOfAttrs,
     spelt_out=("dtype",),
     relation=shape_relation,
-    pattern=OpPattern.OPAQUE,
     compute=shape_compute,
     reference=lambda attrs, x: np.array(x.shape, attrs.dtype),
     waived=_NO_GRADIENT,
@@ -57,7 +56,6 @@ reshape_tensor = register(
     inputs={"data": "The tensor.", "shape": "The extents of the result, a vector on the host."},
     attrs=ReshapeTensorAttrs,
     relation=_reshape_relation,
-    pattern=OpPattern.OPAQUE,
     definition=topi.reshape,
     reference=lambda attrs, data, shape: data.reshape(tuple(map(int, shape))),
     waived=_NO_GRADIENT,
