@@ -17,6 +17,7 @@ from compiler.ir.types import Type
 from compiler.relay.operator import (
     InferCorrectLayoutOutput,
     InLayouts,
+    LayoutAnswer,
     LayoutRule,
     RelationError,
     RelayOp,
@@ -127,9 +128,7 @@ def named_layout_rule(op: RelayOp) -> LayoutRule[Any] | None:
     if named is None:
         return None
 
-    def rule(
-        attrs: Attrs, new_in: InLayouts | None, old_in: InLayouts, types: Types
-    ) -> InferCorrectLayoutOutput | None:
+    def rule(attrs: Attrs, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
         if new_in is None and not named.fit(attrs, types):
             return None
         own, at = layout(attrs.get_str(named.images)), named.inputs.index(named.images)

@@ -75,7 +75,8 @@ class InferCorrectLayoutOutput:
 
 InLayouts = Sequence[Layout | None]
 """The layouts of inputs, each element of a tuple for itself; None of one whose layout is not known."""
-LayoutRule = Callable[[A, InLayouts | None, InLayouts, Types], InferCorrectLayoutOutput | None]
+LayoutAnswer = InferCorrectLayoutOutput | None
+LayoutRule = Callable[[A, InLayouts | None, InLayouts, Types], LayoutAnswer]
 """``layout(attrs, new_in_layouts, old_in_layouts, old_in_types)`` returns the layouts of a call, or None.
 
 It is asked twice: for the call as it is, without new layouts, and for the call whose inputs have come into new layouts,

@@ -14,7 +14,7 @@ from compiler.ir.types import Type
 from compiler.relay.named_layouts import CHANNELS
 from compiler.relay.op.common import FAR
 from compiler.relay.op.layout_rules import SCALAR
-from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutRule, Types
+from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutAnswer, LayoutRule, Types
 from compiler.relay.ty import Dim, TensorType
 from compiler.tir.layout.data_layout import Layout, layout
 
@@ -37,13 +37,11 @@ def _dims(t: Type) -> tuple[Dim, ...]:
     return t.dims if isinstance(t, TensorType) else ()
 
 
-def _output(inputs: Sequence[Layout | None], output: Layout | None, attrs: Attrs) -> InferCorrectLayoutOutput | None:
+def _output(inputs: Sequence[Layout | None], output: Layout | None, attrs: Attrs) -> LayoutAnswer:
     return None if output is None else InferCorrectLayoutOutput(inputs, [output], attrs)
 
 
-def along_axis_layout(
-    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput | None:
+def along_axis_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
     """An operator along its attribute ``axis``: normalisation, or scales and zero points of quantized tensors.
 
     Its other inputs are vectors along that axis, which therefore must not be split, or scalars.
@@ -61,9 +59,7 @@ def along_axis_layout(
     return _output([new, *others], new, attrs.with_values(axis=axis_in(old, new, axis)))
 
 
-def batch_norm_layout(
-    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput | None:
+def batch_norm_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
     """Like :func:`along_axis_layout`; mean and variance are results as well."""
     made = along_axis_layout(attrs, new_in, old_in, types)
     if made is None:
@@ -71,9 +67,7 @@ def batch_norm_layout(
     return InferCorrectLayoutOutput(made.input_layouts, [*made.output_layouts, CHANNELS, CHANNELS], made.new_attrs)
 
 
-def sorted_along_axis_layout(
-    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput | None:
+def sorted_along_axis_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
     """Elements are put in order along the attribute ``axis``, which must not come in blocks."""
     (old,) = old_in
     new = old if new_in is None else new_in[0]
@@ -86,9 +80,7 @@ def sorted_along_axis_layout(
     return InferCorrectLayoutOutput([new], [new] * results, attrs.with_values(axis=axis_in(old, new, axis)))
 
 
-def along_axes_layout(
-    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput | None:
+def along_axes_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
     """An operator over the axes that its attribute ``axis`` lists, none of which may come in blocks."""
     (old,) = old_in
     if old is None:
@@ -102,9 +94,7 @@ def along_axes_layout(
     return _output([new], new, attrs.with_values(axis=tuple(axis_in(old, new, a) for a in axes)))
 
 
-def transpose_layout(
-    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput | None:
+def transpose_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
     """The result is in its old layout whatever the input's is: the permutation brings it there."""
     (old,) = old_in
     if old is None:
@@ -119,9 +109,7 @@ def transpose_layout(
     return _output([new], output, attrs.with_values(axes=tuple(axis_in(old, new, a) for a in axes)))
 
 
-def squeeze_layout(
-    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput | None:
+def squeeze_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
     """The axes of extent 1 are named as they stand in the new layout."""
     (old,) = old_in
     if old is None:
@@ -139,9 +127,7 @@ def squeeze_layout(
     return _output([new], left, attrs.with_values(axis=tuple(there)))
 
 
-def concatenate_layout(
-    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput | None:
+def concatenate_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
     """Tensors that come in one new layout are concatenated in it, others in their old one."""
     old = next((each for each in old_in if each is not None), None)
     if old is None or any(each not in (None, old) for each in old_in):
@@ -155,9 +141,7 @@ def concatenate_layout(
     return _output([new] * count, new, attrs.with_values(axis=axis_in(old, new, axis)))
 
 
-def split_layout(
-    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput | None:
+def split_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
     """A tensor is split along the same dimension; one in blocks only between blocks."""
     (old,) = old_in
     if old is None:
@@ -183,7 +167,7 @@ def split_layout(
     return InferCorrectLayoutOutput([new], [new] * count, made)
 
 
-def pad_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> InferCorrectLayoutOutput | None:
+def pad_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
     """The pads go with their axes; a dimension in blocks must have none, or the tensor is padded in its old layout."""
     old = old_in[0]
     others = [SCALAR] * (len(old_in) - 1)
@@ -199,9 +183,7 @@ def pad_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Typ
     return _output([new, *others], new, attrs.with_values(pad_width=there))
 
 
-def slice_like_layout(
-    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput | None:
+def slice_like_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
     """Both tensors have one layout, and the axes to shorten are not in blocks."""
     old = old_in[0]
     if old is None or old_in[1] != old:
@@ -221,9 +203,7 @@ def reduction_layout(ordered: bool = False) -> LayoutRule[Any]:
     element.
     """
 
-    def rule(
-        attrs: Attrs, new_in: InLayouts | None, old_in: InLayouts, types: Types
-    ) -> InferCorrectLayoutOutput | None:
+    def rule(attrs: Attrs, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
         old = old_in[0]
         if old is None:
             return None
@@ -247,7 +227,7 @@ def reduction_layout(ordered: bool = False) -> LayoutRule[Any]:
     return rule
 
 
-def _reduced(source: Layout, reduced: Sequence[bool], inputs: int, attrs: Attrs) -> InferCorrectLayoutOutput | None:
+def _reduced(source: Layout, reduced: Sequence[bool], inputs: int, attrs: Attrs) -> LayoutAnswer:
     flags = list(zip(source.axes, reduced, strict=True))
     ones = layout("".join(f"1{a.name}" if r and a.factor else str(a) for a, r in flags))
     output = ones if attrs["keepdims"] else source.take(at for at, r in enumerate(reduced) if not r)
@@ -262,9 +242,7 @@ def _same_order(old: Layout, new: Layout, letters: set[str]) -> bool:
     return runs == [letter for letter in old.letters if letter in letters]
 
 
-def strided_slice_layout(
-    attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput | None:
+def strided_slice_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
     """The bounds go with their axes; along a dimension in blocks they must lie between blocks."""
     (old,) = old_in
     if old is None:

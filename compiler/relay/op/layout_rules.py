@@ -12,7 +12,7 @@ from typing import TypeVar
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
 from compiler.relay.named_layouts import CHANNELS
-from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutRule, Types
+from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutAnswer, LayoutRule, Types
 from compiler.relay.ty import Dim, TensorType, TupleType, same_dim
 from compiler.tir.layout.data_layout import Layout, layout
 
@@ -20,17 +20,13 @@ A = TypeVar("A", bound=Attrs)
 SCALAR = layout("")
 
 
-def same_layout(
-    attrs: Attrs, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput | None:
+def same_layout(attrs: Attrs, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
     """An operator on single elements takes every layout, and keeps it."""
     chosen = next((each for each in new_in or old_in if each is not None), None)
     return None if chosen is None else InferCorrectLayoutOutput([chosen] * len(old_in), [chosen], attrs)
 
 
-def broadcast_layout(
-    attrs: Attrs, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput | None:
+def broadcast_layout(attrs: Attrs, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
     """Both inputs take the layout of the one with more dimensions; what has one element only fits to any.
 
     Where one input has a single element along an axis that the other one has in blocks, its blocks are of one element:
@@ -43,9 +39,7 @@ def broadcast_layout(
     return InferCorrectLayoutOutput(layouts, [layouts[large]], attrs)
 
 
-def selection_layout(
-    attrs: Attrs, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput | None:
+def selection_layout(attrs: Attrs, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
     """All of any number of inputs take the layout of the first that has one, if none of them is broadcast."""
     shapes = {t.dims for t in types if isinstance(t, TensorType)}
     layout = next((each for each in (old_in if new_in is None else new_in) if each is not None), None)
@@ -145,9 +139,7 @@ def quantized_layout(rule: LayoutRule[A], tensors: int | None = None) -> LayoutR
     ``rule`` is that of the operator on real numbers; ``tensors`` by default the number of elements of the first tuple.
     """
 
-    def quantized(
-        attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types
-    ) -> InferCorrectLayoutOutput | None:
+    def quantized(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
         first = types[0]
         count = tensors if tensors is not None else len(first.fields) if isinstance(first, TupleType) else 1
         made = rule(attrs, None if new_in is None else new_in[:count], old_in[:count], types[:count])

@@ -21,6 +21,7 @@ from compiler.relay.operator import (
     Array,
     InferCorrectLayoutOutput,
     InLayouts,
+    LayoutAnswer,
     OpPattern,
     RelationError,
     Types,
@@ -106,9 +107,7 @@ def _dropout_compute(attrs: DropoutAttrs, inputs: list[Tensor], out_type: Type) 
     return [topi.identity(inputs[0]), topi.ones_like(inputs[0])]
 
 
-def _dropout_layout(
-    attrs: DropoutAttrs, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput | None:
+def _dropout_layout(attrs: DropoutAttrs, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
     made = same_layout(attrs, new_in, old_in, types)
     return (
         None

@@ -19,8 +19,8 @@ from compiler.relay.op_registry import OpFunction, register, tuple_function
 from compiler.relay.operator import (
     Array,
     Compute,
-    InferCorrectLayoutOutput,
     InLayouts,
+    LayoutAnswer,
     LayoutRule,
     OpPattern,
     PartialTypes,
@@ -241,12 +241,12 @@ def _register_affine(
 
 def _instance_norm_layout(
     attrs: InstanceNormAttrs, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput | None:
+) -> LayoutAnswer:
     """Along its axis of channels; the images stay along the first one."""
     old, new = old_in[0], old_in[0] if new_in is None else new_in[0]
     if old is None or new is None or old[0] != new[0]:
         return None
-    made: InferCorrectLayoutOutput | None = along_axis_layout(attrs, new_in, old_in, types)
+    made: LayoutAnswer = along_axis_layout(attrs, new_in, old_in, types)
     return made
 
 

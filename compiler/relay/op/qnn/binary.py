@@ -19,7 +19,7 @@ from compiler.relay.op.qnn.requantize import requantize_array
 from compiler.relay.op.qnn.rounding import RequantizeConfig
 from compiler.relay.op.type_relations import broadcast_dims, same_dtype, tensor
 from compiler.relay.op_registry import OpFunction, register
-from compiler.relay.operator import Array, InferCorrectLayoutOutput, InLayouts, OpPattern, Types, call_op
+from compiler.relay.operator import Array, InLayouts, LayoutAnswer, OpPattern, Types, call_op
 from compiler.relay.ty import TensorType
 
 _INPUTS = {
@@ -141,9 +141,7 @@ def _product_reference(attrs: QnnBinaryAttrs, x: Array, y: Array, *parameters: A
     return requantize_array(np.asarray(a * b), source, (new_scale, new_zero), along, str(x.dtype), config)
 
 
-def _layout(
-    attrs: QnnBinaryAttrs, new_in: InLayouts | None, old_in: InLayouts, types: Types
-) -> InferCorrectLayoutOutput | None:
+def _layout(attrs: QnnBinaryAttrs, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> LayoutAnswer:
     """Both sides go along with each other, as without scales; vectors of them belong to axes of the old layout."""
     return None if any(map(rank_of, types[2:])) else _ALONG_EACH_OTHER(attrs, new_in, old_in, types)
 

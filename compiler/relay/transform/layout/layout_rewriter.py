@@ -21,7 +21,7 @@ from compiler.ir.structural import structural_equal
 from compiler.ir.types import Type
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, GraphExpr, Tuple, TupleGetItem, expect
-from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutRule, call_op
+from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutAnswer, LayoutRule, call_op
 from compiler.relay.transform.rewriter import ElementMutator, op_name, outside_kernels, type_of
 from compiler.relay.ty import Dim, TensorType, TupleType, same_dim, tensor_types
 from compiler.te import Tensor, placeholder
@@ -208,9 +208,7 @@ def _layout_rule(call: Call) -> LayoutRule[Any] | None:
     return rule
 
 
-def _inferred(
-    call: Call, new_in: InLayouts | None, old_in: InLayouts, types: Sequence[Type]
-) -> InferCorrectLayoutOutput | None:
+def _inferred(call: Call, new_in: InLayouts | None, old_in: InLayouts, types: Sequence[Type]) -> LayoutAnswer:
     """Return the layouts of a call; None if one of them is not known."""
     rule = _layout_rule(call)
     made = None if rule is None else rule(call.attrs, new_in, old_in, tuple(types))
