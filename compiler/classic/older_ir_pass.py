@@ -24,23 +24,10 @@ from compiler.tir.statements.stmt import Stmt
 Program: TypeAlias = PrimExpr | Stmt | PrimFunc | IRModule
 
 __all__ = [
-    "CanonicalSimplify",
-    "ConvertSSA",
-    "Equal",
-    "ExprUseVar",
-    "IRTransform",
-    "InjectDoubleBuffer",
-    "InjectVirtualThread",
-    "LoopPartition",
-    "PostOrderVisit",
-    "RemoveNoOp",
-    "RewriteUnsafeSelect",
-    "Simplify",
-    "StorageRewrite",
-    "Substitute",
-    "UnrollLoop",
-    "VectorizeLoop",
-]
+    "CanonicalSimplify", "ConvertSSA", "Equal", "ExprUseVar", "IRTransform", "InjectDoubleBuffer",
+    "InjectVirtualThread", "LoopPartition", "PostOrderVisit", "RemoveNoOp", "RewriteUnsafeSelect", "Simplify",
+    "StorageRewrite", "Substitute", "UnrollLoop", "VectorizeLoop",
+]  # fmt: skip
 
 
 def _note(name: str, place: str) -> None:

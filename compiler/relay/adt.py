@@ -12,16 +12,9 @@ from compiler.relay.expr import Call, Expr, ExprLike, Var, as_expr, make_call
 from compiler.relay.ty import GlobalTypeVar
 
 __all__ = [
-    "Clause",
-    "Constructor",
-    "Match",
-    "Pattern",
-    "PatternConstructor",
-    "PatternTuple",
-    "PatternVar",
-    "PatternWildcard",
+    "Clause", "Constructor", "Match", "Pattern", "PatternConstructor", "PatternTuple", "PatternVar", "PatternWildcard",
     "TypeData",
-]
+]  # fmt: skip
 
 
 @node

@@ -28,25 +28,7 @@ from compiler.search.tuning import Outcome, Progress, tune
 from compiler.search.writing import write_script
 
 __all__ = [
-    "RULES",
-    "CostModel",
-    "Database",
-    "LearnedModel",
-    "Limits",
-    "Machine",
-    "Measurement",
-    "Measurer",
-    "Outcome",
-    "Pairing",
-    "Patience",
-    "Progress",
-    "Record",
-    "ScheduleSpace",
-    "Search",
-    "Trial",
-    "Wishes",
-    "paired",
-    "rank_correlation",
-    "tune",
-    "write_script",
-]
+    "RULES", "CostModel", "Database", "LearnedModel", "Limits", "Machine", "Measurement", "Measurer", "Outcome",
+    "Pairing", "Patience", "Progress", "Record", "ScheduleSpace", "Search", "Trial", "Wishes", "paired",
+    "rank_correlation", "tune", "write_script",
+]  # fmt: skip

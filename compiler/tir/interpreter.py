@@ -23,14 +23,9 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.memory import OutOfBounds, UninitializedRead, compact
 
 __all__ = [
-    "AssertionFailed",
-    "BoundArray",
-    "DivisionByZero",
-    "OutOfBounds",
-    "UninitializedRead",
-    "bind_arguments",
+    "AssertionFailed", "BoundArray", "DivisionByZero", "OutOfBounds", "UninitializedRead", "bind_arguments",
     "interpret",
-]
+]  # fmt: skip
 
 
 class BoundArray(NamedTuple):

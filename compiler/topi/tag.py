@@ -5,16 +5,9 @@ from __future__ import annotations
 from enum import IntEnum, StrEnum
 
 __all__ = [
-    "BROADCAST",
-    "COMM_REDUCE",
-    "COMM_REDUCE_IDX",
-    "ELEMWISE",
-    "INJECTIVE",
-    "OpPattern",
-    "Tag",
-    "is_broadcast",
+    "BROADCAST", "COMM_REDUCE", "COMM_REDUCE_IDX", "ELEMWISE", "INJECTIVE", "OpPattern", "Tag", "is_broadcast",
     "is_injective",
-]
+]  # fmt: skip
 
 
 class OpPattern(IntEnum):

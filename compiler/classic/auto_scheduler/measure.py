@@ -17,16 +17,9 @@ if TYPE_CHECKING:
     from compiler.classic.auto_scheduler.transform_steps import StepState
 
 __all__ = [
-    "LocalBuilder",
-    "LocalRPCMeasureContext",
-    "LocalRunner",
-    "MeasureCallback",
-    "MeasureErrorNo",
-    "MeasureInput",
-    "MeasureResult",
-    "RPCRunner",
-    "TuningOptions",
-]
+    "LocalBuilder", "LocalRPCMeasureContext", "LocalRunner", "MeasureCallback", "MeasureErrorNo", "MeasureInput",
+    "MeasureResult", "RPCRunner", "TuningOptions",
+]  # fmt: skip
 
 
 class MeasureInput(NamedTuple):

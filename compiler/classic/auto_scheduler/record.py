@@ -22,16 +22,9 @@ if TYPE_CHECKING:
     from compiler.classic.auto_scheduler.search_task import SearchTask
 
 __all__ = [
-    "AUTO_SCHEDULER_LOG_VERSION",
-    "RecordReader",
-    "RecordToFile",
-    "distill_record_file",
-    "dump_record_to_string",
-    "load_best_record",
-    "load_record_from_string",
-    "load_records",
-    "save_records",
-]
+    "AUTO_SCHEDULER_LOG_VERSION", "RecordReader", "RecordToFile", "distill_record_file", "dump_record_to_string",
+    "load_best_record", "load_record_from_string", "load_records", "save_records",
+]  # fmt: skip
 
 AUTO_SCHEDULER_LOG_VERSION = "v0.6"
 

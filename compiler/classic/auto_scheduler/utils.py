@@ -11,17 +11,9 @@ from compiler.classic.autotvm.utils import get_func_name
 from compiler.topi.utils import get_const_int, get_const_tuple
 
 __all__ = [
-    "array_mean",
-    "calc_workload_dis_factor",
-    "decode_workload_key",
-    "deserialize_args",
-    "get_const_int",
-    "get_const_tuple",
-    "get_func_name",
-    "list_to_tuple",
-    "serialize_args",
-    "to_str_round",
-]
+    "array_mean", "calc_workload_dis_factor", "decode_workload_key", "deserialize_args", "get_const_int",
+    "get_const_tuple", "get_func_name", "list_to_tuple", "serialize_args", "to_str_round",
+]  # fmt: skip
 
 Key = tuple[str, tuple[object, ...] | None]
 

@@ -25,25 +25,10 @@ from compiler.classic.autotvm.task.dispatcher import DispatchContext, FallbackCo
 from compiler.ir.extension import public_module
 
 __all__ = [
-    "ConfigEntity",
-    "ConfigSpace",
-    "DispatchContext",
-    "FallbackContext",
-    "MeasureErrorNo",
-    "MeasureInput",
-    "MeasureResult",
-    "apply_fixed_config",
-    "apply_graph_best",
-    "apply_history_best",
-    "create",
-    "get_config",
-    "measure",
-    "record",
-    "register_topi_compute",
-    "register_topi_schedule",
-    "task",
-    "template",
-]
+    "ConfigEntity", "ConfigSpace", "DispatchContext", "FallbackContext", "MeasureErrorNo", "MeasureInput",
+    "MeasureResult", "apply_fixed_config", "apply_graph_best", "apply_history_best", "create", "get_config", "measure",
+    "record", "register_topi_compute", "register_topi_schedule", "task", "template",
+]  # fmt: skip
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = public_module("tvm.autotvm", __all__)

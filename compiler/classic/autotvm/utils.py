@@ -13,13 +13,8 @@ from compiler.ir.error import expected
 from compiler.ir.extension import public_module
 
 __all__ = [
-    "SI_PREFIXES",
-    "YOCTO_EXP10",
-    "EmptyContext",
-    "format_si_prefix",
-    "get_func_name",
-    "get_rank",
-]
+    "SI_PREFIXES", "YOCTO_EXP10", "EmptyContext", "format_si_prefix", "get_func_name", "get_rank",
+]  # fmt: skip
 
 SI_PREFIXES = "yzafpn\xb5m kMGTPEZY"
 """Prefixes of units by growing size; a blank is none."""

@@ -5,13 +5,9 @@ from __future__ import annotations
 from compiler.classic.contrib.unavailable import UnavailableName
 
 __all__ = [
-    "PipelineConfig",
-    "PipelineExecutorFactoryModule",
-    "PipelineModule",
-    "build",
-    "pipeline_executor_build_enabled",
+    "PipelineConfig", "PipelineExecutorFactoryModule", "PipelineModule", "build", "pipeline_executor_build_enabled",
     "pipeline_executor_enabled",
-]
+]  # fmt: skip
 
 _REASON = "models are not pipelined over several devices; build each stage with relay.build and call them in turn"
 

@@ -31,23 +31,10 @@ from compiler.runtime.arrays.ndarray import NDArray, array
 relay_op: Any = op
 
 __all__ = [
-    "ExprTable",
-    "StrAttrsDict",
-    "ensure_scalar_shape",
-    "fold_constant",
-    "get_name",
-    "get_relay_op",
-    "infer_channels",
-    "infer_shape",
-    "infer_type",
-    "infer_value",
-    "new_var",
-    "set_span",
-    "to_int_list",
-    "try_infer_value",
-    "try_resolve_var_to_const",
-    "unbind",
-]
+    "ExprTable", "StrAttrsDict", "ensure_scalar_shape", "fold_constant", "get_name", "get_relay_op", "infer_channels",
+    "infer_shape", "infer_type", "infer_value", "new_var", "set_span", "to_int_list", "try_infer_value",
+    "try_resolve_var_to_const", "unbind",
+]  # fmt: skip
 
 
 def infer_type(node: RelayExpr, mod: IRModule | None = None) -> RelayExpr:

@@ -18,15 +18,9 @@ from compiler.runtime.modules.module import Module
 from compiler.target.target import Target
 
 __all__ = [
-    "AotExecutor",
-    "BuildModule",
-    "GraphExecutor",
-    "VMExecutor",
-    "bind_params_by_name",
-    "build",
-    "create_executor",
+    "AotExecutor", "BuildModule", "GraphExecutor", "VMExecutor", "bind_params_by_name", "build", "create_executor",
     "optimize",
-]
+]  # fmt: skip
 
 
 def optimize(

@@ -22,28 +22,12 @@ from compiler.te.scheduling.schedule import Schedule
 from compiler.topi.schedules import schedule_injective, schedule_reduce
 
 __all__ = [
-    "OpImplementation",
-    "OpPattern",
-    "OpSpecialization",
-    "OpStrategy",
-    "get",
-    "register",
-    "register_alter_op_layout",
-    "register_broadcast_schedule",
-    "register_compute",
-    "register_convert_op_layout",
-    "register_external_compiler",
-    "register_gradient",
-    "register_infer_correct_layout",
-    "register_injective_schedule",
-    "register_legalize",
-    "register_pattern",
-    "register_reduce_schedule",
-    "register_schedule",
-    "register_shape_func",
-    "register_stateful",
+    "OpImplementation", "OpPattern", "OpSpecialization", "OpStrategy", "get", "register", "register_alter_op_layout",
+    "register_broadcast_schedule", "register_compute", "register_convert_op_layout", "register_external_compiler",
+    "register_gradient", "register_infer_correct_layout", "register_injective_schedule", "register_legalize",
+    "register_pattern", "register_reduce_schedule", "register_schedule", "register_shape_func", "register_stateful",
     "register_strategy",
-]
+]  # fmt: skip
 
 Rule = Callable[..., Any]
 

@@ -28,11 +28,8 @@ from compiler.relay.function import Function
 from compiler.relay.ty import GlobalTypeVar, TupleType, TypeCall, scalar_type
 
 __all__ = [
-    "FUNCTIONS",
-    "Prelude",
-    "StaticTensorArrayOps",
-    "TensorArrayOps",
-]
+    "FUNCTIONS", "Prelude", "StaticTensorArrayOps", "TensorArrayOps",
+]  # fmt: skip
 
 INT = scalar_type("int32")
 

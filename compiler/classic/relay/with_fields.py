@@ -15,18 +15,10 @@ from compiler.relay.function_devices import with_result_device
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 
 __all__ = [
-    "CallWithFields",
-    "ConstantWithFields",
-    "FunctionWithFields",
-    "IfWithFields",
-    "LetWithFields",
-    "RefCreateWithFields",
-    "RefReadWithFields",
-    "RefWriteWithFields",
-    "TupleGetItemWithFields",
-    "TupleWithFields",
+    "CallWithFields", "ConstantWithFields", "FunctionWithFields", "IfWithFields", "LetWithFields",
+    "RefCreateWithFields", "RefReadWithFields", "RefWriteWithFields", "TupleGetItemWithFields", "TupleWithFields",
     "VarWithFields",
-]
+]  # fmt: skip
 
 Copier = Callable[..., Any]
 

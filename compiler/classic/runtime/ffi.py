@@ -12,13 +12,8 @@ from compiler.ir.extension import public_module
 from compiler.runtime.modules.packed_func import get_global_func, register_func
 
 __all__ = [
-    "get_global_func",
-    "register_error",
-    "register_extension",
-    "register_func",
-    "register_object",
-    "registered_object",
-]
+    "get_global_func", "register_error", "register_extension", "register_func", "register_object", "registered_object",
+]  # fmt: skip
 
 Class = TypeVar("Class", bound=type)
 

@@ -31,31 +31,11 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, Stmt
 
 __all__ = [
-    "AutoInlineBroadcast",
-    "AutoInlineElemWise",
-    "AutoInlineInjective",
-    "Buffer",
-    "CreateAttachPath",
-    "CreateReadGraph",
-    "Fuse",
-    "InferBound",
-    "IterVar",
-    "IterVarRelation",
-    "PostDFSOrder",
-    "Rebase",
-    "ScanFixPointAnalysis",
-    "ScanGetBody",
-    "Schedule",
-    "ScheduleOps",
-    "SchedulePostProcRewriteForTensorCore",
-    "SchedulePostProcToPrimFunc",
-    "Singleton",
-    "SpecializedCondition",
-    "Split",
-    "Stage",
-    "VerifyCompactBuffer",
-    "create_schedule",
-]
+    "AutoInlineBroadcast", "AutoInlineElemWise", "AutoInlineInjective", "Buffer", "CreateAttachPath", "CreateReadGraph",
+    "Fuse", "InferBound", "IterVar", "IterVarRelation", "PostDFSOrder", "Rebase", "ScanFixPointAnalysis", "ScanGetBody",
+    "Schedule", "ScheduleOps", "SchedulePostProcRewriteForTensorCore", "SchedulePostProcToPrimFunc", "Singleton",
+    "SpecializedCondition", "Split", "Stage", "VerifyCompactBuffer", "create_schedule",
+]  # fmt: skip
 
 IterVarRelation = Relation
 

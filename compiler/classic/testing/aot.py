@@ -25,14 +25,9 @@ from compiler.runtime.modules.library import load_module
 from compiler.target.target import Target
 
 __all__ = [
-    "AOTCompiledTestModel",
-    "AOTTestModel",
-    "AOTTestRunner",
-    "compile_and_run",
-    "compile_models",
-    "generate_ref_data",
+    "AOTCompiledTestModel", "AOTTestModel", "AOTTestRunner", "compile_and_run", "compile_models", "generate_ref_data",
     "run_and_check",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

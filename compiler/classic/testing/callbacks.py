@@ -13,15 +13,9 @@ from compiler.runtime.device import Device
 from compiler.runtime.modules.packed_func import PackedFunc, register_func
 
 __all__ = [
-    "ErrorTest",
-    "device_test",
-    "echo",
-    "identity_after",
-    "nop",
-    "test_check_eq_callback",
-    "test_raise_error_callback",
+    "ErrorTest", "device_test", "echo", "identity_after", "nop", "test_check_eq_callback", "test_raise_error_callback",
     "test_wrap_callback",
-]
+]  # fmt: skip
 
 Value = TypeVar("Value")
 

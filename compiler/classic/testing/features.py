@@ -20,17 +20,9 @@ from compiler.ir.error import ArgumentError, did_you_mean
 from compiler.target.target import host_attributes
 
 __all__ = [
-    "Feature",
-    "is_ampere_or_newer",
-    "requires_cuda_compute_version",
-    "requires_nvcc_version",
-    "requires_package",
-    "skip_if_32bit",
-    "skip_if_no_reference_system",
-    "skip_if_wheel_test",
-    "uses_gpu",
-    "uses_multi_gpu",
-]
+    "Feature", "is_ampere_or_newer", "requires_cuda_compute_version", "requires_nvcc_version", "requires_package",
+    "skip_if_32bit", "skip_if_no_reference_system", "skip_if_wheel_test", "uses_gpu", "uses_multi_gpu",
+]  # fmt: skip
 
 Test = TypeVar("Test", bound=Callable[..., object])
 """A test function or class."""

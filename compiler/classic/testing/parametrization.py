@@ -19,16 +19,9 @@ from compiler.classic.testing.environment import strtobool
 from compiler.classic.testing.targets import is_runnable, requested_targets
 
 __all__ = [
-    "exclude_targets",
-    "fixture",
-    "known_failing_targets",
-    "parameter",
-    "parameters",
-    "parametrize_targets",
-    "skip_parameterizations",
-    "target_params",
-    "xfail_parameterizations",
-]
+    "exclude_targets", "fixture", "known_failing_targets", "parameter", "parameters", "parametrize_targets",
+    "skip_parameterizations", "target_params", "xfail_parameterizations",
+]  # fmt: skip
 
 Test = TypeVar("Test", bound=Callable[..., object])
 Fixture = Callable[..., Any]

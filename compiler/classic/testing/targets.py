@@ -9,13 +9,8 @@ from compiler.runtime.device import enabled as has_runtime
 from compiler.target.target import Target
 
 __all__ = [
-    "DEFAULT_TEST_TARGETS",
-    "device_enabled",
-    "enabled_targets",
-    "is_runnable",
-    "requested_targets",
-    "target_kind",
-]
+    "DEFAULT_TEST_TARGETS", "device_enabled", "enabled_targets", "is_runnable", "requested_targets", "target_kind",
+]  # fmt: skip
 
 DEFAULT_TEST_TARGETS = ("llvm",)
 """What tests run on where the environment names no targets."""

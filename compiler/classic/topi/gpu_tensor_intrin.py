@@ -19,11 +19,8 @@ from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.decl_buffer import decl_buffer
 
 __all__ = [
-    "intrin_wmma_gemm",
-    "intrin_wmma_load_matrix_A",
-    "intrin_wmma_load_matrix_W",
-    "intrin_wmma_store_matrix",
-]
+    "intrin_wmma_gemm", "intrin_wmma_load_matrix_A", "intrin_wmma_load_matrix_W", "intrin_wmma_store_matrix",
+]  # fmt: skip
 
 _Sizes: TypeAlias = Sequence[int | PrimExpr]
 

@@ -18,16 +18,9 @@ from compiler.topi.schedules.x86.conv import schedule_conv
 from compiler.topi.schedules.x86.matmul import schedule_matmul
 
 __all__ = [
-    "dense_pack",
-    "schedule_batch_matmul",
-    "schedule_conv2d_NCHWc",
-    "schedule_conv2d_nchw",
-    "schedule_conv2d_nhwc",
-    "schedule_dense",
-    "schedule_injective",
-    "schedule_reduce",
-    "spconv2d_3x3_nhwc",
-]
+    "dense_pack", "schedule_batch_matmul", "schedule_conv2d_NCHWc", "schedule_conv2d_nchw", "schedule_conv2d_nhwc",
+    "schedule_dense", "schedule_injective", "schedule_reduce", "spconv2d_3x3_nhwc",
+]  # fmt: skip
 
 Strategy: TypeAlias = Callable[[object, Sequence[Tensor], Target], Schedule]
 

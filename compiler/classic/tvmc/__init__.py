@@ -19,16 +19,6 @@ run = run_module
 tune = tune_model
 
 __all__ = [
-    "TVMCException",
-    "TVMCModel",
-    "TVMCPackage",
-    "TVMCResult",
-    "compile",
-    "compile_model",
-    "load",
-    "load_model",
-    "run",
-    "run_module",
-    "tune",
-    "tune_model",
-]
+    "TVMCException", "TVMCModel", "TVMCPackage", "TVMCResult", "compile", "compile_model", "load", "load_model", "run",
+    "run_module", "tune", "tune_model",
+]  # fmt: skip

@@ -25,13 +25,9 @@ from compiler.relay.transform.infer_type import InferType
 from compiler.relay.transform.layout.convert_layout import ConvertLayout
 
 __all__ = [
-    "GRAPH_OPTIONS",
-    "apply_graph_transforms",
-    "convert_graph_layout",
-    "convert_to_mixed_precision",
-    "generate_transform_args",
-    "parse_graph_transform_args",
-]
+    "GRAPH_OPTIONS", "apply_graph_transforms", "convert_graph_layout", "convert_to_mixed_precision",
+    "generate_transform_args", "parse_graph_transform_args",
+]  # fmt: skip
 
 _CONVOLUTIONS = ("nn.conv2d", "nn.conv2d_transpose", "qnn.conv2d")
 _PRODUCTS = ("nn.conv2d", "nn.dense")

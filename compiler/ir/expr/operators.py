@@ -15,13 +15,8 @@ if TYPE_CHECKING:
     from compiler.ir.expr.scalars import PrimExpr
 
 __all__ = [
-    "ExprLike",
-    "ExprOperators",
-    "has_own_arithmetic",
-    "leaves_arithmetic_to",
-    "operator_builder",
-    "register_operator",
-]
+    "ExprLike", "ExprOperators", "has_own_arithmetic", "leaves_arithmetic_to", "operator_builder", "register_operator",
+]  # fmt: skip
 
 ExprLike: TypeAlias = Any
 """A PrimExpr, an IterVar, a Python or NumPy number, or anything with ``asobject()``."""

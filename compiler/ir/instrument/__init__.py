@@ -7,11 +7,6 @@ from compiler.ir.instrument.interface import CodeForm, Instrument, PassInstrumen
 from compiler.ir.instrument.pass_instruments import *  # noqa: F403
 
 __all__ = [
-    *pass_instruments.__all__,
-    *active.__all__,
-    "CodeForm",
-    "Derivation",
-    "DerivationLog",
-    "Instrument",
+    *pass_instruments.__all__, *active.__all__, "CodeForm", "Derivation", "DerivationLog", "Instrument",
     "PassInstrument",
-]
+]  # fmt: skip

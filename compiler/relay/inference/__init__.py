@@ -8,11 +8,5 @@ from compiler.relay.inference.entry import infer_copies, infer_expr, infer_modul
 from compiler.relay.inference.errors import Diagnostic, TypeInferenceError, UnificationError
 
 __all__ = [
-    "Diagnostic",
-    "TypeInferenceError",
-    "UnificationError",
-    "infer_copies",
-    "infer_expr",
-    "infer_module",
-    "with_copies",
-]
+    "Diagnostic", "TypeInferenceError", "UnificationError", "infer_copies", "infer_expr", "infer_module", "with_copies",
+]  # fmt: skip

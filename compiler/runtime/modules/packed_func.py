@@ -16,13 +16,8 @@ from compiler.ir.node import Node
 from compiler.runtime.container import Array, Map, String
 
 __all__ = [
-    "PackedFunc",
-    "convert",
-    "get_global_func",
-    "list_global_func_names",
-    "register_func",
-    "remove_global_func",
-]
+    "PackedFunc", "convert", "get_global_func", "list_global_func_names", "register_func", "remove_global_func",
+]  # fmt: skip
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -41,15 +41,8 @@ if TYPE_CHECKING:
     from compiler.te.definition.tensor import Region
 
 __all__ = [
-    "ComputeOp",
-    "PlaceholderOp",
-    "Shape",
-    "compute",
-    "domain",
-    "has_dependent_domains",
-    "placeholder",
-    "same_dtype",
-]
+    "ComputeOp", "PlaceholderOp", "Shape", "compute", "domain", "has_dependent_domains", "placeholder", "same_dtype",
+]  # fmt: skip
 
 Shape: TypeAlias = ExprLike | Sequence[ExprLike]
 """The extents of a tensor, or the only one."""

@@ -37,16 +37,9 @@ from compiler.tir.statements.producer_stmt import Prefetch as PrefetchNode
 from compiler.tir.statements.stmt import REALIZE_SCOPE, Allocate, AttrStmt, DeclBuffer, Stmt
 
 __all__ = [
-    "Buffer",
-    "allocate",
-    "buffer_decl",
-    "buffer_var",
-    "decl_buffer",
-    "match_buffer",
-    "prefetch",
-    "preflattened_buffer",
+    "Buffer", "allocate", "buffer_decl", "buffer_var", "decl_buffer", "match_buffer", "prefetch", "preflattened_buffer",
     "realize",
-]
+]  # fmt: skip
 
 
 class BufferWord:

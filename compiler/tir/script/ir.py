@@ -8,11 +8,8 @@ from compiler.tir.script.expression_words import Range
 from compiler.tir.script.functions import ir_module, module_attrs, module_global_infos
 
 __all__ = [
-    "Range",
-    "ir_module",
-    "module_attrs",
-    "module_global_infos",
-]
+    "Range", "ir_module", "module_attrs", "module_global_infos",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -19,15 +19,9 @@ from compiler.tir.statements.block import Block
 from compiler.tir.statements.stmt import Stmt
 
 __all__ = [
-    "StmtExprMutator",
-    "StmtExprVisitor",
-    "StmtMutator",
-    "StmtVisitor",
-    "ir_transform",
-    "post_order_visit",
-    "pre_order_visit",
-    "substitute",
-]
+    "StmtExprMutator", "StmtExprVisitor", "StmtMutator", "StmtVisitor", "ir_transform", "post_order_visit",
+    "pre_order_visit", "substitute",
+]  # fmt: skip
 
 
 class StmtVisitor(Visitor):

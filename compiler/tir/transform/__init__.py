@@ -8,12 +8,8 @@ from compiler.tir.transform.loops.hoist_expression import HoistedConditionals, H
 from compiler.tir.transform.pass_base import PrimFuncPass, prim_func_pass
 
 __all__ = [
-    "HoistedConditionals",
-    "HoistedLetBindings",
-    "PrimFuncPass",
-    "prim_func_pass",
-    *load_passes(globals()),
-]
+    "HoistedConditionals", "HoistedLetBindings", "PrimFuncPass", "prim_func_pass", *load_passes(globals()),
+]  # fmt: skip
 
 _load, __dir__ = public_module("tvm.tir.transform", __all__)
 

@@ -15,16 +15,9 @@ from compiler.topi.operands import Extent, Scalar, axis_of, constant, dims, numb
 from compiler.topi.tag import Tag
 
 __all__ = [
-    "adv_index",
-    "gather",
-    "gather_nd",
-    "invert_permutation",
-    "one_hot",
-    "searchsorted",
-    "strided_set",
-    "take",
+    "adv_index", "gather", "gather_nd", "invert_permutation", "one_hot", "searchsorted", "strided_set", "take",
     "unravel_index",
-]
+]  # fmt: skip
 
 
 def saturated(index: PrimExpr) -> PrimExpr:

@@ -20,10 +20,8 @@ from compiler.topi.operands import (
 from compiler.topi.tag import Tag
 
 __all__ = [
-    "concatenate",
-    "split",
-    "stack",
-]
+    "concatenate", "split", "stack",
+]  # fmt: skip
 
 
 def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:

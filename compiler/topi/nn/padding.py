@@ -11,13 +11,8 @@ from compiler.topi.operands import Extent, constant
 from compiler.topi.utils import get_const_int
 
 __all__ = [
-    "get_pad_tuple",
-    "get_pad_tuple1d",
-    "get_pad_tuple3d",
-    "get_pad_tuple_generic",
-    "infer_pad",
-    "infer_stride",
-]
+    "get_pad_tuple", "get_pad_tuple1d", "get_pad_tuple3d", "get_pad_tuple_generic", "infer_pad", "infer_stride",
+]  # fmt: skip
 
 Padding = int | str | Sequence[int]
 """A number, one a dimension, all beginnings and then all ends, ``"VALID"`` or ``"SAME"``."""

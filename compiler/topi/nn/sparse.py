@@ -20,13 +20,8 @@ from compiler.topi.operands import Extent, dims, product
 from compiler.topi.tag import Tag
 
 __all__ = [
-    "sparse_add",
-    "sparse_conv2d",
-    "sparse_dense",
-    "sparse_dense_sp_lhs",
-    "sparse_dense_sp_rhs",
-    "sparse_transpose",
-]
+    "sparse_add", "sparse_conv2d", "sparse_dense", "sparse_dense_sp_lhs", "sparse_dense_sp_rhs", "sparse_transpose",
+]  # fmt: skip
 
 
 def block_shape(data: Tensor) -> tuple[Extent, Extent]:

@@ -11,24 +11,10 @@ from compiler.classic.autotvm.task.workload import args_to_workload, deserialize
 from compiler.ir.extension import public_module
 
 __all__ = [
-    *dispatcher.__all__,
-    "ConfigEntity",
-    "ConfigSpace",
-    "Task",
-    "args_to_workload",
-    "create",
-    "deserialize_args",
-    "dispatcher",
-    "get_config",
-    "get_workload",
-    "record",
-    "register_topi_compute",
-    "register_topi_schedule",
-    "serialize_args",
-    "space",
-    "template",
-    "topi_integration",
-]
+    *dispatcher.__all__, "ConfigEntity", "ConfigSpace", "Task", "args_to_workload", "create", "deserialize_args",
+    "dispatcher", "get_config", "get_workload", "record", "register_topi_compute", "register_topi_schedule",
+    "serialize_args", "space", "template", "topi_integration",
+]  # fmt: skip
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = public_module("tvm.autotvm.task", __all__)

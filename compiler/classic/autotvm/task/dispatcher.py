@@ -10,11 +10,6 @@ from compiler.classic.autotvm.task.context import (
 from compiler.classic.autotvm.task.history import ApplyGraphBest, ApplyHistoryBest
 
 __all__ = [
-    "ApplyConfig",
-    "ApplyFixedConfig",
-    "ApplyGraphBest",
-    "ApplyHistoryBest",
-    "DispatchContext",
-    "FallbackContext",
+    "ApplyConfig", "ApplyFixedConfig", "ApplyGraphBest", "ApplyHistoryBest", "DispatchContext", "FallbackContext",
     "clear_fallback_cache",
-]
+]  # fmt: skip

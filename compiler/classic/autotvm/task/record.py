@@ -21,15 +21,9 @@ from compiler.runtime.log_lines import whole_lines
 from compiler.target.target import Target
 
 __all__ = [
-    "AUTOTVM_LOG_VERSION",
-    "decode",
-    "encode",
-    "load_from_buffer",
-    "load_from_file",
-    "measure_str_key",
-    "pick_best",
+    "AUTOTVM_LOG_VERSION", "decode", "encode", "load_from_buffer", "load_from_file", "measure_str_key", "pick_best",
     "split_workload",
-]
+]  # fmt: skip
 
 AUTOTVM_LOG_VERSION = 0.2
 

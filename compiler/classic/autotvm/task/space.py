@@ -20,19 +20,9 @@ from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IterVar
 
 __all__ = [
-    "AnnotateEntity",
-    "Axis",
-    "ConfigEntity",
-    "ConfigSpace",
-    "FallbackConfigEntity",
-    "InstantiationError",
-    "OtherOptionEntity",
-    "ReorderEntity",
-    "SplitEntity",
-    "VirtualAxis",
-    "get_factors",
-    "get_pow2s",
-]
+    "AnnotateEntity", "Axis", "ConfigEntity", "ConfigSpace", "FallbackConfigEntity", "InstantiationError",
+    "OtherOptionEntity", "ReorderEntity", "SplitEntity", "VirtualAxis", "get_factors", "get_pow2s",
+]  # fmt: skip
 
 
 _SPLITS: Callable[..., Knob] = knobs.splits

@@ -23,17 +23,9 @@ from compiler.relay.expr import GraphExpr
 from compiler.runtime.arrays.ndarray import NDArray
 
 __all__ = [
-    "DotPlotter",
-    "DotVizParser",
-    "Plotter",
-    "RelayVisualizer",
-    "TermPlotter",
-    "TermVizParser",
-    "VizEdge",
-    "VizGraph",
-    "VizNode",
-    "VizParser",
-]
+    "DotPlotter", "DotVizParser", "Plotter", "RelayVisualizer", "TermPlotter", "TermVizParser", "VizEdge", "VizGraph",
+    "VizNode", "VizParser",
+]  # fmt: skip
 
 
 class RelayVisualizer:

@@ -17,15 +17,8 @@ _MODULES = (
 )
 
 __all__ = [
-    "Executor",
-    "Runtime",
-    "aot",
-    "graph_executor_codegen",
-    "interpreter",
-    "name_transforms",
-    "te_compiler",
-    "utils",
-]
+    "Executor", "Runtime", "aot", "graph_executor_codegen", "interpreter", "name_transforms", "te_compiler", "utils",
+]  # fmt: skip
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_package("tvm.relay.backend", _HOMES, _MODULES)

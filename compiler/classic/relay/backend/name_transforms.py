@@ -7,13 +7,9 @@ import re
 from compiler.ir.error import ArgumentError
 
 __all__ = [
-    "prefix_generated_name",
-    "prefix_name",
-    "sanitize_name",
-    "to_c_constant_style",
-    "to_c_function_style",
+    "prefix_generated_name", "prefix_name", "sanitize_name", "to_c_constant_style", "to_c_function_style",
     "to_c_variable_style",
-]
+]  # fmt: skip
 
 Names = str | list[str]
 

@@ -36,18 +36,9 @@ from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.statements.function import PrimFunc
 
 __all__ = [
-    "CCacheKey",
-    "CCacheValue",
-    "CachedFunc",
-    "LoweredOutput",
-    "TECompiler",
-    "get",
-    "get_shape",
-    "get_valid_implementations",
-    "lower_call",
-    "lower_to_primfunc",
-    "select_implementation",
-]
+    "CCacheKey", "CCacheValue", "CachedFunc", "LoweredOutput", "TECompiler", "get", "get_shape",
+    "get_valid_implementations", "lower_call", "lower_to_primfunc", "select_implementation",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)

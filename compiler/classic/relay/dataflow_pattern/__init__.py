@@ -15,13 +15,8 @@ from compiler.classic.relay.dataflow_pattern.structures import *  # noqa: F403
 from compiler.relay.expr import GraphExpr
 
 __all__ = [
-    *builders.__all__,
-    *patterns.__all__,
-    *rewriting.__all__,
-    *structures.__all__,
-    "match",
-    "partition",
-]
+    *builders.__all__, *patterns.__all__, *rewriting.__all__, *structures.__all__, "match", "partition",
+]  # fmt: skip
 
 
 def match(pattern: DFPattern, expr: GraphExpr) -> bool:

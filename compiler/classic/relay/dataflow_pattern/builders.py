@@ -25,21 +25,9 @@ from compiler.relay.expr import GraphExpr
 from compiler.relay.ty import Dim, TensorType
 
 __all__ = [
-    "dominates",
-    "has_attr",
-    "has_dtype",
-    "has_shape",
-    "has_type",
-    "is_constant",
-    "is_expr",
-    "is_if",
-    "is_let",
-    "is_op",
-    "is_tuple",
-    "is_tuple_get_item",
-    "is_var",
-    "wildcard",
-]
+    "dominates", "has_attr", "has_dtype", "has_shape", "has_type", "is_constant", "is_expr", "is_if", "is_let", "is_op",
+    "is_tuple", "is_tuple_get_item", "is_var", "wildcard",
+]  # fmt: skip
 
 
 def wildcard() -> WildcardPattern:

@@ -19,19 +19,9 @@ from compiler.relay.inference import infer_expr
 from compiler.relay.ty import Dim, TensorType, same_dim
 
 __all__ = [
-    "AltPattern",
-    "AttrPattern",
-    "CallPattern",
-    "ConstantPattern",
-    "DFPattern",
-    "DataTypePattern",
-    "DominatorPattern",
-    "ExprPattern",
-    "ShapePattern",
-    "TypePattern",
-    "VarPattern",
-    "WildcardPattern",
-]
+    "AltPattern", "AttrPattern", "CallPattern", "ConstantPattern", "DFPattern", "DataTypePattern", "DominatorPattern",
+    "ExprPattern", "ShapePattern", "TypePattern", "VarPattern", "WildcardPattern",
+]  # fmt: skip
 
 _COMMUTATIVE = ("add", "multiply")
 _ASSOCIATIVE = ("multiply", "divide")

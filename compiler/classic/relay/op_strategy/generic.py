@@ -28,25 +28,11 @@ from compiler.te.definition.tensor import Tensor
 from compiler.te.scheduling.schedule import Schedule, create_schedule
 
 __all__ = [
-    "get_conv2d_in_channels",
-    "get_conv2d_out_channels",
-    "is_depthwise_conv2d",
-    "naive_schedule",
-    "strategy_of_name",
-    "wrap_compute_batch_matmul",
-    "wrap_compute_conv1d",
-    "wrap_compute_conv1d_transpose",
-    "wrap_compute_conv2d",
-    "wrap_compute_conv2d_transpose",
-    "wrap_compute_conv3d",
-    "wrap_compute_conv3d_transpose",
-    "wrap_compute_dense",
-    "wrap_compute_matmul",
-    "wrap_compute_scanop",
-    "wrap_compute_softmax",
-    "wrap_topi_compute",
-    "wrap_topi_schedule",
-]
+    "get_conv2d_in_channels", "get_conv2d_out_channels", "is_depthwise_conv2d", "naive_schedule", "strategy_of_name",
+    "wrap_compute_batch_matmul", "wrap_compute_conv1d", "wrap_compute_conv1d_transpose", "wrap_compute_conv2d",
+    "wrap_compute_conv2d_transpose", "wrap_compute_conv3d", "wrap_compute_conv3d_transpose", "wrap_compute_dense",
+    "wrap_compute_matmul", "wrap_compute_scanop", "wrap_compute_softmax", "wrap_topi_compute", "wrap_topi_schedule",
+]  # fmt: skip
 
 
 def _tensors(made: Any) -> list[Tensor]:

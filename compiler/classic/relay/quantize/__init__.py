@@ -36,27 +36,10 @@ from compiler.relay.transform import (
 )
 
 __all__ = [
-    "QAnnotateExpr",
-    "QAnnotateKind",
-    "QConfig",
-    "QPartitionExpr",
-    "QRealizeIntExpr",
-    "QuantizeAnnotate",
-    "QuantizeContext",
-    "QuantizePartition",
-    "QuantizeRealize",
-    "annotate",
-    "calibrate",
-    "current_qconfig",
-    "kind2str",
-    "partition",
-    "partition_conversions",
-    "prerequisite_optimize",
-    "qconfig",
-    "quantize",
-    "quantize_context",
-    "realize",
-]
+    "QAnnotateExpr", "QAnnotateKind", "QConfig", "QPartitionExpr", "QRealizeIntExpr", "QuantizeAnnotate",
+    "QuantizeContext", "QuantizePartition", "QuantizeRealize", "annotate", "calibrate", "current_qconfig", "kind2str",
+    "partition", "partition_conversions", "prerequisite_optimize", "qconfig", "quantize", "quantize_context", "realize",
+]  # fmt: skip
 
 _PARTITIONS = ("disabled", "enabled", "fully_integral")
 

@@ -13,11 +13,6 @@ from compiler.classic.relay.transform.quantization.quantize_config import (
 )
 
 __all__ = [
-    "QAnnotateExpr",
-    "QAnnotateKind",
-    "_get_expr_kind",
-    "attach_simulated_quantize",
-    "current_qconfig",
-    "quantize_context",
-    "register_annotate_function",
-]
+    "QAnnotateExpr", "QAnnotateKind", "_get_expr_kind", "attach_simulated_quantize", "current_qconfig",
+    "quantize_context", "register_annotate_function",
+]  # fmt: skip

@@ -18,15 +18,9 @@ from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.container import ADT
 
 __all__ = [
-    "AddShapesToGraphDef",
-    "NodeLookup",
-    "ProcessGraphDefParam",
-    "convert_to_list",
-    "get_workload",
-    "get_workload_official",
-    "get_workload_ptb",
-    "vmobj_to_list",
-]
+    "AddShapesToGraphDef", "NodeLookup", "ProcessGraphDefParam", "convert_to_list", "get_workload",
+    "get_workload_official", "get_workload_ptb", "vmobj_to_list",
+]  # fmt: skip
 
 _CLASS = re.compile(r'target_class:\s*(\d+)\s+target_class_string:\s*"([^"]*)"')
 

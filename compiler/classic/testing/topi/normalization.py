@@ -7,12 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 __all__ = [
-    "batch_norm",
-    "group_norm_python",
-    "instance_norm_python",
-    "layer_norm_python",
-    "rms_norm_python",
-]
+    "batch_norm", "group_norm_python", "instance_norm_python", "layer_norm_python", "rms_norm_python",
+]  # fmt: skip
 
 Array = np.ndarray
 Ints = Sequence[int]

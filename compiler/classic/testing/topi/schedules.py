@@ -21,14 +21,9 @@ from compiler.topi.schedules.generic import schedule_injective, schedule_reduce
 from compiler.topi.schedules.gpu import schedule_group
 
 __all__ = [
-    "compare_numpy_tvm",
-    "dispatch",
-    "get_broadcast_schedule",
-    "get_conv2d_nchw_implement",
-    "get_elemwise_schedule",
-    "get_injective_schedule",
-    "get_reduce_schedule",
-]
+    "compare_numpy_tvm", "dispatch", "get_broadcast_schedule", "get_conv2d_nchw_implement", "get_elemwise_schedule",
+    "get_injective_schedule", "get_reduce_schedule",
+]  # fmt: skip
 
 Implementation = TypeVar("Implementation")
 Rule = Callable[[Tensor | Sequence[Tensor]], Schedule]

@@ -13,18 +13,10 @@ from compiler.ir import dtype as dt
 from compiler.tir.statements.function import PrimFunc
 
 __all__ = [
-    "DP4A_S8S8S32_INTRIN",
-    "DP4A_S8U8S32_INTRIN",
-    "DP4A_U8S8S32_INTRIN",
-    "DP4A_U8U8U32_INTRIN",
-    "ARM_DOT_4x4_i8_NEON_INTRIN",
-    "ARM_DOT_4x4_i8_SDOT_INTRIN",
-    "ARM_DOT_4x4_u8_HDOT_INTRIN",
-    "ARM_DOT_4x4_u8_UDOT_INTRIN",
-    "get_dotprod_intrin",
-    "neon_4x4_i8i8i32_desc",
-    "neon_4x4_i8i8i32_impl",
-]
+    "DP4A_S8S8S32_INTRIN", "DP4A_S8U8S32_INTRIN", "DP4A_U8S8S32_INTRIN", "DP4A_U8U8U32_INTRIN",
+    "ARM_DOT_4x4_i8_NEON_INTRIN", "ARM_DOT_4x4_i8_SDOT_INTRIN", "ARM_DOT_4x4_u8_HDOT_INTRIN",
+    "ARM_DOT_4x4_u8_UDOT_INTRIN", "get_dotprod_intrin", "neon_4x4_i8i8i32_desc", "neon_4x4_i8i8i32_impl",
+]  # fmt: skip
 
 
 def get_dotprod_intrin(in_dtype: str, out_dtype: str) -> tuple[PrimFunc, PrimFunc]:

@@ -39,35 +39,14 @@ from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 
 __all__ = [
-    "HALF_WARP",
-    "M_DIM",
-    "N_DIM",
-    "WARP_SIZE",
-    "get_index_A",
-    "get_index_B",
-    "get_index_C",
-    "get_ldmatrix_intrin",
-    "get_mma_fill_intrin",
-    "get_mma_init_intrin",
-    "get_mma_intrin",
-    "get_mma_intrin_group",
-    "get_mma_load_intrin",
-    "get_mma_store_dummy_intrin",
-    "get_mma_store_intrin",
-    "get_mma_sync_intrin",
-    "get_wmma_fill_intrin",
-    "get_wmma_fragment_index",
-    "get_wmma_intrin_group",
-    "get_wmma_load_intrin",
-    "get_wmma_store_intrin",
-    "get_wmma_sync_intrin",
-    "index_map_m16n8k8_matrixC",
-    "index_map_shared_16x16_to_ldmatrix_32x8_layout",
-    "ldmatrix_32x8_to_shared_16x16_layout",
-    "shared_16x16_to_ldmatrix_32x8_layout",
-    "shared_16x32_to_ldmatrix_32x16_layout",
-    "shared_32x16_to_ldmatrix_32x16_layout",
-]
+    "HALF_WARP", "M_DIM", "N_DIM", "WARP_SIZE", "get_index_A", "get_index_B", "get_index_C", "get_ldmatrix_intrin",
+    "get_mma_fill_intrin", "get_mma_init_intrin", "get_mma_intrin", "get_mma_intrin_group", "get_mma_load_intrin",
+    "get_mma_store_dummy_intrin", "get_mma_store_intrin", "get_mma_sync_intrin", "get_wmma_fill_intrin",
+    "get_wmma_fragment_index", "get_wmma_intrin_group", "get_wmma_load_intrin", "get_wmma_store_intrin",
+    "get_wmma_sync_intrin", "index_map_m16n8k8_matrixC", "index_map_shared_16x16_to_ldmatrix_32x8_layout",
+    "ldmatrix_32x8_to_shared_16x16_layout", "shared_16x16_to_ldmatrix_32x8_layout",
+    "shared_16x32_to_ldmatrix_32x16_layout", "shared_32x16_to_ldmatrix_32x16_layout",
+]  # fmt: skip
 
 Pair = tuple[PrimFunc, PrimFunc]
 _SHORT = {"float16": "f16", "float32": "f32", "int8": "s8", "int4": "s4", "int32": "s32"}

@@ -8,13 +8,9 @@ from compiler.tir.script import from_source
 from compiler.tir.statements.function import PrimFunc
 
 __all__ = [
-    "DP4A_S8S8S32_INTRIN",
-    "DP4A_S8U8S32_INTRIN",
-    "DP4A_U8S8S32_INTRIN",
-    "DP4A_U8U8U32_INTRIN",
-    "get_dp4a_intrin",
+    "DP4A_S8S8S32_INTRIN", "DP4A_S8U8S32_INTRIN", "DP4A_U8S8S32_INTRIN", "DP4A_U8U8U32_INTRIN", "get_dp4a_intrin",
     "lanes_product",
-]
+]  # fmt: skip
 
 
 def lanes_product(a: str, b: str, c: str, *body: str) -> PrimFunc:

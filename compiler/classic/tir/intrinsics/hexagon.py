@@ -7,15 +7,10 @@ from compiler.ir import dtype as dt
 from compiler.tir.statements.function import PrimFunc
 
 __all__ = [
-    "VDMPY_i16i16i32_INTRIN",
-    "VRMPY_u8i8i32_INTRIN",
-    "VRMPY_u8i8i32_VTCM_INTRIN",
-    "VRMPY_u8u8i32_INTRIN",
-    "VRMPY_u8u8i32_VTCM_INTRIN",
-    "generate_dot_product_32x2_i16i16i32",
-    "generate_dot_product_32x4_u8i8i32",
+    "VDMPY_i16i16i32_INTRIN", "VRMPY_u8i8i32_INTRIN", "VRMPY_u8i8i32_VTCM_INTRIN", "VRMPY_u8u8i32_INTRIN",
+    "VRMPY_u8u8i32_VTCM_INTRIN", "generate_dot_product_32x2_i16i16i32", "generate_dot_product_32x4_u8i8i32",
     "generate_dot_product_32x4_u8u8i32",
-]
+]  # fmt: skip
 
 
 def _product(depth: int, a: str, b: str, scope: str, instruction: str) -> tuple[PrimFunc, PrimFunc]:

@@ -14,13 +14,9 @@ from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 
 __all__ = [
-    "get_make_filled_simdgroup_matrix_intrin",
-    "get_simdgroup_index",
-    "get_simdgroup_intrin_group",
-    "get_simdgroup_load_intrin",
-    "get_simdgroup_multiply_accumulate_intrin",
-    "get_simdgroup_store_intrin",
-]
+    "get_make_filled_simdgroup_matrix_intrin", "get_simdgroup_index", "get_simdgroup_intrin_group",
+    "get_simdgroup_load_intrin", "get_simdgroup_multiply_accumulate_intrin", "get_simdgroup_store_intrin",
+]  # fmt: skip
 
 Pair = tuple[PrimFunc, PrimFunc]
 _SHORT = {"float16": "f16", "bfloat16": "bf16", "float32": "f32"}

@@ -26,27 +26,13 @@ from compiler.classic.tir.intrinsics.mfma import (
 from compiler.classic.tir.intrinsics.products import register_intrinsic
 
 __all__ = [
-    "AMDGPU_SDOT4_INTRIN",
-    "M_DIM",
-    "N_DIM",
-    "WARP_SIZE",
-    "dp4a_desc",
-    "get_mfma_intrin",
-    "get_mfma_load_intrin",
-    "get_mfma_store_intrin",
-    "get_mma_fill_intrin",
-    "sdot4",
-    "shared_4x16_to_local_64x1_layout_B",
-    "shared_16x4_to_local_64x1_layout_A",
-    "shared_16x16_to_local_64x4_layout_A",
-    "shared_16x16_to_local_64x4_layout_B",
-    "shared_16x16_to_local_64x4_layout_C",
-    "thread_id_shared_access_64x1_to_4x16_layout_B",
-    "thread_id_shared_access_64x1_to_16x4_layout_A",
-    "thread_id_shared_access_64x4_to_16x16_layout_A",
-    "thread_id_shared_access_64x4_to_16x16_layout_B",
-    "thread_id_shared_access_64x4_to_16x16_layout_C",
-]
+    "AMDGPU_SDOT4_INTRIN", "M_DIM", "N_DIM", "WARP_SIZE", "dp4a_desc", "get_mfma_intrin", "get_mfma_load_intrin",
+    "get_mfma_store_intrin", "get_mma_fill_intrin", "sdot4", "shared_4x16_to_local_64x1_layout_B",
+    "shared_16x4_to_local_64x1_layout_A", "shared_16x16_to_local_64x4_layout_A", "shared_16x16_to_local_64x4_layout_B",
+    "shared_16x16_to_local_64x4_layout_C", "thread_id_shared_access_64x1_to_4x16_layout_B",
+    "thread_id_shared_access_64x1_to_16x4_layout_A", "thread_id_shared_access_64x4_to_16x16_layout_A",
+    "thread_id_shared_access_64x4_to_16x16_layout_B", "thread_id_shared_access_64x4_to_16x16_layout_C",
+]  # fmt: skip
 
 dp4a_desc, _ = get_dp4a_intrin("int8", "int8", "int32")
 sdot4 = lanes_product(

@@ -3,12 +3,9 @@
 from compiler.classic.tir.intrinsics.products import DotProduct, register_intrinsic
 
 __all__ = [
-    "AVX512_DOT_16x4_INTRIN",
-    "VNNI_DOT_16x4_INTRIN",
-    "dot_product_16x4_u8i8i32_avx512",
-    "dot_product_16x4_u8i8i32_desc",
-    "dot_product_16x4_u8i8i32_vnni",
-]
+    "AVX512_DOT_16x4_INTRIN", "VNNI_DOT_16x4_INTRIN", "dot_product_16x4_u8i8i32_avx512",
+    "dot_product_16x4_u8i8i32_desc", "dot_product_16x4_u8i8i32_vnni",
+]  # fmt: skip
 
 _PRODUCT = DotProduct(16, 4, "uint8", "int8", "int32")
 _LINES = (

@@ -20,26 +20,10 @@ from compiler.tir.statements.stmt import IfThenElse, Stmt, While
 from compiler.tir.statements.stmt_functor import StmtMutator
 
 __all__ = [
-    "AllocateConstFrame",
-    "AllocateFrame",
-    "AssertFrame",
-    "AttrFrame",
-    "BlockFrame",
-    "BlockInitFrame",
-    "DeclBufferFrame",
-    "ElseFrame",
-    "ForFrame",
-    "IRModuleFrame",
-    "IfFrame",
-    "LaunchThreadFrame",
-    "LetFrame",
-    "PrimFuncFrame",
-    "RealizeFrame",
-    "ScopeFrame",
-    "TIRFrame",
-    "ThenFrame",
-    "WhileFrame",
-]
+    "AllocateConstFrame", "AllocateFrame", "AssertFrame", "AttrFrame", "BlockFrame", "BlockInitFrame",
+    "DeclBufferFrame", "ElseFrame", "ForFrame", "IRModuleFrame", "IfFrame", "LaunchThreadFrame", "LetFrame",
+    "PrimFuncFrame", "RealizeFrame", "ScopeFrame", "TIRFrame", "ThenFrame", "WhileFrame",
+]  # fmt: skip
 
 DETECT_ACCESS = "tir.script_parsing_detect_access"
 """Annotation of a block whose regions the function around it finds: 1 for what it reads, 2 for what it writes."""

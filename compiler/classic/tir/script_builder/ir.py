@@ -16,17 +16,9 @@ from compiler.tir.script.definitions import unwrapped
 from compiler.tir.statements.function import PrimFunc
 
 __all__ = [
-    "IRModuleFrame",
-    "decl_function",
-    "def_function",
-    "ir_module",
-    "lookup_vdevice",
-    "module_attrs",
-    "module_get_attr",
-    "module_get_attrs",
-    "module_global_infos",
-    "module_set_attr",
-]
+    "IRModuleFrame", "decl_function", "def_function", "ir_module", "lookup_vdevice", "module_attrs", "module_get_attr",
+    "module_get_attrs", "module_global_infos", "module_set_attr",
+]  # fmt: skip
 
 ir = sys.modules[__name__]
 """``tvm.script.ir_builder.ir.ir``, where TVM defines the words."""

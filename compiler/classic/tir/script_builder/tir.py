@@ -43,30 +43,10 @@ from compiler.tir.statements.buffer import BufferRegion
 from compiler.tir.statements.stmt import Stmt
 
 __all__ = [
-    "Buffer",
-    "Else",
-    "If",
-    "Then",
-    "While",
-    "alloc_buffer",
-    "arg",
-    "axis",
-    "block",
-    "block_attr",
-    "buffer_store",
-    "env_thread",
-    "evaluate",
-    "func_attr",
-    "func_name",
-    "func_ret",
-    "init",
-    "match_buffer",
-    "prefetch",
-    "prim_func",
-    "reads",
-    "where",
-    "writes",
-]
+    "Buffer", "Else", "If", "Then", "While", "alloc_buffer", "arg", "axis", "block", "block_attr", "buffer_store",
+    "env_thread", "evaluate", "func_attr", "func_name", "func_ret", "init", "match_buffer", "prefetch", "prim_func",
+    "reads", "where", "writes",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -18,13 +18,8 @@ from compiler.topi.operands import axis_of, constant, dims, replaced
 from compiler.topi.tag import Tag
 
 __all__ = [
-    "binarize_pack",
-    "binary_dense",
-    "bitpack",
-    "bitserial_conv2d_nchw",
-    "bitserial_conv2d_nhwc",
-    "bitserial_dense",
-]
+    "binarize_pack", "binary_dense", "bitpack", "bitserial_conv2d_nchw", "bitserial_conv2d_nhwc", "bitserial_dense",
+]  # fmt: skip
 
 _WORD = 32
 """Bits of a word of :func:`binarize_pack`."""

@@ -13,21 +13,9 @@ from compiler.topi.nn.convolution.conv_spec import Numbers, conv_spec
 from compiler.topi.nn.padding import Padding
 
 __all__ = [
-    "conv",
-    "conv1d",
-    "conv1d_ncw",
-    "conv1d_nwc",
-    "conv2d",
-    "conv2d_hwcn",
-    "conv2d_nchw",
-    "conv2d_nhwc",
-    "conv3d_ncdhw",
-    "conv3d_ndhwc",
-    "group_conv1d_ncw",
-    "group_conv1d_nwc",
-    "group_conv2d_nchw",
-    "group_conv2d_nhwc",
-]
+    "conv", "conv1d", "conv1d_ncw", "conv1d_nwc", "conv2d", "conv2d_hwcn", "conv2d_nchw", "conv2d_nhwc", "conv3d_ncdhw",
+    "conv3d_ndhwc", "group_conv1d_ncw", "group_conv1d_nwc", "group_conv2d_nchw", "group_conv2d_nhwc",
+]  # fmt: skip
 
 Convolution = Callable[..., Tensor]
 

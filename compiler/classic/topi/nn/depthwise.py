@@ -19,12 +19,9 @@ from compiler.topi.operands import constant, dims
 from compiler.topi.tag import Tag
 
 __all__ = [
-    "depthwise_conv2d_NCHWc",
-    "depthwise_conv2d_backward_input_nhwc",
-    "depthwise_conv2d_backward_weight_nhwc",
-    "depthwise_conv2d_nchw",
-    "depthwise_conv2d_nhwc",
-]
+    "depthwise_conv2d_NCHWc", "depthwise_conv2d_backward_input_nhwc", "depthwise_conv2d_backward_weight_nhwc",
+    "depthwise_conv2d_nchw", "depthwise_conv2d_nhwc",
+]  # fmt: skip
 
 
 def depthwise_conv2d_nchw(

@@ -22,17 +22,10 @@ from compiler.topi.operands import constant, dims
 from compiler.topi.tag import Tag
 
 __all__ = [
-    "conv2d_NCHWc",
-    "conv2d_NCHWc_int8",
-    "conv2d_winograd_nchw",
-    "conv2d_winograd_nchw_without_weight_transform",
-    "conv2d_winograd_nhwc",
-    "conv2d_winograd_nhwc_without_weight_transform",
-    "correlation_nchw",
-    "deformable_conv2d_nchw",
-    "deformable_conv2d_nhwc",
-    "unpack_NCHWc_to_nchw",
-]
+    "conv2d_NCHWc", "conv2d_NCHWc_int8", "conv2d_winograd_nchw", "conv2d_winograd_nchw_without_weight_transform",
+    "conv2d_winograd_nhwc", "conv2d_winograd_nhwc_without_weight_transform", "correlation_nchw",
+    "deformable_conv2d_nchw", "deformable_conv2d_nhwc", "unpack_NCHWc_to_nchw",
+]  # fmt: skip
 
 _TILE = 4
 """Outputs of a tile of Winograd's algorithm along each dimension."""

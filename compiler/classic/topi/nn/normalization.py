@@ -13,14 +13,9 @@ from compiler.topi.operands import Axes, Extent, Index, axes_of, axis_of, dims, 
 from compiler.topi.tag import Tag
 
 __all__ = [
-    "group_norm",
-    "instance_norm",
-    "layer_norm",
-    "rms_norm",
-    "scale_shift_nchw",
-    "scale_shift_nchwc",
+    "group_norm", "instance_norm", "layer_norm", "rms_norm", "scale_shift_nchw", "scale_shift_nchwc",
     "scale_shift_nhwc",
-]
+]  # fmt: skip
 
 
 def layer_norm(data: Tensor, gamma: Tensor, beta: Tensor | None, axis: Axes, epsilon: float = 1e-05) -> Tensor:

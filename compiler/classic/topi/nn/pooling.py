@@ -15,15 +15,8 @@ from compiler.topi.nn.convolution.conv import spatial_letters
 from compiler.topi.operands import Extent, constant, dims
 
 __all__ = [
-    "adaptive_pool",
-    "adaptive_pool1d",
-    "adaptive_pool3d",
-    "global_pool",
-    "pool1d",
-    "pool2d",
-    "pool3d",
-    "pool_grad",
-]
+    "adaptive_pool", "adaptive_pool1d", "adaptive_pool3d", "global_pool", "pool1d", "pool2d", "pool3d", "pool_grad",
+]  # fmt: skip
 
 Numbers = int | IntImm | Sequence[int | IntImm]
 Pool = Callable[..., Tensor]

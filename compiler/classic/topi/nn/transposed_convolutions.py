@@ -13,13 +13,9 @@ from compiler.topi.nn.padding import Padding
 from compiler.topi.operands import dims
 
 __all__ = [
-    "conv1d_transpose_ncw",
-    "conv2d_transpose_nchw",
-    "conv3d_transpose_ncdhw",
-    "group_conv1d_transpose_ncw",
-    "group_conv2d_transpose_nchw",
-    "group_conv3d_transpose_ncdhw",
-]
+    "conv1d_transpose_ncw", "conv2d_transpose_nchw", "conv3d_transpose_ncdhw", "group_conv1d_transpose_ncw",
+    "group_conv2d_transpose_nchw", "group_conv3d_transpose_ncdhw",
+]  # fmt: skip
 
 Convolution = Callable[..., Tensor]
 

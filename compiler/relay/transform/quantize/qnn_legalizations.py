@@ -22,14 +22,9 @@ from compiler.relay.ty import TensorType
 from compiler.target.target import Target
 
 __all__ = [
-    "get_scalar_from_constant",
-    "hardswish_func",
-    "helper_change_dtypes_to_int8",
-    "helper_change_dtypes_to_uint8",
-    "helper_change_dtypes_to_uint8_int8",
-    "is_fast_int8_on_intel",
-    "register_qnn_unary_op_legalize",
-]
+    "get_scalar_from_constant", "hardswish_func", "helper_change_dtypes_to_int8", "helper_change_dtypes_to_uint8",
+    "helper_change_dtypes_to_uint8_int8", "is_fast_int8_on_intel", "register_qnn_unary_op_legalize",
+]  # fmt: skip
 
 _Layer = Callable[..., RelayExpr]
 

@@ -23,11 +23,9 @@ from compiler.topi.tag import Tag
 from compiler.topi.utils import const_matrix
 
 __all__ = [
-    "conv2d_winograd_weight_transform",
-    "conv3d_winograd_weight_transform",
-    "winograd_conv",
+    "conv2d_winograd_weight_transform", "conv3d_winograd_weight_transform", "winograd_conv",
     "winograd_transform_matrices",
-]
+]  # fmt: skip
 
 _POINTS = (0.0, -1.0, 1.0, 0.5, -0.5, 2.0, -2.0, 0.25, -0.25, 4.0, -4.0)
 """Where the polynomials are evaluated, besides infinity; small powers of two lose few digits."""

@@ -12,13 +12,9 @@ from compiler.ir.structural import structural_equal
 from compiler.relay.expr import Call, GraphExpr
 
 __all__ = [
-    "AffineType",
-    "TensorAffineType",
-    "TupleAffineType",
-    "register_fake_quantization_to_integer",
-    "register_optional_fake_quantization_to_integer",
-    "rule_of",
-]
+    "AffineType", "TensorAffineType", "TupleAffineType", "register_fake_quantization_to_integer",
+    "register_optional_fake_quantization_to_integer", "rule_of",
+]  # fmt: skip
 
 _ATTRIBUTE = "FTVMFakeQuantizationToInteger"
 _OPTIONAL_ATTRIBUTE = "FTVMOptionalFakeQuantizationToInteger"

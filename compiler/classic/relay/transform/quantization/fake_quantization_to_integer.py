@@ -39,12 +39,9 @@ from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.ty import TensorType
 
 __all__ = [
-    "FakeQuantizationToInteger",
-    "register_binary_identity",
-    "register_binary_qnn",
-    "register_unary_identity",
+    "FakeQuantizationToInteger", "register_binary_identity", "register_binary_qnn", "register_unary_identity",
     "register_unary_qnn",
-]
+]  # fmt: skip
 
 _QUANTIZE, _DEQUANTIZE = "qnn.quantize", "qnn.dequantize"
 

@@ -13,19 +13,10 @@ from compiler.relay.transform.rewriter import call_of
 from compiler.tir.expressions.op import max_value
 
 __all__ = [
-    "DEFAULT_ALWAYS_LIST",
-    "DEFAULT_FOLLOW_LIST",
-    "DEFAULT_NEVER_LIST",
-    "MIXED_PRECISION_ALWAYS",
-    "MIXED_PRECISION_FOLLOW",
-    "MIXED_PRECISION_NEVER",
-    "MIXED_PRECISION_RULE",
-    "Conversion",
-    "conversion_of",
-    "get_generic_out_dtypes",
-    "register_func_to_op_list",
-    "register_mixed_precision_conversion",
-]
+    "DEFAULT_ALWAYS_LIST", "DEFAULT_FOLLOW_LIST", "DEFAULT_NEVER_LIST", "MIXED_PRECISION_ALWAYS",
+    "MIXED_PRECISION_FOLLOW", "MIXED_PRECISION_NEVER", "MIXED_PRECISION_RULE", "Conversion", "conversion_of",
+    "get_generic_out_dtypes", "register_func_to_op_list", "register_mixed_precision_conversion",
+]  # fmt: skip
 
 MIXED_PRECISION_ALWAYS = 0
 """Computed in the chosen type: what gains most."""
