@@ -57,7 +57,7 @@ class MemoryAccess(Struct, frozen=True, kw_only=True):
     size: int
     """Bytes that a lane accesses."""
     pattern: Annotated[str, Meta(max_length=20)] = ""
-    """``coalesced``, ``strided``, ``broadcast``, ``scattered``, ``idle``; empty if only a run knows."""
+    """``coalesced``, ``strided``, ``broadcast``, ``scattered``, ``idle``; empty if only a run knows, or the maker."""
     sectors: float = 0.0
     least_sectors: float = 0.0
     ways: int = 0
@@ -77,7 +77,7 @@ class MemoryAccess(Struct, frozen=True, kw_only=True):
     matrices: Annotated[list[int], Meta(max_length=8)] = []
     """What such an instruction moves, as positions in :attr:`KernelReport.matrices`."""
     steps: WarpSteps | None = None
-    """Where the lanes go; None if only a run knows."""
+    """Where the lanes go; None if only a run knows.  Without a pattern, all are where a matrix begins."""
     line: int | None = None
     """The script's."""
     origins: list[int] = []

@@ -82,6 +82,7 @@ class GpuContent:
                     "element": access.element,
                     "size": access.size,
                     "scope": access.scope,
+                    "known": bool(access.pattern),
                     "buffer": access.buffer,
                     "title": access_title(access),
                     "line": access.line,
@@ -111,7 +112,7 @@ def access_title(access: MemoryAccess) -> str:
 def access_cost(access: MemoryAccess) -> str:
     """Return the cost of an access per warp: sectors of global memory, or the degree of a bank conflict."""
     if not access.pattern:
-        return "known only at run time"
+        return "lanes not published" if access.steps else "known only at run time"
     if access.scope == "global":
         sectors = f"{number(access.sectors)} {'sector' if access.sectors == 1 else 'sectors'}"
         more = access.sectors > access.least_sectors

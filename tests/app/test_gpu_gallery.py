@@ -58,8 +58,19 @@ def test_tensor_cores_are_shown_and_emulated() -> None:
     assert (unit.device.emulated, unit.device.faults) == ("ok", [])
     source = "\n".join(line.text for line in listing_of(unit, "kernel", listings).lines)
     assert "nvcuda::wmma::mma_sync(" in source
-    if not missing_tools():
-        assert sum("HMMA.16816.F32" in line.text for line in compile_cuda(source, "sm_90").sass) >= 8
+    loads = [access for access in unit.device.accesses if access.instruction.startswith("wmma")]
+    assert [(access.buffer, access.size, access.ways) for access in loads] == [
+        ("A.shared", 16, 4), ("B.shared", 16, 8), ("C.shared", 8, 4)
+    ]  # fmt: skip
+    [product] = unit.device.products
+    maps = [unit.device.matrices[at] for at in product.matrices]
+    assert [len(set(zip(map_.lanes, map_.numbers, strict=True))) for map_ in maps] == [256, 256, 256]
+    assert all("CUDA promises no layout" in map_.note for map_ in maps)
+    if not missing_tools():  # what the drawing of these fragments takes for granted
+        for arch, product_name in (("sm_75", "HMMA.1688.F32"), ("sm_90", "HMMA.16816.F32")):
+            sass = [line.text for line in compile_cuda(source, arch).sass]
+            for name in (product_name, "LDSM.16.M88.", "LDSM.16.MT88.", "STS.64"):
+                assert any(name in text for text in sass), (arch, name)
 
 
 def test_each_rung_of_the_matrix_product_asks_for_fewer_bytes() -> None:

@@ -20,6 +20,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.origin import user_line
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.warp_access import KernelAccesses, Walkthrough, WarpAccess, explain_kernels, walk_through
+from compiler.tir.warp_access.index_values import DataDependentError
 
 MAX_ACCESSES, MAX_LAUNCHES, MAX_PRODUCTS, MAX_MAPS = 60, 20, 20, 60
 
@@ -43,7 +44,7 @@ def report_kernels(function: FunctionSubject, code: DeviceCode, mode: Mode) -> K
             accesses += [(kernel, access, use) for access, use in in_order]
             kernel.accesses = [access for access, _ in in_order]
             for access in kernel.accesses:
-                if access.scope == "global" and access.buffer in shapes:
+                if access.scope == "global" and access.addresses is not None and access.buffer in shapes:
                     kernel.footprint.setdefault(access.buffer, prod(shapes[access.buffer]) * access.site.element)
             products += _products(kernel, [use for use in uses if use.access is None], maps)
         checks = check_kernels(function, code.kind, flops, mode)
@@ -150,10 +151,18 @@ def _access(
         element=access.site.element,
         instruction=use.instruction if use is not None else "",
         matrices=maps.positions(use) if use is not None else [],
-        steps=None if access.addresses is None else _steps(walk_through(access.site)),
+        steps=_steps_of(access, use),
         line=user_line(access.node.span),
         origins=sorted(access.node.span),
     )
+
+
+def _steps_of(access: WarpAccess, use: MatrixUse | None) -> WarpSteps | None:
+    """Return where the lanes go, or where the matrix begins of an instruction that hides what its lanes do."""
+    try:
+        return None if access.addresses is None and use is None else _steps(walk_through(access.site))
+    except DataDependentError:
+        return None
 
 
 def _steps(walk: Walkthrough) -> WarpSteps:

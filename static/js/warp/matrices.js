@@ -20,8 +20,11 @@ export function showMatrices(maps, access, lanes) {
     drawing.append(drawMatrix(map, at));
     return element("figure", {}, element("figcaption", {}, element("strong", {}, map.name), ` ${map.rows} × ${map.columns} ${map.dtype}`), drawing);
   }));
-  $("#matrix-table").replaceChildren(...table(maps));
-  point(Number($("#matrix-lane").value));
+  const known = maps.every((map) => map.lanes.length);
+  for (const part of $$("#matrices details, #matrices .controls")) part.hidden = !known;
+  $("#matrix-table").replaceChildren(...(known ? table(maps) : []));
+  if (known) point(Number($("#matrix-lane").value));
+  else $("#matrix-words").textContent = "";
 }
 
 /** Follow the pointer over cells, and the slider of threads. */
@@ -29,7 +32,7 @@ export function startMatrices() {
   const follow = ({ target }) => {
     const cell = target.closest?.("#matrix-grids [data-cell]");
     if (!cell) return;
-    $("#matrix-lane").value = cell.dataset.lane;
+    if (cell.dataset.lane) $("#matrix-lane").value = cell.dataset.lane;
     point(Number(cell.dataset.lane), cell);
   };
   for (const event of ["pointerover", "click"]) document.addEventListener(event, follow);
@@ -49,8 +52,9 @@ function drawMatrix({ rows, columns, lanes, numbers }, at) {
   return svg;
 }
 
-/** Neighbours in a row, and above each other, have different tints. */
+/** Neighbours in a row, and above each other, have different tints.  Where no lane is known, a cell has its bank. */
 function drawCell(left, top, { lane, number, cell, matrix }) {
+  if (lane === undefined) return drawUnknown(left, top, cell, matrix);
   const tint = ((lane % 4) * 2 + (Math.floor(lane / 4) % 2)) + 1;
   const group = svgElement("g", { class: `tint-${tint}`, "data-lane": lane, "data-cell": cell, "data-matrix": matrix });
   group.append(
@@ -61,10 +65,21 @@ function drawCell(left, top, { lane, number, cell, matrix }) {
   return group;
 }
 
+function drawUnknown(left, top, cell, matrix) {
+  const map = shown.maps[matrix];
+  const byte = byteOf(map, Math.floor(cell / map.columns), cell % map.columns);
+  const group = svgElement("g", { class: byte === null ? "free" : `tint-${(bankOf(byte) % 8) + 1}`, "data-cell": cell, "data-matrix": matrix });
+  group.append(svgElement("rect", { x: left, y: top, width: WIDTH, height: HEIGHT }));
+  if (byte !== null) group.append(svgElement("text", { class: "thread", x: left + WIDTH / 2, y: top + 14 }, String(bankOf(byte))));
+  return group;
+}
+
+const bankOf = (byte) => Math.floor(byte / BANK) % LANES;
+
 /** Light the elements of a thread, and tell where they are, or where one of them is. */
 function point(lane, cell) {
   for (const each of $$("#matrix-grids [data-lane]")) each.classList.toggle("lit", Number(each.dataset.lane) === lane);
-  $("#matrix-thread").textContent = String(lane);
+  if (!Number.isNaN(lane)) $("#matrix-thread").textContent = String(lane);
   $("#matrix-words").textContent = cell ? elementWords(cell.dataset) : threadWords(lane);
 }
 
@@ -73,7 +88,8 @@ function elementWords({ lane, cell, matrix }) {
   const [row, column] = [Math.floor(cell / map.columns), cell % map.columns];
   const number = map.numbers[cell];
   const byte = byteOf(map, row, column);
-  const where = byte === null ? "" : ` It is at byte ${byte} of ${shown.access.buffer}${shown.access.scope === "global" ? "" : `, in bank ${Math.floor(byte / BANK) % LANES}`}.`;
+  const where = byte === null ? "" : ` It is at byte ${byte} of ${shown.access.buffer}${shown.access.scope === "global" ? "" : `, in bank ${bankOf(byte)}`}.`;
+  if (lane === undefined) return `${map.name}, row ${row}, column ${column}.${where}`;
   return `${map.name}, row ${row}, column ${column}: thread ${lane} has it as ${map.letter}${number}, in its register ${Math.floor(number / map.per_register)}.${where}`;
 }
 

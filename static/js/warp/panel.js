@@ -87,7 +87,7 @@ function limit(selector, count, value) {
   $(selector).closest("label").hidden = count < 2;
 }
 
-const isShared = ({ scope, steps }) => Boolean(steps) && scope !== "global";
+const isShared = ({ scope, steps, known }) => Boolean(steps) && known && scope !== "global";
 
 function draw() {
   const lanes = chosen.steps ? lanesOf(at.block, at.iteration, at.warp) : [];
@@ -102,10 +102,15 @@ function drawAccess(lanes) {
   const loops = words(iterations[at.iteration]);
   $("#warp-loops").textContent = all > 1 ? `${loops}, ${at.iteration + 1} of ${all.toLocaleString("en")}${all > iterations.length ? `, the first ${iterations.length} are here` : ""}` : "";
   $("#warp-count").textContent = warps > 1 ? `${at.warp + 1} of ${warps}` : "";
+  for (const drawing of ["#warp-words", "#warp-drawing"]) $(drawing).hidden = !chosen.known;
+  drawShared(lanes);
+  if (!chosen.known) {
+    $("#warp-tile").hidden = true;
+    return;
+  }
   $("#warp-words").textContent = `${memoryWords(lanes, chosen)}: ${runs(lanes)}`;
   $("#warp-drawing").replaceChildren(drawMemory(lanes, chosen));
   follow($("#warp-drawing"));
-  drawShared(lanes);
   const tiled = chosen.shape.length > 0;
   $("#warp-tile").hidden = !tiled;
   if (!tiled) return;

@@ -10,7 +10,7 @@ import pytest
 
 from app.gallery import load_gallery
 from app.kernel_reports import KernelReport, MatrixMap
-from app.recorder.gpus.matrix_instructions import MatrixUse, matrix_uses, operand_maps, row_maps
+from app.recorder.gpus.matrix_instructions import MatrixUse, fragment_map, matrix_uses, operand_maps, row_maps
 from compiler.driver.build import build
 from compiler.driver.emulate import emulate
 from compiler.runtime.arrays.ndarray import array
@@ -170,3 +170,22 @@ def test_padding_takes_the_conflicts_out_of_the_example_and_lines_are_named() ->
         assert [made.matrices[at].name for at in product.matrices] == ["A", "B", "C and D"]
         assert made.launches[0].moved >= made.launches[0].least == 2 * 64 * 64 * 2 + 64 * 64 * 4
     assert conflicts == [[2, 4], [1, 1]]
+
+
+def test_fragments_of_wmma_hold_every_element_once_or_say_that_they_are_opaque() -> None:
+    for scope, dtype in (("matrix_a", "float16"), ("matrix_b", "bfloat16"), ("accumulator", "float32")):
+        map_ = fragment_map(f"wmma.{scope}", (16, 16, 16), dtype)
+        assert places(map_) == {(lane, number) for lane in range(32) for number in range(8)}
+    # the halves of B, and those of the result, are operands and results of two products m16n8k16
+    _, right, result = operand_maps("m16n8k16", "fp16", "fp16", "fp32")
+    for whole, half in (("matrix_b", right), ("accumulator", result)):
+        map_ = fragment_map(f"wmma.{whole}", (16, 16, 16), "float16")
+        for row in range(16):
+            for column in range(16):
+                part = row * 8 + column % 8
+                cell = map_.lanes[row * 16 + column], map_.numbers[row * 16 + column]
+                assert cell == (half.lanes[part], half.numbers[part] + column // 8 * 4)
+    for shape, dtype in (((8, 32, 16), "float16"), ((16, 16, 16), "int8")):
+        unknown = fragment_map("wmma.matrix_a", shape, dtype)
+        assert (unknown.lanes, unknown.rows, unknown.columns) == ([], shape[0], shape[2])
+        assert "nothing is known of this one" in unknown.note
