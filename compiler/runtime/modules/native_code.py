@@ -15,6 +15,7 @@ from compiler.runtime.llvm import binding
 from compiler.runtime.machine import this_machine
 from compiler.runtime.modules.object_file import undefined_symbols
 from compiler.runtime.modules.packed_call import VARIABLE, call_address
+from compiler.runtime.modules.workspace import functions
 from compiler.runtime.parallel.forks import hold_while_forking
 from compiler.runtime.parallel.threads import openmp
 
@@ -115,7 +116,10 @@ class ObjectCode:
         target = _prepare()
         require_symbols(undefined_symbols(code))
         machine = target.create_target_machine(jit=True)
-        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+        module = binding.parse_assembly("declare ptr @aligned_alloc(i64, i64)\ndeclare void @free(ptr)")
+        self._engine = binding.create_mcjit_compiler(module, machine)
+        for name, address in functions().items():
+            self._engine.add_global_mapping(module.get_function(name), address)
         self._object = binding.ObjectFileRef.from_data(code)
         self._engine.add_object_file(self._object)
         self._engine.finalize_object()

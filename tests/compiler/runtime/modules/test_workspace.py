@@ -1,0 +1,93 @@
+"""Memory of machine code between its calls."""
+
+from __future__ import annotations
+
+import ctypes
+import resource
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import te
+from compiler.runtime.modules.workspace import pool
+
+_MANY = 1 << 20
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at what Linux and its C library do")
+
+
+class Blocks:
+    """What machine code gets for ``aligned_alloc`` and ``free``, of a pool that is empty at first."""
+
+    def __init__(self) -> None:
+        self.engine = pool.__wrapped__()
+        take, give, kept = (self.engine.get_global_value_address(name) for name in ("take", "give", "kept"))
+        self._take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)(take)
+        self.give = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(give)
+        self.kept = ctypes.c_int64.from_address(kept)
+
+    def take(self, size: int) -> int:
+        """Return where a block of some bytes starts."""
+        return int(self._take(64, size))
+
+
+def test_a_function_that_runs_again_gets_the_pages_that_it_had() -> None:
+    a = te.placeholder((_MANY,), name="a")
+    b = te.compute((_MANY,), lambda i: a[i] * 2, name="b")
+    c = te.compute((_MANY,), lambda i: b[_MANY - 1 - i] + 1, name="c")
+    function = tvm.build(te.create_schedule(c.op), [a, c], "llvm")
+    x, y = (tvm.nd.array(np.arange(_MANY, dtype="float32")) for _ in range(2))
+    function(x, y)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(4):
+        function(x, y)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 1024, "each call writes to 1024 pages"
+    np.testing.assert_array_equal(y.numpy(), x.numpy()[::-1] * 2 + 1)
+
+
+def test_a_block_is_given_to_who_asks_for_about_its_size() -> None:
+    blocks = Blocks()
+    block = blocks.take(3 << 20)
+    blocks.give(block)
+    assert blocks.kept.value >= 3 << 20
+    assert block not in (blocks.take(4 << 20), blocks.take(1 << 18))
+    assert blocks.take(2 << 20) == block
+    assert blocks.kept.value == 0
+
+
+def test_no_more_is_kept_than_some_megabytes() -> None:
+    blocks = Blocks()
+    for block in [blocks.take(40 << 20) for _ in range(3)]:
+        blocks.give(block)
+    assert 40 << 20 <= blocks.kept.value <= 64 << 20
+    for block in [blocks.take(1 << 16) for _ in range(40)]:
+        blocks.give(block)
+    assert blocks.kept.value < 2 << 20, "the large one had to go, as it was the oldest of the sixteen"
+    blocks.give(0)
+    blocks.give(blocks.take(100))
+    assert blocks.kept.value < 2 << 20
+
+
+def test_threads_have_blocks_of_their_own() -> None:
+    blocks, failures = Blocks(), []
+
+    def work(number: int) -> None:
+        for i in range(200):
+            block = blocks.take(1 << 17)
+            place = ctypes.c_int64.from_address(block)
+            place.value = number * 1000 + i
+            other = blocks.take(1 << 16)
+            ctypes.c_int64.from_address(other).value = -1
+            if place.value != number * 1000 + i or block % 64:
+                failures.append(number)
+            blocks.give(other)
+            blocks.give(block)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
