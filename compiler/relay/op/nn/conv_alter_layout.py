@@ -25,8 +25,21 @@ _NARROW = 4
 """Channels that a block must have for vectors to be worth it."""
 
 
-def _block(channels: int, width: int) -> int:
-    """Return how many channels make a block: a vector, part of one, or what divides them."""
+_MAX_VECTORS = 6
+"""Vectors of a block: a tile of as many has columns enough for the loads of its weights."""
+_CROSSING = 1.15
+"""How much longer vectors take, many of which cross a line of the cache."""
+
+
+def _block(channels: int, width: int, most: int = 1) -> int:
+    """Return how many channels make a block: a vector, part of one, or what divides the channels.
+
+    With ``most`` it may be as many vectors, the last of which is partial, where less of them is then left empty.
+    """
+    if most > 1:
+        sizes = [d for d in range(1, most * width + 1) if channels % d == 0]
+        half = width // 2
+        return min(sizes, key=lambda d: (-(-d // width) / d * (_CROSSING if d > half and d % half else 1), d % 4, d))
     halves = [width >> i for i in range(width.bit_length()) if width >> i >= _NARROW]
     return next((b for b in halves if channels % b == 0), next(d for d in range(width, 0, -1) if channels % d == 0))
 
@@ -51,7 +64,8 @@ def alter_conv2d_layout(call: Call, types: Sequence[TensorType], target: Target)
         return None  # several kernels for each channel
     width = tile_lanes(target, "float16" if in_half else "float32") * _vectors_of_a_row(types[0].dtype, target)
     groups = 1 if depthwise else attrs.groups
-    inner, outer = _block(channels // groups, width), _block(outputs // groups, width)
+    most = _MAX_VECTORS if types[0].dtype == "float32" and width > _NARROW else 1
+    inner, outer = (_block(number // groups, width, most) for number in (channels, outputs))
     if outer < (_NARROW if groups == 1 else tile_lanes(target)):
         return None  # narrow groups are faster with vectors along rows
     names = {"data_layout": f"NCHW{inner}c", "out_layout": f"NCHW{outer}c"}

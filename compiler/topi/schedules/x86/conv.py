@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import IntImm
+from compiler.ir.expr.primexpr import IntImm, IterVar
 from compiler.target.target import Target
 from compiler.te import Schedule, Stage, Tensor
 from compiler.topi.compute import RowVectors
@@ -79,10 +79,8 @@ def _packed(group: Group, target: Target) -> None:
     is_tiled = multiplies_tiles(group.anchor, target) and _fills_rows(group)
     if is_tiled:
         columns, blocks = tile_shape(extent(w) or 1, total, max((extent(b) or 1) // TILE_ROWS, 1))
-    elif (vectors := (extent(b) or 1) // tile_lanes(target)) > 1:
-        blocks, columns = 1, even_tile(extent(w) or 1, max((tile_registers(target) - 1) // (vectors + 1), 1))
     else:
-        blocks, columns = packed_tile(total, extent(w) or 1, target, _adds_pairs(group))
+        blocks, columns = packed_tile(total, extent(b) or 1, extent(w) or 1, target, _adds_pairs(group))
     blocks = choose("tile_blocks", blocks, divisors(total, MAX_TUNED_BLOCKS))
     columns = _choose_columns(group, columns, target)
     co, ci = s.split(c, factor=blocks)
@@ -92,10 +90,10 @@ def _packed(group: Group, target: Target) -> None:
     if not is_tiled:  # sums in tile registers are stored first, sums in others must have numbers
         s.unroll(ci)
         s.unroll(wi)
-    s.vectorize(b)
+    vectorize_block(s, b, target)
     if not is_tiled and _reads_weights_once(group, columns):
         tile.compute_at(s, co)
-        _reduce_outside(tile, columns)
+        _reduce_outside(tile, columns, target)
         parallel(s, [n, co])
         return
     tile.compute_at(s, wo)
@@ -106,8 +104,17 @@ def _packed(group: Group, target: Target) -> None:
         tile.reorder(*tile.op.reduce_axis, tile_n, tile_c, tile_h, tile_w, tile_b)
         tile.unroll(tile_c)
         tile.unroll(tile_w)
-        tile.vectorize(tile_b)
+        vectorize_block(tile, tile_b, target)
     parallel(s, [n, co, h])
+
+
+def vectorize_block(stage: Stage, block: IterVar, target: Target) -> None:
+    """Compute the channels of a block in vectors, the last of which may be shorter."""
+    lanes, size = tile_lanes(target), extent(block) or 1
+    if size > lanes and size % lanes:
+        vectors, block = stage.split(block, factor=lanes)
+        stage.unroll(vectors)
+    stage.vectorize(block)
 
 
 def _fills_rows(group: Group) -> bool:
@@ -131,7 +138,7 @@ def _reads_weights_once(group: Group, columns: int) -> bool:
     return 1 < h * -(-w // columns) <= _MAX_TILES and math.prod(e or 1 for e in reduced) >= _MIN_DEPTH
 
 
-def _reduce_outside(tile: Stage, columns: int) -> None:
+def _reduce_outside(tile: Stage, columns: int, target: Target) -> None:
     """Add what some input channels contribute to all tiles of some output channels, then what the next ones do.
 
     Sums are kept in the first cache, and in registers while one tile of them is computed.
@@ -145,7 +152,7 @@ def _reduce_outside(tile: Stage, columns: int) -> None:
     partition_partial_tile(tile, w, wo, columns)
     tile.unroll(c)
     tile.unroll(wi)
-    tile.vectorize(b)
+    vectorize_block(tile, b, target)
 
 
 def _blocks_of_a_group(group: Group) -> int | None:
@@ -163,7 +170,7 @@ def _adds_pairs(group: Group) -> bool:
     return group.anchor.input_tensors[1].dtype in NARROW
 
 
-def packed_tile(blocks: int | None, width: int, target: Target, adds_pairs: bool) -> tuple[int, int]:
+def packed_tile(blocks: int | None, block: int, width: int, target: Target, adds_pairs: bool) -> tuple[int, int]:
     """Return how many blocks and columns of a row a tile has.
 
     Each block loads a vector of weights and each column broadcasts an element of the data; their products are as many
@@ -172,6 +179,8 @@ def packed_tile(blocks: int | None, width: int, target: Target, adds_pairs: bool
     target has VNNI; such sums wait a cycle for each other, not four or five, so that fewer of them will do.
     """
     registers = tile_registers(target)
+    if (vectors := -(-block // tile_lanes(target))) > 1:
+        return 1, even_tile(width, max((registers - 1) // (vectors + 1), 1))
     if registers >= _MANY_REGISTERS:
         most = _MAX_BLOCKS_OF_MANY_REGISTERS
     elif adds_pairs:
@@ -179,6 +188,8 @@ def packed_tile(blocks: int | None, width: int, target: Target, adds_pairs: bool
     else:
         most = _MAX_BLOCKS
     rows = divisor(blocks, max(most, -(-_MIN_ACCUMULATORS // width)))
+    if rows == 1 and width < _MIN_ACCUMULATORS:
+        rows = divisor(blocks, MAX_TUNED_BLOCKS)
     if rows == 1:
         return 1, even_tile(width, accumulators(target))
     limit = max((registers - 1) // (rows + 1), 1)
@@ -193,17 +204,22 @@ def _packed_depthwise(group: Group, target: Target) -> None:
     """
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     n, c, h, w, b = group.result.op.axis
-    vectors = max((extent(b) or 1) // tile_lanes(target), 1)
-    columns = _choose_columns(group, even_tile(extent(w) or 1, accumulators(target) // 2 // vectors), target)
+    lanes, size = tile_lanes(target), extent(b) or 1
+    share = 2 if size <= lanes else 3  # addresses in a block of several vectors leave LLVM less room
+    columns = _choose_columns(group, even_tile(extent(w) or 1, accumulators(target) // share), target)
+    if size % lanes and size % (lanes // 2) == 0:
+        lanes //= 2  # none of these vectors crosses a line of the cache
     wo, wi = s.split(w, factor=columns)
     rows = _rows_of_a_strip(group)
     ho, hi = s.split(h, factor=rows)
-    s.reorder(n, c, ho, hi, wo, wi, b)
+    bo, bi = s.split(b, factor=min(size, lanes))
+    s.reorder(n, c, ho, hi, wo, bo, wi, bi)
     partition_partial_tile(s, h, ho, rows)
     partition_partial_tile(s, w, wo, columns)
+    partition_partial_tile(s, b, bo, min(size, lanes))
     s.unroll(wi)
-    s.vectorize(b)
-    tile.compute_at(s, wo)
+    s.vectorize(bi)
+    tile.compute_at(s, bo)
     window_h, window_w = tile.op.reduce_axis
     tile_n, tile_c, tile_h, tile_w, tile_b = tile.op.axis
     tile.reorder(window_h, window_w, tile_n, tile_c, tile_h, tile_w, tile_b)
@@ -215,7 +231,7 @@ def _packed_depthwise(group: Group, target: Target) -> None:
     for op in group.computations:
         if op.tag == Tag.PAD:
             group.schedule[op].compute_at(s, ho if loop is None or ho in s.leaf_iter_vars else loop)
-            group.schedule[op].vectorize(op.axis[-1])
+            vectorize_block(group.schedule[op], op.axis[-1], target)
 
 
 def _rows_of_a_strip(group: Group) -> int:

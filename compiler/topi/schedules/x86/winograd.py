@@ -16,7 +16,7 @@ from compiler.topi.nn.product_sums import NARROW
 from compiler.topi.schedules.anchor import Group, find_anchor, tiled_group
 from compiler.topi.schedules.choice import choose
 from compiler.topi.schedules.kit import accumulators, divisors, extent, parallel, partition_partial_tile
-from compiler.topi.schedules.x86.conv import MAX_TUNED_BLOCKS, packed_tile
+from compiler.topi.schedules.x86.conv import MAX_TUNED_BLOCKS, packed_tile, vectorize_block
 from compiler.topi.tag import Tag
 
 
@@ -31,23 +31,23 @@ def schedule_winograd(attrs: object, outputs: Sequence[Tensor], target: Target) 
     s = group.schedule
     stages = [s[tensor] for tensor in (back, products, points, columns, *columns.op.input_tensors)]
     _multiply(s, stages[1], products, target)
-    _transform_data(stages[2], stages[3], stages[4])
-    _transform_back(group, stages[0])
+    _transform_data(stages[2], stages[3], stages[4], target)
+    _transform_back(group, stages[0], target)
     return s
 
 
-def _transform_data(points: Stage, columns: Stage, padded: Stage) -> None:
+def _transform_data(points: Stage, columns: Stage, padded: Stage, target: Target) -> None:
     p, q, c, t, i = points.op.axis
     row, x = points.split(t, factor=extent(columns.op.axis[3]) or 1)
     points.reorder(c, row, x, p, q, i)
     rows = points.fuse(c, row)
     points.unroll(q)
-    points.vectorize(i)
+    vectorize_block(points, i, target)
     points.parallel(rows)
-    _keep_beside(columns, points, x)
+    _keep_beside(columns, points, x, target)
     if padded.op.tag == Tag.PAD:
         padded.compute_at(points, rows)
-        padded.vectorize(padded.op.axis[-1])
+        vectorize_block(padded, padded.op.axis[-1], target)
 
 
 def _multiply(s: Schedule, stage: Stage, products: Tensor, target: Target) -> None:
@@ -55,7 +55,7 @@ def _multiply(s: Schedule, stage: Stage, products: Tensor, target: Target) -> No
     tile = s[s.cache_write(products, "local")]
     p, q, o, t, b = stage.op.axis
     total, tiles = extent(o) or 1, extent(t) or 1
-    blocks, columns = packed_tile(total, tiles, target, products.op.input_tensors[0].dtype in NARROW)
+    blocks, columns = packed_tile(total, extent(b) or 1, tiles, target, products.op.input_tensors[0].dtype in NARROW)
     blocks = choose("tile_blocks", blocks, divisors(total, MAX_TUNED_BLOCKS))
     columns = choose("tile_columns", columns, range(1, min(tiles, 2 * accumulators(target)) + 1))
     oo, oi = stage.split(o, factor=blocks)
@@ -64,17 +64,17 @@ def _multiply(s: Schedule, stage: Stage, products: Tensor, target: Target) -> No
     partition_partial_tile(stage, t, to, columns)
     stage.unroll(oi)
     stage.unroll(ti)
-    stage.vectorize(b)
+    vectorize_block(stage, b, target)
     tile.compute_at(stage, to)
     *outer, tile_o, tile_t, tile_b = tile.op.axis
     tile.reorder(*tile.op.reduce_axis, *outer, tile_o, tile_t, tile_b)
     tile.unroll(tile_o)
     tile.unroll(tile_t)
-    tile.vectorize(tile_b)
+    vectorize_block(tile, tile_b, target)
     parallel(stage, [p, q, oo])
 
 
-def _transform_back(group: Group, back: Stage) -> None:
+def _transform_back(group: Group, back: Stage, target: Target) -> None:
     result, tile = group.schedule[group.result], group.schedule[group.tile]
     n, c, h, w, b = group.result.op.axis
     ho, hi = result.split(h, factor=TILE)
@@ -83,17 +83,17 @@ def _transform_back(group: Group, back: Stage) -> None:
     partition_partial_tile(result, h, ho, TILE)
     partition_partial_tile(result, w, wo, TILE)
     result.unroll(wi)
-    result.vectorize(b)
-    _keep_beside(tile, result, hi)
-    _keep_beside(back, result, wo)
+    vectorize_block(result, b, target)
+    _keep_beside(tile, result, hi, target)
+    _keep_beside(back, result, wo, target)
     parallel(result, [n, c, ho])
 
 
-def _keep_beside(stage: Stage, reader: Stage, axis: IterVar) -> None:
+def _keep_beside(stage: Stage, reader: Stage, axis: IterVar, target: Target) -> None:
     """Compute vectors where they are read; one loop is unrolled, in which one of the sums is what each iteration is."""
     stage.set_scope("local")
     stage.compute_at(reader, axis)
     *outer, chosen, other, block = stage.op.axis
     stage.reorder(*outer, other, chosen, block)
     stage.unroll(chosen)
-    stage.vectorize(block)
+    vectorize_block(stage, block, target)

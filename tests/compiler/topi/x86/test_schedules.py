@@ -20,6 +20,7 @@ from compiler.topi.compute import PanelProduct
 from compiler.topi.nn.matmul import matmul
 from compiler.topi.schedules.anchor import find_anchor
 from compiler.topi.schedules.kit import tile_lanes
+from compiler.topi.schedules.x86.conv import packed_tile
 from compiler.topi.tag import Tag
 from tests.compiler.relay.op.nn.harness import Array, check, random, variables
 from tests.machines import require
@@ -93,6 +94,8 @@ def test_other_targets(target: str) -> None:
         ((1, 32, 9, 31), (32, 1, 3, 3), 32),
         ((1, 12, 5, 7), (96, 4, 3, 3), 3),
         ((2, 64, 5, 7), (32, 32, 1, 1), 2),
+        ((1, 58, 5, 6), (20, 58, 3, 3), 1),
+        ((1, 29, 9, 13), (29, 1, 3, 3), 29),
     ],
 )
 def test_convolution_in_the_layout_of_the_target(target: str, shape: Any, kernel: Any, groups: int) -> None:
@@ -117,7 +120,31 @@ def test_blocks_are_as_wide_as_vectors() -> None:
     assert [a.data_layout for a in found.values()] == ["NCHW8c", "NCHW4c"]
     assert [a.kernel_layout for a in found.values()] == ["OIHW8i8o", "OIHW4i4o"]
     wide = call.op.alter_layout(call, types, compiler.target.Target("llvm -mcpu=skylake-avx512 -mattr=-prefer-256-bit"))
-    assert (wide.attrs.data_layout, wide.attrs.kernel_layout) == ("NCHW8c", "OIHW8i16o")
+    assert (wide.attrs.data_layout, wide.attrs.kernel_layout) == ("NCHW24c", "OIHW24i16o")
+
+
+@pytest.mark.parametrize("depthwise", [False, True])
+@pytest.mark.parametrize(("channels", "block"), [(116, 29), (120, 40), (36, 12)])
+def test_blocks_that_divide_the_channels_are_of_full_vectors_but_for_the_last(
+    channels: int, block: int, depthwise: bool
+) -> None:
+    with Target("llvm -mcpu=skylake-avx512 -mattr=-prefer-256-bit") as target:
+        shapes = (1, channels, 5, 9), (channels, 1 if depthwise else channels, 3, 3)
+        call = nn.conv2d(*(relay.var("x", shape=s) for s in shapes), groups=channels if depthwise else 1)
+        infer_expr(call)
+        packed = call.op.alter_layout(call, [a.checked_type for a in call.args], target)
+        names = (packed.attrs.data_layout, packed.attrs.kernel_layout)
+        assert names == (f"NCHW{block}c", f"OIHW{1 if depthwise else block}i{block}o")
+        inputs = [
+            te.placeholder(layout(n).shape(dict(zip(letters, s, strict=True))), name="x")
+            for n, letters, s in zip(names, ("NCHW", "OIHW"), shapes, strict=True)
+        ]
+        call = packed.op(*(relay.var("x", shape=i.shape) for i in inputs), **packed.attrs)
+        infer_expr(call)
+        outputs = call.op.compute(call.attrs, inputs, call.checked_type)
+        function = compiler.build(call.op.schedule(call.attrs, outputs, target), [*inputs, *outputs], target=target)
+    products = re.findall(r"vfmadd\d+([ps])s", function.get_source("asm"))
+    assert products.count("s") <= len(products) // 50, "sums of wide vectors would be in single elements"
 
 
 def test_convolutions_that_stay_as_they_are() -> None:
@@ -220,6 +247,12 @@ def test_tiles_of_packed_convolutions_stay_in_registers(blocks: int, width: int,
         outputs = call.op.compute(call.attrs, inputs, call.checked_type)
         function = compiler.build(call.op.schedule(call.attrs, outputs, chosen), [*inputs, *outputs], target=chosen)
     assert not re.findall(r"vmov[au]ps\t%[yz]mm\d+, -?\d*\(%rsp\)", function.get_source("asm"))
+
+
+@pytest.mark.parametrize(("blocks", "width", "tile"), [(25, 7, (5, 4)), (24, 7, (3, 7)), (25, 14, (1, 14))])
+def test_blocks_of_narrow_images_that_three_does_not_divide(blocks: int, width: int, tile: tuple[int, int]) -> None:
+    target = Target("llvm -mcpu=skylake-avx512 -mattr=-prefer-256-bit")
+    assert packed_tile(blocks, 16, width, target, adds_pairs=False) == tile
 
 
 @pytest.mark.parametrize(("blocks", "stride"), [(2, 1), (3, 2), (80, 1)])
