@@ -18,7 +18,7 @@ from app import create_app
 from tests import models
 from tests.browser import ensure
 from tests.e2e.conftest import serving
-from tests.e2e.steps import MATMUL, watch, write
+from tests.e2e.steps import MATMUL, SPLIT_LINE, watch, write
 from tests.e2e.test_graphs import NESTED, NETWORK
 
 SIZES = {"wide": (1920, 1080), "projector": (1280, 800), "phone": (360, 780)}
@@ -172,6 +172,24 @@ def teacher(page: Page, address: str) -> None:
     page.click("#class-open")
 
 
+def class_board(page: Page, address: str) -> None:
+    """The board of a class, for a projector."""
+    name, _ = made_class(page, address)
+    opened(page, f"{address}/learn/split/board?class={name}")
+    expect(page.locator("#class-state")).to_have_text("2 students")
+
+
+def live(page: Page, address: str) -> None:
+    """A workspace that several people edit, one of whom has a long name; they pinned a line."""
+    made = page.request.post(f"{address}/api/live", data={"key": "0" * 32, "name": "Ada", "script": MATMUL}).json()
+    opened(page, f"{address}/live/{made['id']}")
+    for number, name in enumerate(("W" * 24, "<b>Eve</b>"), 1):
+        place = {"line": SPLIT_LINE + number, "from_line": SPLIT_LINE, "pin": [SPLIT_LINE]}
+        person = {"key": str(number) * 32, "name": name, "place": place}
+        page.request.post(f"{address}/api/live/{made['id']}/people", data=person)
+    expect(page.locator(".live-people")).to_contain_text("<b>Eve</b>")
+
+
 def proposals(page: Page, address: str) -> None:
     """What can be applied to a loop next."""
     opened(page, address)
@@ -284,7 +302,7 @@ STATES: dict[str, Callable[[Page, str], None]] = {
     state.__name__: state
     for state in (
         *(landing, model, measured_model, node, branches, fused, gpu, tensorir, reading, embedded),
-        *(lessons, lesson, failed_step, student, teacher),
+        *(lessons, lesson, failed_step, student, teacher, class_board, live),
         *(
             proposals,
             prediction,

@@ -45,13 +45,13 @@ let place = ""; // that the server has
 const address = () => `/api/live/${live.id}`;
 const tab = () => sessionStorage;
 
+let own = "";
+
 /** What the server knows this tab by; nobody else hears it. */
 function key() {
-  const own = recall("live key", tab);
-  if (own) return own;
-  const made = randomName(16);
-  remember("live key", made, tab);
-  return made;
+  own ||= recall("live key", tab) || randomName(16);
+  remember("live key", own, tab);
+  return own;
 }
 
 /** Make a live workspace of what is on the page.
@@ -75,6 +75,7 @@ export async function startTogether(ending = "", name = recall(NAME) ?? "") {
     $("#saved").textContent = "";
   }
   await join(answer.id);
+  if (editor.text !== body.script) owe("script"); // typed meanwhile
   return link();
 }
 
@@ -95,7 +96,7 @@ export async function join(id) {
 function listen() {
   listening = true;
   startMarks({ onMove: move, onRefused: sayWhy });
-  on("edited", () => { if (live.writes && editor.text !== latest?.script) owe("script"); });
+  on("edited", () => { if (live.writes) owe("script"); });
   for (const event of ["options", "text", "answered"]) on(event, () => { if (live.writes && compared() !== told) owe("setting"); });
   on("pinned", (lines) => { pinned = lines.slice(0, 8); move(); });
   document.addEventListener("visibilitychange", () => { if (!document.hidden && live.id) attend(); });
