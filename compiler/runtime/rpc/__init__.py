@@ -1,4 +1,4 @@
-"""Calling machine code in another process or on another machine: sessions, servers, a tracker and a proxy.
+"""Calling machine code in another process or on another machine: sessions, servers and a tracker.
 
 Who runs what::
 

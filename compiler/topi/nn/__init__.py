@@ -9,7 +9,6 @@ _SPECIFIED = (
     "bitserial",
     "conv",
     "conv_packed",
-    "conv_spec",
     "conv_transpose",
     "correlation",
     "deformable",

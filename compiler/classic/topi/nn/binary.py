@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from compiler import te, tir
+from compiler.classic.topi.nn.conv_spec import Numbers, numbers_of
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
@@ -12,7 +13,6 @@ from compiler.topi.compute import compute
 from compiler.topi.definitions import named
 from compiler.topi.nn import bitserial
 from compiler.topi.nn.bitserial import BitSpec, bitpack
-from compiler.topi.nn.convolution.conv_spec import Numbers, numbers_of
 from compiler.topi.nn.padding import Padding, get_pad_tuple
 from compiler.topi.operands import axis_of, constant, dims, replaced
 from compiler.topi.tag import Tag

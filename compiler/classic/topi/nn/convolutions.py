@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from compiler.classic.topi.nn.conv_spec import Numbers, conv_spec
 from compiler.ir.error import ArgumentError, show
 from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import has_schedules
 from compiler.topi.definitions import named
 from compiler.topi.nn.convolution.conv import conv as convolution
-from compiler.topi.nn.convolution.conv_spec import Numbers, conv_spec
 from compiler.topi.nn.padding import Padding
 
 __all__ = [

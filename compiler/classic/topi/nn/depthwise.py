@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler import te
+from compiler.classic.topi.nn.conv_spec import Numbers, conv_spec, numbers_of
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
@@ -12,7 +13,6 @@ from compiler.topi.arrays.transform import reshape
 from compiler.topi.compute import compute, has_schedules
 from compiler.topi.nn.convolution.conv import conv
 from compiler.topi.nn.convolution.conv_packed import depthwise_conv2d_nchwc
-from compiler.topi.nn.convolution.conv_spec import Numbers, conv_spec, numbers_of
 from compiler.topi.nn.pad import dilate, pad
 from compiler.topi.nn.padding import Padding, pad_edges
 from compiler.topi.operands import constant, dims

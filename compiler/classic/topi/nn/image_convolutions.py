@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from compiler.classic.topi.nn.conv_spec import Numbers, conv_spec, numbers_of
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
@@ -14,7 +15,6 @@ from compiler.topi.definitions import named
 from compiler.topi.nn.convolution import deformable
 from compiler.topi.nn.convolution.conv import ConvSpec, conv
 from compiler.topi.nn.convolution.conv_packed import conv2d_nchwc
-from compiler.topi.nn.convolution.conv_spec import Numbers, conv_spec, numbers_of
 from compiler.topi.nn.convolution.winograd import conv2d_winograd_weight_transform, winograd_conv
 from compiler.topi.nn.correlation import CorrelationSpec, correlation
 from compiler.topi.nn.padding import Padding, pad_edges

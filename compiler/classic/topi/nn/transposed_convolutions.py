@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 
+from compiler.classic.topi.nn.conv_spec import Numbers, conv_spec, numbers_of
 from compiler.te.definition.tensor import Tensor
 from compiler.topi.definitions import named
-from compiler.topi.nn.convolution.conv_spec import Numbers, conv_spec, numbers_of
 from compiler.topi.nn.convolution.conv_transpose import conv_transpose
 from compiler.topi.nn.padding import Padding
 from compiler.topi.operands import dims

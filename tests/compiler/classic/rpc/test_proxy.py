@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import compiler as tvm
+from compiler.classic.rpc.proxy import Proxy
 from compiler.ir.error import RPCError, RPCSessionTimeoutError
 from compiler.runtime.rpc.client import session_on as connect
 from compiler.runtime.rpc.handshake import listen
-from compiler.runtime.rpc.proxy import Proxy
 from compiler.runtime.rpc.tracker import TrackerSession
 from tests.compiler.runtime.rpc.servers import serving
 
