@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from app import __version__, logs
 from app.config import PREFIX, Config, ConfigurationError
-from app.runners import start_runner
+from app.runners import start_renderer, start_runner
 from app.store.data_directory import reason
 
 if TYPE_CHECKING:
@@ -58,18 +58,18 @@ def make_app(config: Config) -> Flask:
     with ThreadPoolExecutor(1) as beside:
         starting = beside.submit(start_runner, config)
         starting.add_done_callback(lambda done: None if done.exception() else atexit.register(done.result().close))
-        from app.server import create_app, start_renderer
-
         renderer = start_renderer(config)
         atexit.register(renderer.close)
+        from app.server import create_app
+
         app = create_app(config, starting.result(), renderer)
     gc.freeze()
     gc.enable()
     return app
 
 
-def compile_first_example(app: Flask) -> None:
-    """Compile what the page shows first, so that its first visitor does not wait for it."""
+def prepare(app: Flask) -> None:
+    """Compile what the page shows first, and read the lessons, so that their first visitors do not wait for that."""
     from app.artifacts import Workspace
     from app.errors import RequestError
     from app.jobs.clients import Client
@@ -78,6 +78,7 @@ def compile_first_example(app: Flask) -> None:
     services = services_of(app)
     with contextlib.suppress(RequestError):  # whoever opens the page is told
         services.compiler.compile(Workspace(script=services.gallery.first.script), Client("127.0.0.1"))
+    _ = services.lessons.lessons
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -104,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for ends in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ends, lambda *_: server.stop())
     print(f"Strata is at {server.address} - Ctrl+C ends it", flush=True)
-    threading.Thread(target=compile_first_example, args=(app,), daemon=True).start()
+    threading.Thread(target=prepare, args=(app,), daemon=True).start()
     try:
         server.run()
     finally:

@@ -1,13 +1,19 @@
-"""Starts what runs scripts: a sandbox of this machine, or a cluster."""
+"""Starts what runs scripts, a sandbox of this machine or a cluster, and what renders answers."""
 
 from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
 
 from app import __version__
 from app.config import Config, ConfigurationError
 from app.jobs.local_runner import start_local_runner
 from app.sandbox import Runner
 
-__all__ = ["start_runner"]
+if TYPE_CHECKING:
+    from app.workers.tasks import Renderer
+
+__all__ = ["start_renderer", "start_runner"]
 
 
 def start_runner(config: Config) -> Runner:
@@ -44,3 +50,19 @@ def start_cluster(config: Config) -> Runner:
         message = f"the scheduler {config.scheduler} cannot be used: {error}; pip install -e '.[cluster]'"
         raise ConfigurationError(message) from error
     return Cluster(config.scheduler, __version__)
+
+
+def start_renderer(config: Config) -> Renderer:
+    """Start the renderer: in separate processes, or without `fork`, for trusted scripts, in this one."""
+    if not hasattr(os, "fork"):
+        from app.workers.in_process import InProcess
+
+        return InProcess()
+    from app.memory import Memory
+    from app.workers.pool import RenderWorkers, count_of_workers
+    from compiler.runtime.machine import available_cores
+
+    memory = Memory(config.memory).workers
+    workers = RenderWorkers(count_of_workers(memory, available_cores()), memory)
+    workers.start()
+    return workers

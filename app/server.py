@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import logging
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,8 +11,8 @@ from flask import Flask
 
 from app import services
 from app.config import Config, ConfigurationError
-from app.memory import Memory, give_freed_memory_back
-from app.runners import start_runner
+from app.memory import give_freed_memory_back
+from app.runners import start_renderer, start_runner
 from app.sandbox import Runner
 from app.store.data_directory import open_data_directory
 from app.store.database import without_password
@@ -21,9 +20,7 @@ from app.views import BLUEPRINTS
 from app.web import assets, error_responses, security
 from app.web.bodies import FORM_BYTES
 from app.web.proxies import behind
-from app.workers.in_process import InProcess
 from app.workers.tasks import Renderer
-from compiler.runtime.machine import available_cores
 
 log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent.parent
@@ -86,15 +83,3 @@ def other_origins(config: Config, runner: Runner) -> list[str]:
         return []
     named = [origin.strip() for origin in config.origins.split(",") if origin.strip()]
     return named or ([] if config.loopback else ["*"])
-
-
-def start_renderer(config: Config) -> Renderer:
-    """Start the renderer: in separate processes, or without `fork`, for trusted scripts, in this one."""
-    if not hasattr(os, "fork"):
-        return InProcess()
-    from app.workers.pool import RenderWorkers, count_of_workers
-
-    memory = Memory(config.memory).workers
-    workers = RenderWorkers(count_of_workers(memory, available_cores()), memory)
-    workers.start()
-    return workers

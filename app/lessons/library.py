@@ -44,7 +44,6 @@ class Library:
     """
 
     folder: Path | None = None
-    _ours: tuple[Lesson, ...] = field(init=False, default_factory=_built_in)
     _files: dict[Path, _File] = field(init=False, default_factory=dict)
     _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
 
@@ -53,7 +52,7 @@ class Library:
         """The current lessons: the teacher's, followed by the built-in ones."""
         own = [file.lesson for file in self._current() if file.lesson]
         names = {lesson.name for lesson in own}
-        return [*own, *(lesson for lesson in self._ours if lesson.name not in names)]
+        return [*own, *(lesson for lesson in _built_in() if lesson.name not in names)]
 
     @property
     def errors(self) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pygments.lexer import Lexer, RegexLexer
 from pygments.token import Comment, Keyword, Name, Number, String, Text, _TokenType
 
-from compiler.relay.parser.token_table import DTYPE, KEYWORDS, TOKEN_FLAGS, TOKENS
+from compiler.ir.printing.relay_tokens import DTYPE, KEYWORDS, TOKEN_FLAGS, TOKENS
 
 __all__ = ["RelayLexer"]
 

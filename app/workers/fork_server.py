@@ -67,6 +67,7 @@ def main() -> None:
 
 def warm_up() -> None:
     """Import modules, compile templates and fill caches before forking."""
+    gc.freeze()
     if has_llvm():
         _ = binding.llvm_version_info  # loads LLVM's library, which no worker may read
     perform(RenderPage("", Options(), compiled=False), [])

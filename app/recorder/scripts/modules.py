@@ -18,7 +18,6 @@ BESIDE_THE_COMPILER = (
     "numpy.linalg",
     "numpy.random",
     "numpy.testing",
-    "onnx",
     "random",
     "statistics",
     "timeit",
@@ -32,18 +31,18 @@ NOT_BY_CHILDREN = ("keras", "torch")
 
 
 def import_first() -> None:
-    """Import what children could not import, if it is installed."""
+    """Import what many scripts need, and what children could not import, if it is installed."""
     # Keras would prefer TensorFlow if it is installed, which does not load inside the sandbox.
     os.environ["KERAS_BACKEND"] = "torch"
-    for name in NOT_BY_CHILDREN:
-        if importlib.util.find_spec(name) is not None:
-            _import(name)
+    installed = (name for name in NOT_BY_CHILDREN if importlib.util.find_spec(name) is not None)
+    for name in (*BESIDE_THE_COMPILER, *installed):
+        _import(name)
 
 
 def import_others() -> Iterator[None]:
-    """Import the modules above and all of the compiler, one by one, except those whose extra is not installed."""
+    """Import ONNX and all modules of the compiler, one by one, except those whose extra is not installed."""
     inside = pkgutil.walk_packages(compiler.__path__, f"{compiler.__name__}.")
-    for name in (*BESIDE_THE_COMPILER, *(module.name for module in inside)):
+    for name in ("onnx", *(module.name for module in inside)):
         if not name.endswith("__main__"):
             _import(name)
             yield

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple, NoReturn
 
 from compiler.ir.error import DiagnosticError
-from compiler.relay.parser.token_table import SKIPPED, TOKEN_FLAGS, TOKENS
+from compiler.ir.printing.relay_tokens import SKIPPED, TOKEN_FLAGS, TOKENS
 from compiler.relay.text_metadata import MARK
 
 _TOKEN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in TOKENS), TOKEN_FLAGS)

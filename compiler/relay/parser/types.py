@@ -8,9 +8,9 @@ from typing import Any
 from compiler.ir import dtype as dt
 from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import Cast, FloorDiv, FloorMod, IntImm, Max, Min, PrimExpr, Var, match_types
+from compiler.ir.printing.relay_tokens import DTYPE
 from compiler.ir.types import FuncType, Type, TypeVar
 from compiler.relay.parser.lexer import Cursor
-from compiler.relay.parser.token_table import DTYPE
 from compiler.relay.ty import (
     AnyDim,
     Dim,
