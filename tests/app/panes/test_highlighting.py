@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from html import unescape
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from app.panes import highlighting
 from app.panes.highlighting import LANGUAGES, MAX_LINE, highlight
+from app.sandbox.readable import PROJECT
 from compiler.ir.printing.relay_tokens import KEYWORDS
 from compiler.relay import parser
 
@@ -69,6 +72,12 @@ def test_every_keyword_of_relay_is_one_that_the_parser_reads() -> None:
     folder = Path(parser.__file__).parent
     read = "".join(path.read_text() for path in folder.glob("*.py"))
     assert [word for word in KEYWORDS if f'"{word}"' not in read] == []
+
+
+def test_the_colours_of_relay_do_not_load_relay() -> None:
+    """Each process that renders would hold it."""
+    program = "import app.panes.relay_lexer, sys; sys.exit('compiler.relay' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=PROJECT, check=False).returncode == 0
 
 
 def test_a_string_over_several_lines_is_closed_on_each() -> None:
