@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from compiler.classic.names.public import COMMANDS
 from compiler.classic.rpc import connect_tracker
-from compiler.classic.rpc.proxy import Proxy
+from compiler.classic.rpc.proxy_server import Proxy
 from compiler.ir.extension import public_module
 from compiler.runtime.rpc.handshake import MAX_TEXT, MAX_TIMEOUT, listen, ports_from, shared_secret
 from compiler.runtime.rpc.server import Server

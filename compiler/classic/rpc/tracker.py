@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from compiler.runtime.rpc import proxy, tracker
+from compiler.classic.rpc import proxy_server
+from compiler.runtime.rpc import tracker
 from compiler.runtime.rpc.handshake import listen, ports_from, shared_secret
 
 
 class Tracker:
     """Lends servers of sessions by key, in threads of this process; parameters as of :class:`tvm.rpc.Server`."""
 
-    _kind: type[tracker.Tracker | proxy.Proxy] = tracker.Tracker
+    _kind: type[tracker.Tracker | proxy_server.Proxy] = tracker.Tracker
 
     def __init__(
         self, host: str = "127.0.0.1", port: int = 9190, port_end: int = 9199, silent: bool = False,
@@ -32,4 +33,4 @@ class Tracker:
 class Proxy(Tracker):
     """Joins clients and servers of the same key that both connect to it."""
 
-    _kind = proxy.Proxy
+    _kind = proxy_server.Proxy

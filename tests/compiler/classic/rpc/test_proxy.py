@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler.classic.rpc.proxy import Proxy
+from compiler.classic.rpc.proxy_server import Proxy
 from compiler.ir.error import RPCError, RPCSessionTimeoutError
 from compiler.runtime.rpc.client import session_on as connect
 from compiler.runtime.rpc.handshake import listen
