@@ -11,7 +11,8 @@ from app.docs import Library, search
 from app.docs.library import PAGES, ROOT
 from app.docs.page import Page, read_page
 
-PAGES_OF_THE_PROJECT = Library("/static/{}".format).pages
+DOCUMENTED = Library("/static/{}".format)
+"""The project's own, read when a test asks for its pages: no other process needs them."""
 HOME = {"app/GUIDE.md": "/docs/explorer", "app/README.md": "/docs/inside"}
 
 
@@ -20,7 +21,7 @@ def page(text: str, path: str = "app/README.md") -> Page:
 
 
 def test_all_pages_are_there() -> None:
-    assert list(PAGES_OF_THE_PROJECT) == [name for name, _, _ in PAGES]
+    assert list(DOCUMENTED.pages) == [name for name, _, _ in PAGES]
 
 
 def test_pages_whose_files_are_not_installed_are_left_out(tmp_path: Path) -> None:
@@ -31,11 +32,12 @@ def test_pages_whose_files_are_not_installed_are_left_out(tmp_path: Path) -> Non
     assert "See the guide." in only.body
 
 
-@pytest.mark.parametrize("shown", PAGES_OF_THE_PROJECT.values(), ids=lambda shown: shown.name)
-def test_links_between_pages_lead_somewhere(shown: Page) -> None:
+@pytest.mark.parametrize("name", [name for name, _, _ in PAGES])
+def test_links_between_pages_lead_somewhere(name: str) -> None:
+    shown = DOCUMENTED.pages[name]
     for target in re.findall(r'href="(/docs/[^"]*|#[^"]*)"', shown.body):
         address, _, anchor = target.partition("#")
-        there = PAGES_OF_THE_PROJECT[address.removeprefix("/docs/")] if address else shown
+        there = DOCUMENTED.pages[address.removeprefix("/docs/")] if address else shown
         assert not anchor or anchor in {section.anchor for section in there.sections}, target
     for source in re.findall(r'src="([^"]*)"', shown.body):
         assert (ROOT / source.removeprefix("/")).is_file()

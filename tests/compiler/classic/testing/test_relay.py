@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import special
-from scipy.signal import correlate2d
 
 import compiler as tvm
 from compiler import relay
@@ -87,6 +86,8 @@ def test_items_of_modules_are_lists() -> None:
 
 
 def test_branches_meet() -> None:
+    from scipy.signal import correlate2d  # used by nothing else, and slow to import
+
     mod, params = testing.synthetic.get_workload((1, 2, 5, 4))
     values = {name: array.numpy() for name, array in params.items()}
     data = np.random.default_rng(1).uniform(-1, 1, (1, 2, 5, 4)).astype("float32")
