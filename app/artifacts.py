@@ -422,6 +422,8 @@ class Layout(Struct, frozen=True, kw_only=True):
     """Where the elements of the drawn part are in the buffer, row by row; -1 for what is not in it."""
     memory: Annotated[list[int], Meta(max_length=1_024)]
     """Which element of the tensor, counted in its own order, is at the first places; -1 for padding."""
+    is_tile: bool = False
+    """Whether it is a tile register, whose rows have 64 bytes, and no memory."""
     origins: list[OriginId] = []
 
 

@@ -27,11 +27,12 @@ from app.recorder.origins import OriginRows
 from app.recorder.printing import ArtifactPrinter, Memo
 from app.recorder.scripts.failures import brief, clean
 from app.recorder.units.block_tree import block_stages, split_blocks
-from app.recorder.units.layouts import block_layouts, schedule_layouts
+from app.recorder.units.layouts import MAX_LAYOUTS, block_layouts, schedule_layouts
 from app.recorder.units.pass_summary import pass_summary
 from app.recorder.units.schedule_tree import LoopRows, extents_of, schedule_stages, split_loops
 from app.recorder.units.schedules import BlockSchedule, PrimitiveRecord, ScheduleRecord
 from app.recorder.units.subjects import CodeRecord, FunctionSubject
+from app.recorder.units.tile_registers import tile_layouts
 from compiler.ir.error import TVMError
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
@@ -322,10 +323,13 @@ def _stages(function: FunctionSubject, loop_rows: LoopRows | None) -> tuple[list
 
 
 def _layouts(function: FunctionSubject) -> list[Layout]:
-    """Return the layouts of buffers that the schedule or the program changes."""
+    """Return the layouts of buffers that the schedule or the program changes, and of tile registers."""
     if isinstance(function.source, Schedule):
-        return schedule_layouts(function.source)
-    return block_layouts(function.first) if function.first is not None else []
+        made = schedule_layouts(function.source)
+    else:
+        made = block_layouts(function.first) if function.first is not None else []
+    tiles = tile_layouts(function.final, function.target) if function.final and function.target else []
+    return [*made, *tiles][:MAX_LAYOUTS]
 
 
 def _shown_primitives(schedule: ScheduleRecord, function: FunctionSubject) -> list[tuple[PrimitiveRecord, bool]]:

@@ -1,4 +1,4 @@
-// The layout of a buffer: where the elements of a tensor are in memory, and which elements a cache line has.
+// The layout of a buffer: where the elements of a tensor are in memory or in a tile register, and which elements a cache line has.
 import { $, $$, element, readJson, svgElement } from "../dom.js";
 import { on } from "../state.js";
 
@@ -29,10 +29,10 @@ export function choose({ dataset }) {
 }
 
 function draw() {
-  const { name, source, shape, packed, dtype, memory } = shown;
+  const { name, source, shape, packed, dtype, memory, is_tile: isTile } = shown;
   $("#layout").hidden = false;
   $("#layout-title").textContent = name;
-  $("#layout-facts").textContent = `${packed.join(" × ")} ${dtype}, strides ${strides(packed).join(", ")}; ${source || "its elements"}: ${shape.join(" × ")}`;
+  $("#layout-facts").textContent = `${packed.join(" × ")} ${dtype}${isTile ? ` in rows of ${LINE} bytes` : `, strides ${strides(packed).join(", ")}`}; ${source || "its elements"}: ${shape.join(" × ")}`;
   $("#layout-grids").replaceChildren(drawTensor(), drawLines());
   $("#layout-table").replaceChildren(...table());
   Object.assign($("#layout-place"), { max: String(memory.length - 1), value: "0" });
@@ -59,7 +59,7 @@ function drawTensor() {
 function drawLines() {
   const each = perLine();
   const cells = shown.memory.map((position, place) => ({ row: Math.floor(place / each), column: place % each, text: position < 0 ? "·" : unravel(position, shown.shape).join(","), place }));
-  return figure(`${shown.name} in memory, a cache line of ${LINE} bytes in each row`, grid(cells, Math.ceil(shown.memory.length / each), each, (row) => String(row * LINE)));
+  return figure(shown.is_tile ? `${shown.name} in its register, rows of ${LINE} bytes` : `${shown.name} in memory, a cache line of ${LINE} bytes in each row`, grid(cells, Math.ceil(shown.memory.length / each), each, (row) => String(row * LINE)));
 }
 
 function figure(title, drawing) {
@@ -86,7 +86,7 @@ function grid(cells, rows, columns, named) {
 function point(place) {
   for (const cell of $$("#layout-grids g")) cell.classList.toggle("lit", cell.dataset.place === String(place));
   if (place < shown.memory.length) $("#layout-place").value = String(place);
-  $("#layout-words").textContent = `${holds(place)} is at ${shown.name}[${unravel(place, shown.packed).join(", ")}]: place ${place}, byte ${place * shown.element}, cache line ${Math.floor((place * shown.element) / LINE)}.`;
+  $("#layout-words").textContent = `${holds(place)} is at ${shown.name}[${unravel(place, shown.packed).join(", ")}]: place ${place}, byte ${place * shown.element}, ${shown.is_tile ? "row" : "cache line"} ${Math.floor((place * shown.element) / LINE)}.`;
 }
 
 function holds(place) {

@@ -59,7 +59,7 @@ _PERMISSION = "tiles_permitted"
 
 
 @dataclass(frozen=True, slots=True)
-class _Operand:
+class TileOperand:
     """Memory, the index of its first element in terms of loops around, and how far steps of loops move it."""
 
     buffer: Buffer
@@ -81,7 +81,7 @@ class _Operand:
 
 
 @dataclass(frozen=True, slots=True)
-class _Product:
+class TileProduct:
     """A product of tiles: the loops by what they are, and the operands.
 
     ``rows`` is None for a single row; ``blocks`` are the iterations of the loops over blocks of lanes.
@@ -93,9 +93,9 @@ class _Product:
     lanes: Var
     depth: Var
     extents: Mapping[Var, int]
-    sums: _Operand
-    left: _Operand
-    right: _Operand
+    sums: TileOperand
+    left: TileOperand
+    right: TileOperand
     instruction: str
 
     @property
@@ -113,17 +113,17 @@ def tile_product(state: FunctionState, memory: Memory, body: Stmt) -> bool:
     """Generate code for a nest of loops in tile registers; False for other nests and other targets."""
     target = state.shared.target
     known = tile_dtypes(target.triple, target.cpu, target.llvm_features)
-    product = _product(state, body, known) if known else None
+    product = read_product(body, state.definitions, known) if known else None
     if product is None:
         return False
     _Writer(state, memory, product).write()
     return True
 
 
-def _product(state: FunctionState, body: Stmt, known: frozenset[str]) -> _Product | None:
-    """Read a nest of loops as a product of tiles."""
+def read_product(body: Stmt, definitions: Mapping[Var, PrimExpr], known: frozenset[str]) -> TileProduct | None:
+    """Read a nest of loops as a product of tiles; ``known`` are the data types that the processor multiplies."""
     extents: dict[Var, int] = {}
-    definitions = dict(state.definitions)
+    definitions = dict(definitions)
     while not isinstance(body, BufferStore):
         if isinstance(body, For):
             begins_at_zero = isinstance(body.min, IntImm) and body.min.value == 0
@@ -140,7 +140,7 @@ def _product(state: FunctionState, body: Stmt, known: frozenset[str]) -> _Produc
 
 def _of_store(
     store: BufferStore, extents: Mapping[Var, int], definitions: Mapping[Var, PrimExpr], known: frozenset[str]
-) -> _Product | None:
+) -> TileProduct | None:
     dtype = store.buffer.dtype
     if dtype not in _GROUPS or store.predicate is not None or not isinstance(store.value, Add):
         return None
@@ -164,17 +164,17 @@ def _of_store(
     return _arranged(operands, extents, group) or _arranged(swapped, extents, group)
 
 
-def _operand(load: BufferLoad, loops: list[Var]) -> _Operand | None:
+def _operand(load: BufferLoad, loops: list[Var]) -> TileOperand | None:
     """Return what is loaded where its index is linear in loops, of constant steps."""
     index = load.indices[0]
     found = detect_linear_equation(getattr(index, "base", index), loops)
     if not found or not all(isinstance(step, IntImm) for step in found[:-1]):
         return None
     steps = {var: step.value for var, step in zip(loops, found, strict=False) if isinstance(step, IntImm)}
-    return _Operand(load.buffer, Analyzer().simplify(found[-1]), steps)
+    return TileOperand(load.buffer, Analyzer().simplify(found[-1]), steps)
 
 
-def _arranged(operands: Sequence[_Operand | None], extents: Mapping[Var, int], group: int) -> _Product | None:
+def _arranged(operands: Sequence[TileOperand | None], extents: Mapping[Var, int], group: int) -> TileProduct | None:
     """Tell the loops of a product from each other by what they move."""
     sums, left, right = operands
     if sums is None or left is None or right is None:
@@ -190,7 +190,7 @@ def _arranged(operands: Sequence[_Operand | None], extents: Mapping[Var, int], g
         return None
     kind = "bf16ps" if sums.buffer.dtype == "float32" else f"b{_SIGNS[left.buffer.dtype]}{_SIGNS[right.buffer.dtype]}d"
     blocks = [v for v in of_right if v is not lanes]
-    product = _Product(
+    product = TileProduct(
         outer=[v for v in summed if v is not depth],
         rows=of_left[0] if of_left else None,
         blocks=[dict(zip(blocks, at, strict=True)) for at in itertools.product(*(range(extents[v]) for v in blocks))],
@@ -209,7 +209,7 @@ def _arranged(operands: Sequence[_Operand | None], extents: Mapping[Var, int], g
 class _Writer:
     """Writes a product of tiles: those of sums come first in the registers, then those of data, then one of weights."""
 
-    def __init__(self, state: FunctionState, memory: Memory, product: _Product) -> None:
+    def __init__(self, state: FunctionState, memory: Memory, product: TileProduct) -> None:
         self._state, self._memory, self._product = state, memory, product
         parts = -(-product.height // _ROWS)
         # The rows of each tile of data: the first one, and the first one after it.
@@ -257,7 +257,7 @@ class _Writer:
                 registers = (part * len(product.blocks) + block, self._data + part, self._weights)
                 self._call(product.instruction, *(ir.Constant(I8, r) for r in registers))
 
-    def _move(self, name: str, register: int, operand: _Operand, at: Mapping[Var, int], rows: Var | None) -> None:
+    def _move(self, name: str, register: int, operand: TileOperand, at: Mapping[Var, int], rows: Var | None) -> None:
         """Load or store a tile."""
         address = self._memory.address(operand.buffer, operand.at(at))
         stride = operand.bytes * (operand.steps[rows] if rows is not None else 0)
