@@ -405,7 +405,7 @@ class Layout(Struct, frozen=True, kw_only=True):
 
     name: Annotated[str, Meta(max_length=200)]
     source: Annotated[str, Meta(max_length=200)] = ""
-    """The buffer that is copied; empty where the elements are computed."""
+    """The buffer that is copied, or the matrix that a tile holds; empty where the elements are computed."""
     rule: Annotated[str, Meta(max_length=2_000)]
     """Which element is at which place, e.g. ``packed[p, k, c] = B[k, p * 16 + c]``."""
     dtype: Annotated[str, Meta(max_length=40)]

@@ -78,6 +78,7 @@ def _layout(
     apart = f", rows {stride} bytes apart" if stride else ""
     return Layout(
         name=f"tile of {name}",
+        source=name,
         rule=f"tile of {name}: {operand.buffer.name} from element {operand.base} on{apart}",
         dtype="bfloat16" if operand.buffer.dtype == BF16_BITS else operand.buffer.dtype,
         element=operand.bytes,
