@@ -32,13 +32,9 @@ __all__ = [
 _CONVOLUTIONS = ("nn.conv2d", "nn.conv2d_transpose", "qnn.conv2d")
 _PRODUCTS = ("nn.conv2d", "nn.dense")
 GRAPH_OPTIONS = (
-    "desired_layout",
-    "desired_layout_ops",
-    "mixed_precision",
-    "mixed_precision_ops",
-    "mixed_precision_calculation_type",
-    "mixed_precision_acc_type",
-)
+    "desired_layout", "desired_layout_ops", "mixed_precision", "mixed_precision_ops",
+    "mixed_precision_calculation_type", "mixed_precision_acc_type",
+)  # fmt: skip
 """What :func:`apply_graph_transforms` takes."""
 _FLOATS = ("float16", "float32")
 

@@ -17,17 +17,10 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, For, ForKind
 
 _LIMITS = (
-    "max_local_memory_per_block",
-    "max_shared_memory_per_block",
-    "max_dynamic_shared_memory_per_block",
-    "max_threads_per_block",
-    "max_thread_x",
-    "max_thread_y",
-    "max_thread_z",
-    "max_vthread",
-    "max_vector_bytes",
+    "max_local_memory_per_block", "max_shared_memory_per_block", "max_dynamic_shared_memory_per_block",
+    "max_threads_per_block", "max_thread_x", "max_thread_y", "max_thread_z", "max_vthread", "max_vector_bytes",
     "max_kernels",
-)
+)  # fmt: skip
 _AXES = {"threadIdx.x": "max_thread_x", "threadIdx.y": "max_thread_y", "threadIdx.z": "max_thread_z"}
 
 

@@ -64,16 +64,9 @@ _OPERATOR_NAMES = {
 """Operators that programs call otherwise."""
 _IMMEDIATES = (IntImm, FloatImm)
 _ITER_TYPES = (
-    "DataPar",
-    "ThreadIndex",
-    "CommReduce",
-    "Ordered",
-    "DimInfo",
-    "Unrolled",
-    "Vectorized",
-    "Parallelized",
+    "DataPar", "ThreadIndex", "CommReduce", "Ordered", "DimInfo", "Unrolled", "Vectorized", "Parallelized",
     "Tensorized",
-)
+)  # fmt: skip
 
 
 class ExprPrinter(Functor):

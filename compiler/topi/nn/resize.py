@@ -35,14 +35,9 @@ Tap: TypeAlias = tuple[Callable[..., PrimExpr], Callable[..., PrimExpr] | None]
 """The element that a new one reads, and its weight, None for one; both by the indices of the new element."""
 
 MODES = (
-    "half_pixel",
-    "half_pixel_symmetric",
-    "pytorch_half_pixel",
-    "align_corners",
-    "asymmetric",
-    "tf_half_pixel_for_nn",
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn",
     "tf_crop_and_resize",
-)
+)  # fmt: skip
 METHODS = ("nearest_neighbor", "linear", "cubic")
 ROUNDING = ("", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
 

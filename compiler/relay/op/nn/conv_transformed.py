@@ -24,17 +24,9 @@ from compiler.topi.operands import constant
 
 _TILE = "Outputs of a tile along each dimension."
 _ORDER = (
-    "strides",
-    "padding",
-    "dilation",
-    "groups",
-    "channels",
-    "kernel_size",
-    "data_layout",
-    "kernel_layout",
-    "out_layout",
+    "strides", "padding", "dilation", "groups", "channels", "kernel_size", "data_layout", "kernel_layout", "out_layout",
     "out_dtype",
-)
+)  # fmt: skip
 """The attributes of convolutions in the order of their public functions."""
 _TRANSFORMED = {**FIRST_ORDER, "layout": "the weight is in none, and the images are in the one that it was made for"}
 _LAVIN = ('A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", CVPR 2016.',)

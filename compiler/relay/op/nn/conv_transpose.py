@@ -131,20 +131,9 @@ def _gradient(call: Call, grad: Expr) -> Sequence[Expr]:
 
 
 _PARAMETERS = (
-    "data",
-    "weight",
-    "strides",
-    "padding",
-    "dilation",
-    "groups",
-    "channels",
-    "kernel_size",
-    "data_layout",
-    "kernel_layout",
-    "out_layout",
-    "output_padding",
-    "out_dtype",
-)
+    "data", "weight", "strides", "padding", "dilation", "groups", "channels", "kernel_size", "data_layout",
+    "kernel_layout", "out_layout", "output_padding", "out_dtype",
+)  # fmt: skip
 
 
 def _register(attrs: type[ConvTransposeAttrs]) -> OpFunction:

@@ -385,33 +385,12 @@ def _has_suffix(name: str) -> bool:
 
 
 _LLVM = (
-    "sqrt",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "exp2",
-    "exp10",
-    "log2",
-    "log10",
-    "floor",
-    "ceil",
-    "trunc",
-    "fabs",
-    "fma",
-    "copysign",
-    "atan2",
-)
+    "sqrt", "tan", "asin", "acos", "atan", "sinh", "cosh", "exp2", "exp10", "log2", "log10", "floor", "ceil", "trunc",
+    "fabs", "fma", "copysign", "atan2",
+)  # fmt: skip
 _LIBM = (
-    "log1p",
-    "asinh",
-    "acosh",
-    "atanh",
-    "hypot",
-    "fmod",
-)
+    "log1p", "asinh", "acosh", "atanh", "hypot", "fmod",
+)  # fmt: skip
 
 
 def _by_rule(e: Emitter, n: Call) -> ir.Value:

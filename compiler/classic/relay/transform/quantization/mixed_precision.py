@@ -33,15 +33,9 @@ MIXED_PRECISION_RULE = "FTVMMixedPrecisionConversionType"
 """The attribute of an operator that holds its rule."""
 
 DEFAULT_ALWAYS_LIST = [
-    "nn.conv1d",
-    "nn.conv2d",
-    "nn.conv3d",
-    "nn.conv1d_transpose",
-    "nn.conv2d_transpose",
-    "nn.conv3d_transpose",
-    "nn.dense",
-    "nn.batch_matmul",
-]
+    "nn.conv1d", "nn.conv2d", "nn.conv3d", "nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose",
+    "nn.dense", "nn.batch_matmul",
+]  # fmt: skip
 
 DEFAULT_FOLLOW_LIST = [
     # what moves data
