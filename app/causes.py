@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from app.proposals import Proposal
 
 MAX_CAUSES = 40
 CauseKind = Literal[
     "chain", "scalar", "lanes", "divisions", "calls", "float64", "order", "conflicts", "intermediate",
-    "recomputed", "inlined", "threads", "balance", "grain", "spills",
+    "recomputed", "inlined", "threads", "balance", "grain", "spills", "ports",
 ]  # fmt: skip
 
 
@@ -33,6 +33,33 @@ class Cause(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How many times as fast the model has the function after the remedy; or, without one, without the cause."""
 
 
+NOT_HIDDEN = 0.4
+"""The share of what other parts of the processor do meanwhile that takes time of its own."""
+
+
+def overlapped(computing: float, memory: float) -> float:
+    """Return the cycles of instructions and of the memory that they wait for."""
+    return max(computing, memory) + NOT_HIDDEN * min(computing, memory)
+
+
+class LoopCode(Struct, frozen=True, kw_only=True):
+    """The instructions of a function's hot loop, and what its time is made of by the model."""
+
+    lines: Annotated[list[str], Meta(max_length=2_000)]
+    spare: list[Annotated[int, Meta(ge=0, lt=2_000)]]
+    """Which of them do no work: they only rearrange, convert, or find places."""
+    triple: Annotated[str, Meta(max_length=200)]
+    cpu: Annotated[str, Meta(max_length=200)]
+    features: Annotated[str, Meta(max_length=10_000)]
+    computing: float
+    memory: float
+    """Cycles of a call for instructions, and for bytes between the levels of memory."""
+
+    def cycles(self, factor: float) -> float:
+        """Return those of a call whose instructions take ``factor`` times as long."""
+        return overlapped(self.computing * factor, self.memory)
+
+
 class Why(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="why"):
     """The causes of a function's time, the largest first."""
 
@@ -44,3 +71,11 @@ class Why(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="why"):
     """What no model knows of this function."""
     problem: Annotated[str, Meta(max_length=2_000)] = ""
     """Why there are none."""
+    loop: LoopCode | None = None
+    """For the model of the processor's ports, which runs elsewhere; an answer has its cause instead."""
+
+    def with_cause(self, cause: Cause | None, unknown: str) -> Why:
+        """Return this with what a model of the loop has found, the largest cause first."""
+        causes = sorted([*self.causes, *([cause] if cause else [])], key=lambda each: -each.share)
+        more = [unknown] if unknown else []
+        return structs.replace(self, causes=causes[:MAX_CAUSES], unknown=[*self.unknown, *more], loop=None)

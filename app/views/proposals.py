@@ -14,6 +14,7 @@ from app.services import current_services
 from app.views.api import answer_json
 from app.web.openapi import json_of, operation
 from app.web.requests import current_client, read_body
+from app.workers.tasks import FindPortCause, PortCause
 
 bp = Blueprint("proposals", __name__)
 
@@ -52,9 +53,14 @@ class WhyRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 @bp.post("/api/why")
 @operation(body=WhyRequest, answers={200: json_of(Why)}, stateless=True)
 def why() -> Response:
-    """Say why a function takes its time: ranked causes with their shares, lines and remedies, by a model of its loops.
+    """Say why a function takes its time: ranked causes with their shares, lines and remedies, by models of its loops.
 
     A remedy is a primitive that was tried on the schedule; `gain` is predicted, not measured.
     """
     asked = read_body(WhyRequest)
-    return answer_json(current_services().proposer.explain(asked.workspace, current_client(), asked.unit))
+    services, client = current_services(), current_client()
+    said = services.proposer.explain(asked.workspace, client, asked.unit)
+    if said.loop is not None:
+        found = services.renderer.perform(FindPortCause(said.loop), PortCause, client=client.address)
+        said = said.with_cause(found.cause, found.unknown)
+    return answer_json(said)

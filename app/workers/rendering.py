@@ -35,6 +35,7 @@ from app.panes.throughput import loop_throughput
 from app.protocol import Snapshot
 from app.workers.explaining import explained, failed, loop_figures
 from app.workers.exporting import Exporter
+from app.workers.ports import port_cause
 from app.workers.tasks import (
     Assemble,
     Compared,
@@ -44,6 +45,7 @@ from app.workers.tasks import (
     Explain,
     Explanation,
     FindLoopFigures,
+    FindPortCause,
     FindText,
     FindTexts,
     Fingerprints,
@@ -56,6 +58,7 @@ from app.workers.tasks import (
     Packed,
     PageParts,
     Picture,
+    PortCause,
     RenderChunk,
     RenderExport,
     RenderFlow,
@@ -258,6 +261,10 @@ def _figures(task: FindLoopFigures, answers: Sequence[DecodedAnswer]) -> LoopFig
     return loop_figures(answers[0].answer, _listing(task.listing, answers), task.assembly)
 
 
+def _ports(task: FindPortCause, answers: Sequence[DecodedAnswer]) -> PortCause:
+    return port_cause(task.loop)
+
+
 def _export(task: RenderExport, answers: Sequence[DecodedAnswer]) -> Html:
     return Html(Exporter(task, answers[0].answer, answers[0].drawings).draw(_template))
 
@@ -342,6 +349,7 @@ _PERFORMERS: dict[type, Callable[[Any, Sequence[DecodedAnswer]], Reply]] = {
     RenderFlow: _flow,
     RenderThroughput: _throughput,
     FindLoopFigures: _figures,
+    FindPortCause: _ports,
     RenderExport: _export,
     WriteListing: _file,
     FindTexts: _texts,

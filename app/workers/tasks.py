@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from app.artifacts import Console, Measurement, Options, Problem, Source, Unit
+from app.causes import Cause, LoopCode
 from app.graphs.folding import Folding
 from app.instructions import Tip
 from app.jobs.answers import StoredAnswer
@@ -153,6 +154,13 @@ class LoopFigures(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Why there are no cycles, or nothing is counted."""
 
 
+class PortCause(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """What a busy execution port costs a function, if anything; or why nothing is known of the ports."""
+
+    cause: Cause | None = None
+    unknown: str = ""
+
+
 class InstructionTips(msgspec.Struct, frozen=True, tag=True):
     """What the instruction of each line of a chunk does; None if a line has none that is known."""
 
@@ -184,6 +192,7 @@ Reply = (
     | Compared
     | Explanation
     | LoopFigures
+    | PortCause
     | InstructionTips
     | TypeName
     | Picture
@@ -302,6 +311,12 @@ class FindLoopFigures(msgspec.Struct, frozen=True, tag=True):
     assembly: str = ""
 
 
+class FindPortCause(msgspec.Struct, frozen=True, tag=True):
+    """Ask LLVM's model of the processor whether one of its ports limits a hot loop."""
+
+    loop: LoopCode
+
+
 class RenderExport(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Render a self-contained page."""
 
@@ -405,6 +420,7 @@ Task = (
     | RenderFlow
     | RenderThroughput
     | FindLoopFigures
+    | FindPortCause
     | RenderExport
     | WriteListing
     | FindTexts
@@ -430,6 +446,7 @@ Expected = TypeVar(
     Compared,
     Explanation,
     LoopFigures,
+    PortCause,
     InstructionTips,
     TypeName,
     Picture,

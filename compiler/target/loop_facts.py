@@ -35,6 +35,8 @@ class LoopFacts:
     """Its instructions."""
     working: tuple[int, ...]
     """Which of them do the work that is counted."""
+    spare: tuple[int, ...]
+    """Which of them only rearrange, convert, compare, or find places."""
     unit: str
     """What ``work`` counts."""
     work: float
@@ -72,6 +74,8 @@ class _Work:
         return max(self.amount, vector_bits / self.bits * self.factor)
 
 
+SPARE = frozenset({"shuffle", "convert", "address", "compare", "logic"})
+"""Kinds of instructions that bring values to where others compute with them."""
 _COMMENT = re.compile(r"\s*(?:#+\s|//).*")
 _INSTRUCTION = re.compile(INSTRUCTION + r"(?:\s+(.*))?$")
 _BITS = {"b": 8, "w": 16, "h": 16, "s": 32, "d": 64, "q": 64}
@@ -101,11 +105,13 @@ def loop_facts(text: str, target: Target, function: str = "") -> LoopFacts | Non
         by_width[each.width] += int(each.amount)
     full = max((each.most(target.vector_bits) for each in done), default=1.0)
     amount = sum(each.amount for each in done)
-    counted = Counter(instruction_kind(mnemonic, architecture) for mnemonic, _ in loop)
+    kinds = [instruction_kind(mnemonic, architecture) for mnemonic, _ in loop]
+    counted = Counter(kinds)
     return LoopFacts(
         function=graph.function,
         lines=tuple(found[0].rstrip() for at, found in instructions if at in hot),
         working=tuple(chosen),
+        spare=tuple(at for at, kind in enumerate(kinds) if kind in SPARE and at not in chosen),
         unit=unit,
         work=amount,
         width=by_width.most_common(1)[0][0] if by_width else 0,

@@ -11,6 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
+from app.causes import overlapped
 from app.recorder.causes.statements import Access, Statement, allocated, extent, statements
 from compiler.ir import dtype as dt
 from compiler.ir.expr.substitute import free_vars
@@ -37,8 +38,6 @@ PAGE = 4096
 """Bytes, which prefetchers do not leave."""
 GATHERED = 3.0
 """Instructions for a lane that is loaded or stored by itself."""
-NOT_HIDDEN = 0.4
-"""The share of what other parts of the processor do meanwhile that takes time of its own."""
 LAUNCH = 15_000.0
 """Cycles until all threads of a parallel loop run and have ended."""
 UNLIMITED = 1 << 50
@@ -99,16 +98,19 @@ class Model:
 
     def cycles(self, *without: str) -> float:
         """Return the cycles of a call, without some defects."""
-        core = {id(each): 0.0 for each in self.statements}
-        for members in self._bodies().values():
-            for each, cost in self._body(members, without).items():
-                core[each] = cost
+        core, memory = self.parts(*without)
         serial = sum(core.values())
-        memory = self._memory(without)
-        scale = (max(serial, memory) + NOT_HIDDEN * min(serial, memory)) / max(serial, 1e-9)
+        scale = overlapped(serial, memory) / max(serial, 1e-9)
         return sum(self._on_threads(each, core[id(each)] * scale, without) for each in self.statements) + sum(
             self._launches(without)
         )
+
+    def parts(self, *without: str) -> tuple[dict[int, float], float]:
+        """Return the cycles of the instructions of each statement on one thread, and those of the memory."""
+        core = {id(each): 0.0 for each in self.statements}
+        for members in self._bodies().values():
+            core.update(self._body(members, without))
+        return core, self._memory(without)
 
     def moved(self, name: str, level: int) -> tuple[float, float]:
         """Return the bytes that one array moves into a level of the caches, and the fewest possible."""
@@ -203,16 +205,19 @@ class Model:
         chains: dict[str, float] = defaultdict(float)
         for each in members:
             if self.chained(each) and self._is_float(each) and "chain" not in without:
-                chains[str(each.store.indices)] += LATENCY * each.trips
+                chains[str(each.store.indices)] += LATENCY * self._trips(each, without)
         busy = sum(ports.values())
         longest = max(chains.values(), default=0.0)
         return {each: cost * max(1.0, longest / max(busy, 1e-9)) for each, cost in ports.items()}
 
+    def _trips(self, statement: Statement, without: Flags) -> float:
+        """Return how often a statement runs, its elements computed once each if that is asked for."""
+        times = self.executed.get(statement.name, 1.0) if f"recomputed:{statement.name}" in without else 1.0
+        return statement.trips / times
+
     def _ports(self, statement: Statement, without: Flags) -> float:
-        width, trips = self.width(statement, without), float(statement.trips)
+        width, trips = self.width(statement, without), self._trips(statement, without)
         vector = self.is_vector(statement, without)
-        if f"recomputed:{statement.name}" in without:
-            trips /= self.executed.get(statement.name, 1.0)
         registers = 1.0
         if statement.lanes > 1:
             exact = statement.lanes / width

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.artifacts import Options
-from app.causes import MAX_CAUSES, Cause, Why
+from app.causes import MAX_CAUSES, Cause, LoopCode, Why
 from app.proposals import Place, Proposal, Subject
 from app.recorder.causes.costs import Model
 from app.recorder.causes.rules import RULES, Found, Rule
@@ -29,6 +29,7 @@ from compiler.ir.functor import Visitor
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
 from compiler.target.cpu.caches import TYPICAL
+from compiler.target.cpu.throughput import MAX_INSTRUCTIONS
 from compiler.target.loop_facts import loop_facts
 from compiler.target.target import Target
 from compiler.te.definition.operation import ComputeOp
@@ -105,7 +106,29 @@ class _Explanation:
             unknown.append(
                 f"conditions in the innermost loop of {', '.join(dict.fromkeys(guarded))}: LLVM removes some"
             )
-        return Why(name=self._function.name, cycles=self._cycles, causes=causes[:MAX_CAUSES], unknown=unknown)
+        return Why(
+            name=self._function.name,
+            cycles=self._cycles,
+            causes=causes[:MAX_CAUSES],
+            unknown=unknown,
+            loop=self._loop_code(),
+        )
+
+    def _loop_code(self) -> LoopCode | None:
+        """Return the hot loop for the model of the processor's ports."""
+        facts, target = self._facts, self._target
+        if facts is None or not facts.working or len(facts.lines) > MAX_INSTRUCTIONS:
+            return None
+        computing, memory = self._model.parts()
+        return LoopCode(
+            lines=list(facts.lines),
+            spare=list(facts.spare),
+            triple=target.triple,
+            cpu=target.cpu,
+            features=target.llvm_features,
+            computing=sum(computing.values()),
+            memory=memory,
+        )
 
     def _of(self, func: PrimFunc) -> Model:
         schedule = self._record.schedule if isinstance(self._record, TensorSchedule) else None
