@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -26,3 +27,10 @@ def app(tmp_path: Path, runner: ScriptedRunner) -> Flask:
 @pytest.fixture
 def client(app: Flask) -> FlaskClient:
     return app.test_client()
+
+
+@pytest.fixture
+def one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no time pass: when a minute ends, a part of the quotas comes back."""
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)

@@ -21,6 +21,7 @@ def client_of(path: Path, runner: ScriptedRunner | None = None, **settings: obje
     return create_app(public | settings, runner or ScriptedRunner()).test_client()
 
 
+@pytest.mark.usefixtures("one_moment")
 def test_a_public_server_answers_pages_of_other_sites_without_credentials(tmp_path: Path) -> None:
     client = client_of(tmp_path)
     asked = client.options("/api/compile", headers=PAGE | PREFLIGHT)
@@ -43,7 +44,8 @@ def test_a_public_server_answers_pages_of_other_sites_without_credentials(tmp_pa
 @pytest.mark.parametrize(
     ("method", "path"),
     [("POST", "/api/links"), ("DELETE", "/api/links/none"), ("POST", "/api/uploads"), ("POST", "/api/classes"),
-     ("POST", "/panes"), ("GET", "/api/queue"), ("GET", "/"), ("POST", "/api/lessons/first-compute/steps/1/check")],
+     ("POST", "/panes"), ("GET", "/api/queue"), ("GET", "/"), ("GET", "/nothing"),
+     ("POST", "/api/lessons/first-compute/steps/1/check")],
 )  # fmt: skip
 def test_what_has_state_is_closed_to_pages_of_other_sites(tmp_path: Path, method: str, path: str) -> None:
     client = client_of(tmp_path)

@@ -93,6 +93,7 @@ def test_foreign_names_of_this_host_are_not_answered(client: FlaskClient) -> Non
         assert (response.status_code, response.get_json()["error"]["code"]) == (400, "unknown_host")
 
 
+@pytest.mark.usefixtures("one_moment")
 def test_each_client_has_its_own_rate(tmp_path: Path, runner: ScriptedRunner) -> None:
     client = create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 3}, runner).test_client()
 
@@ -108,6 +109,7 @@ def test_each_client_has_its_own_rate(tmp_path: Path, runner: ScriptedRunner) ->
     assert client.get("/healthz").status_code == 200
 
 
+@pytest.mark.usefixtures("one_moment")
 def test_a_measurement_counts_as_several_requests(tmp_path: Path, runner: ScriptedRunner) -> None:
     app = create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 2 * COSTS["api.measure"]}, runner)
     assert app.view_functions.keys() >= COSTS.keys()
