@@ -32,6 +32,8 @@ INTERRUPT_SECONDS = 2.0
 """How long a child may take to finish after an interrupt."""
 SEEN_BY_SCRIPTS = frozenset({"LANG", "PATH"})
 """Environment variables visible to scripts."""
+PAUSE_SECONDS = 5.0
+"""How long what few scripts need waits for the first job, which the server sends once it has started itself."""
 UIDS = 64
 """Number of user ids of a zygote, one for each running child."""
 
@@ -82,6 +84,7 @@ class Zygote:
                 seccomp.prepare(self._tier.files, executes)
         self._handler = _preload(settings)
         self._further: Iterator[None] | None = handler.warm_up_further(settings.handler)
+        self._pause = PAUSE_SECONDS
         if self._tier.files is FileAccess.NONE:
             self._further = iter(list(self._further))
         self._check_threads()
@@ -93,9 +96,10 @@ class Zygote:
         self._poll.register(CONTROL, select.POLLIN)
         while True:
             further = None if self._jobs else self._further
-            ready = self._poll.poll(self._milliseconds_left() if further is None else 0)
+            ready = self._poll.poll(self._milliseconds_left() if further is None else self._pause * 1000)
             self._answer([fd for fd, _ in ready])
             if further is not None and not ready:
+                self._pause = 0.0
                 self._warm_up_further(further)
             now = time.monotonic()
             for job in self._jobs.values():
@@ -226,6 +230,7 @@ class Zygote:
                 _kill(job)
 
     def _reap(self, job: _Job) -> None:
+        self._pause = 0.0
         _, status, usage = os.wait4(job.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         exited = wire.ChildExited(
