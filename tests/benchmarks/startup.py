@@ -64,7 +64,7 @@ def started() -> dict[str, float]:
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(), cwd=ROOT
         ) as server:
             assert server.stdout is not None
-            times = {}
+            times: dict[str, float] = {}
             for line in server.stdout:
                 times.setdefault("first words", time.perf_counter() - began)
                 if "Ctrl+C" in line:
