@@ -30,11 +30,11 @@ AssemblyFilter = Literal["labels", "directives", "comments", "unspilled", "hot"]
 registers, or all but the hot loop."""
 Mode = Literal[
     "compile", "run", "ladder", "record", "propose", "file", "measure", "trace", "webgpu", "define", "cuda", "sass",
-    "search", "candidate", "batch",
+    "search", "candidate", "batch", "pair",
 ]  # fmt: skip
-"""Task of a child.  All but the last nine run a script; those measure, trace, prepare for WebGPU or define a program
+"""Task of a child.  All but the last ten run a script; those measure, trace, prepare for WebGPU or define a program
 recorded by another child, compile CUDA C, disassemble the result, search schedules of a program and show one, and
-measure several programs of one definition in turns."""
+measure several programs of one definition in turns, or a candidate of a search elsewhere beside its reference."""
 _REORDERS_NOTHING = re.compile(r"(?:^|\.)(?:split|fuse)\(")
 
 

@@ -11,7 +11,7 @@ from app.built_files import BuiltFile, FileSubject
 from app.causes import Why
 from app.machine_code import CudaProgram, MachineCode
 from app.proposals import Proposed, Subject
-from app.searches import CandidateTexts, Decision, Found, Searching, SearchSettings, Tried
+from app.searches import CandidateTexts, Decision, Found, Paired, PairSettings, Searching, SearchSettings, Tried
 from app.traces import TracedProgram
 from app.webgpu import GPUPrepared
 
@@ -105,6 +105,7 @@ Message = (
     | Searching
     | Found
     | CandidateTexts
+    | Paired
 )
 """The messages of a child, one JSON object each."""
 
@@ -138,6 +139,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """How to search, in the mode ``search``."""
     choices: list[Decision] = []
     """The candidate to show, in the mode ``candidate``."""
+    pair: PairSettings | None = None
+    """How to compare ``program`` with ``original``, in the mode ``pair``: modules of loop IR as JSON."""
     file: FileSubject | None = None
     """The subject to build a file from, in the mode ``file``."""
     file_bytes: int = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -51,6 +51,31 @@ class Found(Struct, frozen=True, kw_only=True, tag="found"):
     """None if nothing was faster than the default, which stays."""
     seconds: float | None = None
     default_seconds: float | None = None
+
+
+class PairSettings(Struct, frozen=True, kw_only=True):
+    """How a candidate of a search elsewhere is compared with its reference, as of ``compiler.search.Patience``."""
+
+    target: str
+    turn: float
+    most: int
+    seconds: float
+    matters: float
+
+
+class Paired(Struct, frozen=True, kw_only=True, tag="paired"):
+    """What became of such a candidate, as of ``compiler.search.Measurement``."""
+
+    kind: Literal["ok", "refused", "wrong"]
+    message: Annotated[str, Meta(max_length=10_000)] = ""
+    ratio: float = 0.0
+    error: float = 0.0
+    seconds: float = 0.0
+    reference: float = 0.0
+    times: Annotated[list[float], Meta(max_length=1_000)] = []
+    """Seconds of its turns; empty unless ``kind`` is ``ok``."""
+    building: float = 0.0
+    compared: float = 0.0
 
 
 class CandidateTexts(Struct, frozen=True, kw_only=True, tag="candidate"):

@@ -48,7 +48,7 @@ class JobWorker(Worker):  # type: ignore[misc]
         super().__init__(
             address,
             nthreads=host.facts.compiling + 1,
-            resources={COMPILE: host.facts.compiling, MEASURE: 1},
+            resources={COMPILE: host.facts.compiling, MEASURE: 1, messages.processor(host.facts.machine.cpu): 1},
             name=f"{host.facts.machine.host}-{socket.gethostname()}-{id(host)}",
             startup_information={FACTS: lambda _: messages.encode(host.facts)},
             memory_limit=0,

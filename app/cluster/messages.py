@@ -8,6 +8,13 @@ from app.sandbox import Limits, Machine, Outcome, Tier
 
 COMPILE, MEASURE = "COMPILE", "MEASURE"
 """Resources of a Dask worker: a machine has many slots for scripts that are compiled, and one for what is measured."""
+
+
+def processor(cpu: str) -> str:
+    """Return the resource of machines with a certain processor, for what is to be measured on one."""
+    return f"{MEASURE} on {cpu}"
+
+
 FACTS = "strata"
 """Name of the :class:`Facts` among what the scheduler knows of a worker."""
 

@@ -30,6 +30,7 @@ from app.cluster.messages import (
     JobStarted,
     Order,
     Report,
+    processor,
 )
 from app.config import ConfigurationError
 from app.sandbox import Limits, Machine, Outcome, SandboxError, StoredFile, Tier
@@ -56,7 +57,7 @@ CALLS = 4
 class ClusterJob:
     """A job that a machine of the cluster works on."""
 
-    def __init__(self, cluster: Cluster, assignment: Assignment) -> None:
+    def __init__(self, cluster: Cluster, assignment: Assignment, cpu: str = "") -> None:
         self._cluster = cluster
         self._assignment = assignment
         self._measures = assignment.limits.own_cpus > 0
@@ -67,7 +68,9 @@ class ClusterJob:
         self._starts = 0
         self._heard = False
         self._cancelled = False
-        self._began = time.monotonic()
+        self.cpu = cpu
+        self.present = time.monotonic()
+        """When a machine that may take it was last there."""
         self._outcome: Outcome | None = None
         self.worker: str | None = None
         """Address of the worker that has it; None while it waits for one."""
@@ -78,7 +81,7 @@ class ClusterJob:
             self._measures,
             key=self._name,
             pure=False,
-            resources={MEASURE if self._measures else COMPILE: 1},
+            resources={MEASURE if self._measures else COMPILE: 1, **({processor(cpu): 1} if cpu else {})},
         )
 
     def messages(self) -> Iterator[bytes]:
@@ -242,8 +245,10 @@ class Cluster:
         self._followers.append(resize)
         resize(*self._slots())
 
-    def start(self, request: bytes, files: Files | None = None, limits: Limits | None = None) -> ClusterJob:
-        """Start a job.
+    def start(
+        self, request: bytes, files: Files | None = None, limits: Limits | None = None, cpu: str = ""
+    ) -> ClusterJob:
+        """Start a job, one that measures on a machine with a certain processor if ``cpu`` names one.
 
         Raises
         ------
@@ -261,7 +266,7 @@ class Cluster:
             limits=limits,
         )
         try:
-            job = ClusterJob(self, assignment)
+            job = ClusterJob(self, assignment, cpu)
         except (OSError, RuntimeError) as error:
             raise SandboxError(f"the cluster's scheduler, {self.address}, does not answer: {error}") from error
         with self._lock:
@@ -340,17 +345,17 @@ class Cluster:
 
     def _watch(self) -> None:
         """Look which machines are there, and end jobs that none will take."""
-        present = time.monotonic()
         while not self._closed.wait(LOOK_SECONDS):
             try:
                 self._look()
             except (OSError, RuntimeError) as error:
                 log.warning("the scheduler %s does not answer: %s", self.address, error)
                 continue
-            if self._facts:
-                present = time.monotonic()
-            elif time.monotonic() - present > RETURN_SECONDS:
-                with self._lock:
-                    jobs = list(self._jobs)
-                for job in jobs:
+            kinds = {machine.cpu for machine in self.machines}
+            with self._lock:
+                jobs = list(self._jobs)
+            for job in jobs:
+                if job.cpu in kinds or (kinds and not job.cpu):
+                    job.present = time.monotonic()
+                elif time.monotonic() - job.present > RETURN_SECONDS:
                     job.lose(went_away(job.machine) if job.machine else "there is no machine in the cluster")

@@ -15,7 +15,7 @@ from app.recorder.gpus.webgpu import prepare_for_webgpu
 from app.recorder.measuring.batch import measure_batch
 from app.recorder.measuring.integrity import Integrity
 from app.recorder.measuring.program_measurement import define_program, measure_program
-from app.recorder.measuring.searching import search_program, show_candidate
+from app.recorder.measuring.searching import measure_pair, search_program, show_candidate
 from app.recorder.scripts.modules import import_first, import_others
 from app.recorder.session import Session
 from app.recorder.tracing import trace_program
@@ -32,6 +32,7 @@ WITHOUT_SCRIPT: dict[Mode, Callable[[Request, Callable[[Message], None]], None]]
     "search": search_program,
     "candidate": show_candidate,
     "batch": measure_batch,
+    "pair": measure_pair,
 }
 """The handlers of modes that run a program recorded by another child instead of a script."""
 GC_THRESHOLDS = (50_000, 20, 100)

@@ -24,16 +24,19 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any, Protocol
 
 import numpy as np
 
-from compiler.ir.error import TVMError, show
+from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.instrument import uninstrumented
+from compiler.ir.module import IRModule
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.parallel.threads import set_num_threads
 from compiler.search.pairing import Pairing, Patience, paired
+from compiler.tir.statements.function import PrimFunc
 
 Kernel = Callable[..., object]
 """A built function, called with arrays."""
@@ -85,6 +88,16 @@ class Measurement:
     """Processor time of checking and comparing."""
     timestamp: float = field(default_factory=time.time)
     """When it was measured, in seconds since 1970."""
+
+
+def program_of(build: Build) -> IRModule:
+    """Return the program that a call builds; raises ArgumentError unless it is a ``partial`` of one."""
+    program = build.args[0] if isinstance(build, partial) and build.args else None
+    if isinstance(program, PrimFunc):
+        program = IRModule({"main": program})
+    if not isinstance(program, IRModule):
+        raise ArgumentError("search: what is built elsewhere must be a program")
+    return program
 
 
 class Measuring(Protocol):

@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ from compiler.ir.error import TVMError
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
 from compiler.runtime.device import cpu
+from compiler.runtime.machine import this_machine
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.parallel.threads import num_threads
 from compiler.search.choices import Choices, Picker
@@ -138,8 +140,12 @@ class AppliedLog(Instrument):
             return None
         with suppress(TVMError):  # it cannot be said in blocks, or not be derived any more
             func = definition.blocks()
-            workload = _THREADS.sub("", workload_of(func, self._target, 1))
-            choices, threads = self._decided.get(workload, (None, 1))
+            here = (
+                _THREADS.sub("", workload_of(func, self._target, 1, name)) for name in ("", this_machine().processor)
+            )
+            choices, threads = next(
+                (self._decided[workload] for workload in here if workload in self._decided), (None, 1)
+            )
             if choices is not None:
                 space = ScheduleSpace(func, Machine.of(self._target, threads), None, numbers_of(definition))
                 if space.is_of_numbers(choices):
@@ -282,7 +288,7 @@ class ModelTuning:
             tuning = Tuning(
                 func, target, self._log, seed=self._seed, threads=self.threads, model=self._model,
                 limits=_LIMITS, population=_POPULATION,
-                default=lambda: build(definition.lowered("main"), target=target),
+                default=partial(build, definition.lowered("main"), target=target),
                 measuring=self._measuring, numbers=numbers_of(definition),
             )  # fmt: skip
         except TVMError:

@@ -21,6 +21,10 @@ _ATTEMPTS = 40
 _REMEMBERED = 512
 _WAY, _NUMBERS = "way", "numbers"
 """The first decision where a function has a schedule with numbers anyway."""
+_LIKELY = (_NUMBERS,) * 3
+"""How likely numbers are chosen: the schedule that has them was made with care."""
+_BEFORE = 2
+"""With more blocks before the first sum, as of Winograd, numbers are chosen always: by rules it takes long to build."""
 
 
 class Space(Protocol[Candidate]):
@@ -58,6 +62,9 @@ class ScheduleSpace:
         self.func = func
         self.machine = machine
         self._numbers = numbers
+        if numbers is not None:
+            before = next((at for at, block in enumerate(structure(func).split()) if "R:" in block), 0)
+            self._ways = _LIKELY if before > _BEFORE else (*_LIKELY, "rules")
         self._wishes = wishes or Wishes()
         self.refused: Counter[str] = Counter()  # how many derivations ended with which refusal of a primitive
         self._derived: OrderedDict[Choices, IRModule] = OrderedDict()
@@ -127,7 +134,7 @@ class ScheduleSpace:
         return picker.choices
 
     def _program(self, picker: Picker) -> IRModule:
-        if self._numbers is not None and picker.pick(_WAY, (_NUMBERS, "rules")) == _NUMBERS:
+        if self._numbers is not None and picker.pick(_WAY, self._ways) == _NUMBERS:
             return self._numbers(picker)
         return self._derive(picker, False).mod
 

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike
 
 import numpy as np
@@ -173,7 +174,7 @@ class Tuning:
             raise ArgumentError(f"search: schedules are searched for processors (llvm), not for {made_for.kind}")
         machine = Machine.of(made_for, threads)
         self.space = ScheduleSpace(func, machine, wishes, numbers)
-        self.workload, self._pattern = workload_of(func, made_for, threads), structure(func)
+        self._pattern = structure(func)
         self._database, self._seeds = database, list[Choices]()
 
         def built(program: IRModule | PrimFunc) -> Kernel:
@@ -181,11 +182,13 @@ class Tuning:
 
         given = arrays or random_arrays(func, 0)
         here = Measurer(given, threads, parallel=2, limits=limits or Limits(), is_apart=is_apart)
+        measurer = measuring(given, threads) if measuring else here
+        self.workload = workload_of(func, made_for, threads, getattr(measurer, "processor", ""))
         if model is None:
             learn(model := LearnedModel(), database)
         self.search = Search(
-            self.space, built, measuring(given, threads) if measuring else here, machine,
-            default=default or (lambda: built(func)), model=model, group=self.workload, seed=seed,
+            self.space, built, measurer, machine,
+            default=default or partial(built, func), model=model, group=self.workload, seed=seed,
             population=population,
         )  # fmt: skip
 
@@ -240,10 +243,10 @@ def _seeds(
     return [seed for one in likely if (seed := space.like(one, search.rng)) is not None]
 
 
-def workload_of(func: PrimFunc, target: Target, threads: int) -> str:
-    """Return what records call a function that is built for a target and run by so many threads."""
+def workload_of(func: PrimFunc, target: Target, threads: int, processor: str = "") -> str:
+    """Return what records call a function that is built for a target and run by so many threads, here or elsewhere."""
     digest = hashlib.sha256(func.script().encode()).hexdigest()[:16]
-    return f"{digest} {target} threads={threads}"
+    return f"{digest} {target}{' on ' * bool(processor)}{processor} threads={threads}"
 
 
 def _record(workload: str, pattern: str, trial: Trial[Choices]) -> Record:

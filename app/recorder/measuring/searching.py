@@ -4,20 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+
+import msgspec
 
 from app.artifacts import Problem
 from app.protocol import Failed, Message, Request
 from app.recorder.measuring.ladder import Ladder
-from app.recorder.measuring.measured_program import MeasuredProgram
+from app.recorder.measuring.measured_program import MeasuredProgram, only_function
 from app.recorder.measuring.program_measurement import read_recorded
-from app.searches import LOG, CandidateTexts, Decision, Found, Searching, SearchSettings, Tried
+from app.searches import LOG, CandidateTexts, Decision, Found, Paired, Searching, SearchSettings, Tried
 from compiler.driver.build import build
 from compiler.driver.lower import lower
+from compiler.ir.base import load_json
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import uninstrumented
-from compiler.search import Database, Machine, Progress, Record, ScheduleSpace, Wishes, tune, write_script
+from compiler.search import (
+    Database,
+    Machine,
+    Measurer,
+    Patience,
+    Progress,
+    Record,
+    ScheduleSpace,
+    Wishes,
+    tune,
+    write_script,
+)
 from compiler.search.choices import Choices, from_json
+from compiler.search.tuning import random_arrays
 from compiler.target.target import Target
 
 PER_ROUND = 6
@@ -85,6 +101,26 @@ def _search(
         )  # fmt: skip
     choices = None if found.choices is None else [_decision(name, value) for name, value in found.choices]
     send(Found(choices=choices, seconds=_finite(found.seconds), default_seconds=_finite(found.default_seconds)))
+
+
+def measure_pair(request: Request, send: Callable[[Message], None]) -> None:
+    """Build a candidate and its reference, compare their results and their times, and send what came of it."""
+    settings = request.pair
+    assert settings is not None
+    candidate, reference = (load_json(text) for text in (request.program, request.original))
+    patience = Patience(settings.turn, settings.most, settings.seconds, settings.matters)
+    arrays = random_arrays(only_function(reference), 0)
+    measurer = Measurer(arrays, request.options.threads, patience=patience, is_apart=False)
+    found = measurer.expect(partial(build, reference, target=settings.target))
+    if found.kind == "ok":
+        (found,) = measurer.measure([partial(build, candidate, target=settings.target)])
+    message = Paired(kind=found.kind, message=found.message[:10_000], building=found.seconds, compared=found.compared)
+    if (pairing := found.pairing) is not None:
+        message = msgspec.structs.replace(
+            message, ratio=pairing.ratio, error=pairing.error, seconds=pairing.seconds, reference=pairing.reference,
+            times=list(pairing.times),
+        )  # fmt: skip
+    send(message)
 
 
 def show_candidate(request: Request, send: Callable[[Message], None]) -> None:
