@@ -11,6 +11,7 @@ from compiler.classic import auto_scheduler
 from compiler.classic.autotvm.task import ApplyHistoryBest
 from compiler.classic.tvmc.errors import TVMCException
 from compiler.ir.instrument import instrumented
+from compiler.runtime.log_lines import whole_lines
 from compiler.search import Database
 from compiler.search.models import AppliedLog
 from compiler.target.target import Target, TargetLike
@@ -24,7 +25,7 @@ def apply_tuning_records(records: str | os.PathLike[str] | None, target: TargetL
         return
     try:
         with open(records, encoding="utf-8") as file:
-            lines = [json.loads(line) for line in file if line.strip()]
+            lines = [json.loads(line) for line in whole_lines(file)]
     except (OSError, ValueError) as error:
         raise TVMCException(f"tvmc.compile: tuning_records: {records!r} is not a file of records: {error}") from None
     with Target(target), _history(records, lines[0] if lines else {}):

@@ -90,6 +90,20 @@ def test_a_model_is_tuned_and_compiled_by_its_records(model_file: Path, tmp_path
     np.testing.assert_allclose(result.get_output("output_0"), EXPECTED, rtol=1e-5)
 
 
+def test_a_model_is_searched_for_seconds_and_compiled_by_a_log_that_was_cut_off(
+    model_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("compiler.search.models._PER_ROUND", 1)
+    log, package = tmp_path / "log.jsonl", str(tmp_path / "tuned.tar")
+    assert main(["tune", "--target", "llvm", "-o", str(log), "--seconds", "0.1", str(model_file)]) == 0
+    assert "(processor seconds)" in capsys.readouterr().out
+    log.write_text(log.read_text()[:-5])
+    with pytest.warns(UserWarning, match="cut off"):
+        assert main(["compile", "--tuning-records", str(log), "-o", package, str(model_file)]) == 0
+    result = tvmc.run(tvmc.TVMCPackage(package), inputs={"x": DATA}, benchmark=False)
+    np.testing.assert_allclose(result.get_output("output_0"), EXPECTED, rtol=1e-5)
+
+
 def test_shapes_on_the_command_line_reach_the_importer(tmp_path: Path) -> None:
     package, model = str(tmp_path / "package.tar"), str(_write_model(tmp_path, "rows"))
     assert main(["compile", "--input-shapes", "x:[5,3]", "-o", package, model]) == 0
