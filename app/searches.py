@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
@@ -66,7 +66,7 @@ class PairSettings(Struct, frozen=True, kw_only=True):
 class Paired(Struct, frozen=True, kw_only=True, tag="paired"):
     """What became of such a candidate, as of ``compiler.search.Measurement``."""
 
-    kind: Literal["ok", "refused", "wrong"]
+    kind: Annotated[str, Meta(pattern=r"^(ok|refused|wrong)\Z")]
     message: Annotated[str, Meta(max_length=10_000)] = ""
     ratio: float = 0.0
     error: float = 0.0
