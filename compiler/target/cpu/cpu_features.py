@@ -124,6 +124,17 @@ def tile_dtypes(triple: str, cpu: str, features: str) -> frozenset[str]:
     return frozenset(_TILES[feature] for feature in tile_features(triple, cpu, features))
 
 
+_MATRICES = {"bf16": "bfloat16", "i8mm": "int8"}
+
+
+@cache
+def matrix_dtypes(triple: str, cpu: str, features: str) -> frozenset[str]:
+    """Return the data types, ``bfloat16`` and ``int8``, of which AArch64 multiplies two rows by two columns at once."""
+    if triple.split("-")[0] not in ("aarch64", "arm64"):
+        return frozenset()
+    return frozenset(_MATRICES[f] for f in features_of("aarch64", cpu, features) & set(_MATRICES))
+
+
 @cache
 def half_product_bits(triple: str, cpu: str, features: str) -> tuple[int, ...]:
     """Return the widths in bits of the vectors of bfloat16 whose products are added in pairs, the widest first.

@@ -10,14 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from compiler.ir.expr.primexpr import PrimExpr
-from compiler.target.cpu.cpu_features import byte_product_bits, half_product_bits, int16_vector_bits, tile_dtypes
+from compiler.target.cpu.cpu_features import (
+    byte_product_bits,
+    half_product_bits,
+    int16_vector_bits,
+    matrix_dtypes,
+    tile_dtypes,
+)
 from compiler.target.target import Target
 from compiler.topi.compute import computes_by_threads
 from compiler.topi.operands import Extent
 
 __all__ = [
-    "NARROW", "TILE_ROWS", "fills_tiles", "has_byte_products", "has_half_products", "has_pair_products", "has_tiles",
-    "missing_products", "products_per_step", "step_sum",
+    "NARROW", "TILE_ROWS", "fills_tiles", "has_byte_products", "has_half_products", "has_matrices",
+    "has_pair_products", "has_tiles", "missing_products", "products_per_step", "step_sum",
 ]  # fmt: skip
 
 TILE_ROWS = 16
@@ -44,6 +50,11 @@ def has_tiles(target: Target | None, dtype: str) -> bool:
     if target is None or target.kind != "llvm":
         return False
     return dtype in tile_dtypes(target.triple, target.cpu, target.llvm_features)
+
+
+def has_matrices(target: Target, dtype: str) -> bool:
+    """Return whether a target multiplies two rows by two columns of ``bfloat16`` or ``int8`` at once."""
+    return target.kind == "llvm" and dtype in matrix_dtypes(target.triple, target.cpu, target.llvm_features)
 
 
 def fills_tiles(groups: int) -> bool:

@@ -17,6 +17,7 @@ from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, 
 from compiler.target.codegen.llvm.expressions import Expressions
 from compiler.target.codegen.llvm.memory import divisor
 from compiler.target.codegen.llvm.parallel import OutlinedLoop
+from compiler.target.codegen.llvm.selection.matrix_products import matrix_product
 from compiler.target.codegen.llvm.selection.speculation import is_speculatable
 from compiler.target.codegen.llvm.selection.tile_products import tile_product
 from compiler.target.codegen.llvm.state import FunctionState, loop_hints
@@ -95,8 +96,12 @@ class Statements(Functor):
             self.state.shared.imported.append(n.value.value)
         if n.attr_key == COPROC_UOP_SCOPE:
             self._once(n)
-        elif n.attr_key != TILE_PRODUCT or not tile_product(self.state, self.expressions.memory, n.body):
+        elif n.attr_key != TILE_PRODUCT or not self._in_blocks(n.body):
             self.visit(n.body)
+
+    def _in_blocks(self, body: Stmt) -> bool:
+        memory = self.expressions.memory
+        return tile_product(self.state, memory, body) or matrix_product(self.state, memory, body)
 
     def _once(self, n: AttrStmt) -> None:
         """Generate statements that are executed by the first call only."""

@@ -129,7 +129,10 @@ def test_channels_that_fill_few_of_a_tile_registers_rows_are_multiplied_in_vecto
     [
         *((f"llvm -mcpu={cpu}", "vpdpbusd") for cpu in ("cascadelake", "icelake-server", "znver4", "alderlake")),
         *((f"llvm -mcpu={cpu}", "vpmaddwd") for cpu in ("skylake-avx512", "haswell")),
-        *((f"{ARM}{cpu}", "usdot" if cpu == "neoverse-v1" else "sdot") for cpu in ("neoverse-n1", "neoverse-v1")),
+        *(
+            (f"{ARM}{cpu}", "sdot" if cpu == "neoverse-n1" else "usmmla")
+            for cpu in ("neoverse-n1", "neoverse-v1", "neoverse-v2")
+        ),
     ],
 )
 def test_instruction_of_each_cpu(target: str, instruction: str) -> None:
@@ -137,6 +140,15 @@ def test_instruction_of_each_cpu(target: str, instruction: str) -> None:
     assembly = _built(mod, target).get_lib().get_source("asm")
     assert re.search(rf"\s{instruction}\s", assembly)
     assert "vpinsrb" not in assembly
+
+
+@pytest.mark.parametrize(("rows", "depth"), [(1, 64), (16, 60)])
+def test_few_rows_and_odd_groups_are_multiplied_by_vectors(rows: int, depth: int) -> None:
+    """Instructions of small matrices take two rows, and eight bytes of the sum."""
+    mod = _layer((rows, depth), np.ones((48, depth), "int8"), "uint8", 3, "int16")
+    assembly = _built(mod, f"{ARM}neoverse-v2").get_lib().get_source("asm")
+    assert re.search(r"\susdot\s", assembly)
+    assert "mmla" not in assembly
 
 
 def test_weights_that_are_no_bytes_are_multiplied_in_pairs() -> None:

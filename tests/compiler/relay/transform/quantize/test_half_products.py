@@ -168,14 +168,14 @@ def test_sums_in_half_are_refused_where_each_step_would_be_converted(target: str
         *((f"llvm -mcpu={cpu}", "vfmadd231ps") for cpu in ("icelake-server",)),
         # Where there are tiles, the vector instruction takes twice as long as products of float32.
         ("llvm -mcpu=sapphirerapids -mattr=-amx-tile", "vfmadd231ps"),
-        (f"{ARM}neoverse-v1", "bfdot"),
+        (f"{ARM}neoverse-v1", "bfmmla"),
         (f"{ARM}neoverse-n1", "fmla"),
     ],
 )
 def test_instruction_of_each_cpu(target: str, instruction: str) -> None:
     weight = np.ones((48, 64), HALVES["bfloat16"])
     assembly = _built(_dense((32, 64), weight, "bfloat16"), target).get_lib().get_source("asm")
-    multiplying = {"tdpbf16ps", "vdpbf16ps", "vfmadd231ps", "bfdot", "fmla"}
+    multiplying = {"tdpbf16ps", "vdpbf16ps", "vfmadd231ps", "bfdot", "bfmmla", "fmla"}
     found = {word for word in re.findall(r"^\s+(\w+)", assembly, re.MULTILINE) if word in multiplying}
     assert found == {instruction}
 
