@@ -157,3 +157,23 @@ def test_operations_of_integers_count_but_not_those_of_indices_and_conditions() 
     assert schedule_flops(te.create_schedule(product.op)) == 2 * 4 * 5 * 8
     moved = te.compute((4, 7), lambda i, j: tir.if_then_else(j + 1 < 7, x[3 - i, j + 1], tir.const(0, "int8")))
     assert schedule_flops(te.create_schedule(moved.op)) == 0
+
+
+def test_a_product_of_three_is_no_product_of_matrices() -> None:
+    b, c = (te.placeholder((8, 5), name=name) for name in "BC")
+    product = te.compute((6, 5), lambda i, j: te.sum(A[i, k] * b[k, j] * c[k, j], axis=k), name="product")
+    x, y = (rng.normal(size=(8, 5)).astype("float32") for _ in range(2))
+    np.testing.assert_allclose(value_of(product, A=data, B=x, C=y), data @ (x * y), rtol=1e-4)
+
+
+@pytest.mark.parametrize("by", [1, -1])
+def test_a_read_that_would_leave_its_tensor_is_no_view(monkeypatch: pytest.MonkeyPatch, by: int) -> None:
+    def beside(i: tir.Var, j: tir.Var) -> Any:
+        inside = j < 7 if by > 0 else j > 0
+        return tir.if_then_else(inside, A[i, j + by], tir.const(0.0, "float32"))
+
+    shifted = te.compute((6, 8), beside, name="shifted")
+    monkeypatch.setattr(numpy_reference, "strided_view", None)
+    expected = np.zeros_like(data)
+    expected[:, max(0, -by) : 8 - max(0, by)] = data[:, max(0, by) : 8 - max(0, -by)]
+    np.testing.assert_array_equal(value_of(shifted, A=data), expected)
