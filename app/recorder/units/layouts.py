@@ -31,7 +31,8 @@ ROWS, COLUMNS = 16, 64
 """The part of a tensor that is drawn, at most."""
 LINE, LINES = 64, 16
 """Bytes of a cache line, and how many of them are drawn."""
-_MAX_PLACES = 1 << 17
+_MAX_ELEMENTS = 1 << 60
+_MAX_PLACES = 1 << 15
 """The elements that are followed; of a larger buffer, those of a box at its beginning."""
 
 
@@ -115,7 +116,7 @@ def _constants(shape: Sequence[object]) -> list[int] | None:
 
 def _rearranges(indices: Sequence[PrimExpr], places: Sequence[PrimExpr], extents: Mapping[Var, int]) -> bool:
     """Return whether a copy is more than a part of a tensor in its own order, at ``places``."""
-    axes = free_vars(tuple(places))
+    axes = [*free_vars(tuple(places)), *extents]
     moving = [[axes.index(var) for var in free_vars(index) if extents.get(var, 1) > 1] for index in indices]
     order = [axis for moved in moving for axis in moved]
     return _divides(indices) or any(len(moved) > 1 for moved in moving) or sorted(set(order)) != order
@@ -174,7 +175,7 @@ def _divides(indices: Sequence[PrimExpr]) -> bool:
 
 def _layout(copy: _Copy) -> Layout | None:
     """Follow a copy element by element; None if that is not one to one, or nothing is in another order."""
-    if not copy.source_shape or not copy.shape:
+    if not copy.source_shape or not copy.shape or max(prod(copy.shape), prod(copy.source_shape)) >= _MAX_ELEMENTS:
         return None
     values, valid = _values(copy)
     if values is None:
@@ -183,7 +184,8 @@ def _layout(copy: _Copy) -> Layout | None:
     inside = valid & _inside(places, copy.shape) & _inside(elements, copy.source_shape)
     place = np.ravel_multi_index([each[inside] for each in places], copy.shape)
     element = np.ravel_multi_index([each[inside] for each in elements], copy.source_shape)
-    if len(np.unique(element)) < len(element) or not len(element) or len(np.unique(place)) < len(place):
+    order = np.argsort(element)
+    if not len(element) or _repeats(element[order]) or _repeats(np.sort(place)):
         return None
     if list(copy.shape) == list(copy.source_shape) and (place == element).all():
         return None
@@ -192,10 +194,17 @@ def _layout(copy: _Copy) -> Layout | None:
         min(copy.source_shape[rows] if rows != columns else 1, ROWS),
         min(copy.source_shape[columns], COLUMNS),
     )
-    by_element = dict(zip(element.tolist(), place.tolist(), strict=True))
-    by_place = dict(zip(place.tolist(), element.tolist(), strict=True))
     size = dt.storage_bytes(copy.dtype)
-    count = min(prod(copy.shape), LINES * LINE // size)
+    memory = np.full(min(prod(copy.shape), LINES * LINE // size), -1)
+    memory[place[place < len(memory)]] = element[place < len(memory)]
+    down, across = np.divmod(np.arange(height * width), width)
+    drawn = [np.zeros_like(down)] * len(copy.elements)
+    drawn[rows], drawn[columns] = down, across
+    wanted = np.ravel_multi_index(drawn, copy.source_shape)
+    found = order[np.minimum(np.searchsorted(element, wanted, sorter=order), len(order) - 1)]
+    offsets = np.where(element[found] == wanted, place[found], -1).reshape(height, width)
+    followed = np.nonzero(offsets >= 0)  # of a large tensor, not all that could be drawn
+    height, width = (int(at.max(initial=0)) + 1 for at in followed)
     return Layout(
         name=copy.name,
         source=copy.source,
@@ -207,12 +216,8 @@ def _layout(copy: _Copy) -> Layout | None:
         axes=(rows, columns),
         rows=height,
         columns=width,
-        offsets=[
-            by_element.get(_position(copy.source_shape, {rows: row, columns: column}), -1)
-            for row in range(height)
-            for column in range(width)
-        ],
-        memory=[by_place.get(at, -1) for at in range(count)],
+        offsets=offsets[:height, :width].reshape(-1).tolist(),
+        memory=memory.tolist(),
         origins=sorted(copy.span),
     )
 
@@ -263,11 +268,8 @@ def _drawn_axes(copy: _Copy) -> tuple[int, int]:
     return (chosen[0], chosen[-1]) if chosen else (0, 0)
 
 
-def _position(shape: Sequence[int], indices: Mapping[int, int]) -> int:
-    place = 0
-    for axis, extent in enumerate(shape):
-        place = place * extent + indices.get(axis, 0)
-    return place
+def _repeats(ordered: Array) -> bool:
+    return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def _rule(copy: _Copy) -> str:

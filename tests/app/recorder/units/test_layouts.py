@@ -12,9 +12,12 @@ from app.artifacts import Layout
 from app.recorder.units.layouts import block_layouts, schedule_layouts
 from compiler import te, topi
 from compiler.driver.build import build
+from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import array
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.schedule import Schedule
+from compiler.tir.script import from_source
+from compiler.tir.statements.function import PrimFunc
 
 
 def packed_weights(W: Tensor) -> Tensor:
@@ -98,3 +101,18 @@ def test_copies_in_their_own_order_are_no_layouts() -> None:
     windows = te.compute((6, 3, 16), lambda i, r, j: A[i + r, j], name="windows")  # an element has several places
     for stage in (slices, padded, windows):
         assert schedule_layouts(te.create_schedule(stage.op)) == []
+
+
+def test_copies_that_are_no_layouts_of_programs() -> None:
+    """The last of several elements stays, a place is not known before the program runs, a tensor is too large."""
+    for store, shape in (("B[vi] = A[vi, vk]", 8), ("B[vi] = A[vi, n]", 8), ("B[vi] = A[vi // 2, vk]", 1 << 62)):
+        program = from_source(f"""
+@T.prim_func
+def main(A: T.Buffer((8, 4), "float32"), B: T.Buffer(({shape},), "float32"), n: T.int32):
+    for i, k in T.grid(8, 4):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            {store}
+""")
+        assert isinstance(program, PrimFunc)
+        assert block_layouts(IRModule.from_expr(program)) == []
