@@ -123,6 +123,28 @@ def test_what_is_faster_beside_its_default_only_does_not_stay_in_the_model(monke
     assert {task.choices for task in found.tasks} == {None}
 
 
+def test_what_is_faster_everywhere_is_kept_and_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, params = _model(random.Random(2))
+    log = Database()
+    tuning = ModelTuning(module, TARGET, params, log=log, measuring=lambda *_: _Always(0.5))
+    times = {name: [1.0] * 3 for task in tuning.tasks for name in task.names}
+    monkeypatch.setattr(tuning, "_kernel_seconds", lambda *_: [times, {name: [0.6] * 3 for name in times}])
+    monkeypatch.setattr("compiler.search.models.paired", lambda *_: Pairing(0.75, 1e-3, 1.5, 2.0, (1.5,) * 4))
+    found = tuning.run(600, 1)
+    (kept,) = (task for task in found.tasks if task.choices is not None)
+    assert (found.seconds, found.default) == (1.5, 2.0)
+    assert kept.best == pytest.approx(0.6 * kept.default)
+    decision = log.decision(kept.tuning.workload)
+    assert decision is not None
+    assert decision.choices == kept.choices
+    usual = build_graph(module, TARGET, params)
+    with instrumented(AppliedLog(log)):
+        built = build_graph(module, TARGET, params)
+    np.testing.assert_allclose(_result(built), _result(usual), rtol=1e-4, atol=1e-4)
+    loops = {name: kernel.prim_func.script() for name, kernel in usual.kernels.items()}
+    assert {name for name, k in built.kernels.items() if k.prim_func.script() != loops[name]} <= set(kept.names)
+
+
 def test_an_interrupted_search_keeps_and_decides_what_was_measured(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     module, params = _model(random.Random(3))
