@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from app.recorder.units.block_tree import block_stages
 from app.recorder.units.schedule_tree import extents_of, schedule_stages, split_loops
 from compiler import te, tir
+from compiler.ir.module import IRModule
+from compiler.tir.script.functions import from_source
 
 
 def _vadd(n: int) -> Any:
@@ -54,3 +57,20 @@ def test_the_loops_that_are_split_have_the_extents_before() -> None:
     s[B].split(outer, nparts=2)
     s[B].tile(s[B].leaf_iter_vars[1], B.op.axis[1], 2, 4)
     assert [split.extent for split in split_loops(s, extents_of(s))] == [48, 7, 4, 30]
+
+
+def test_a_loop_that_threads_share_is_one_of_threads_and_no_other_is() -> None:
+    A = te.placeholder((64,), name="A")
+    B = te.compute((64,), lambda i: A[i] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    outer, _ = s[B].split(B.op.axis[0], factor=16)
+    s[B].bind(outer, te.thread_axis("blockIdx.x"))
+    assert [loop.kind for loop in _stages(s)["B"].loops] == ["thread", "spatial"]
+
+
+def test_what_a_block_adds_to_another_buffer_is_no_sum_in_its_own() -> None:
+    head = 'def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):\n    for i in range(8):\n'
+    block = '        with T.block("b"):\n            v = T.axis.spatial(8, i)\n            '
+    for value, body in (("A[v] + T.float32(1)", "B[v] = A[v] + "), ("B[v] + A[v]", "B[v] += A[v]")):
+        mod = IRModule({"main": from_source(f"@T.prim_func\n{head}{block}B[v] = {value}\n")})
+        assert block_stages(mod)[0].body.startswith(body)
