@@ -7,6 +7,7 @@ from math import prod
 from compiler.ir.expr import RelayExpr
 from compiler.relay.analysis.aliases import RESHAPES
 from compiler.relay.expr import Call
+from compiler.relay.op.image.resize import Resize2DAttrs
 from compiler.relay.op.shape import LayoutTransformAttrs, TransposeAttrs
 from compiler.relay.operator import call_of, call_op, reshaped
 from compiler.relay.transform.rewriter import tensor_type, type_of
@@ -152,6 +153,17 @@ def _padded(call: Call) -> bool:
     return before is None or after is None or prod(before.concrete_shape) != prod(after.concrete_shape)
 
 
+def _layout_of_resize(call: Call) -> RelayExpr | None:
+    """Channels that leave their blocks do so after a resize, in whose vectors they stand: a mean is not by element."""
+    inner, attrs = inner_call(call, "image.resize2d"), LayoutTransformAttrs.of(call)
+    before, after = layout(attrs.src_layout), layout(attrs.dst_layout)
+    if inner is None or Resize2DAttrs.of(inner).method == "nearest_neighbor":
+        return None
+    if any(a.factor for a in after.axes) or not any(a.factor for a in before.axes):
+        return None
+    return _in_layout(call_op("annotation.stop_fusion", inner), before, after)
+
+
 def _layout_of_ones(call: Call) -> RelayExpr | None:
     """Transforming a layout that moves only axes of extent 1 is a reshape."""
     source, t = static_type(call.args[0]), static_type(call)
@@ -183,6 +195,7 @@ BUILD_SHAPE_RULES: tuple[Rule, ...] = (
     Rule("reshape", "reshape(dense(reshape(x), w)) = dense(x, w), where rows of x stay such", _reshaped_rows),
     Rule("transpose", "transpose(x) = reshape(x), where only extents of 1 move", _transpose_of_ones),
     Rule("layout_transform", "transform(x) = reshape(x), where only extents of 1 move", _layout_of_ones),
+    Rule("layout_transform", "transform(resize2d(x)) in two kernels, where blocks end", _layout_of_resize),
     Rule("broadcast_to", "broadcast_to(x, shape of x) = x", _no_reshape),
     Rule("collapse_sum_to", "collapse_sum_to(x, shape of x) = x", _no_reshape),
 )

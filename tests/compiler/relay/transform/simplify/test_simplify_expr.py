@@ -135,6 +135,10 @@ IN_BUILDS: list[tuple[Any, str]] = [
     (relay.reshape(dense(2, 40, 4), (2, 40, 5)), "nn.dense(x, w)"),
     (relay.transpose(x(1, 3, 4), (1, 0, 2)), "reshape(x)"),
     (relay.layout_transform(x(1, 8, 1, 1), "NCHW", "NHWC"), "reshape(x)"),
+    (
+        relay.layout_transform(relay.image.resize2d(x(1, 2, 3, 3, 8), (6, 6), layout="NCHW8c"), "NCHW8c", "NCHW"),
+        "layout_transform(annotation.stop_fusion(image.resize2d(x)))",
+    ),
     (relay.broadcast_to(x(), (2, 3, 4)), "x"),
     (relay.collapse_sum_to(x(), (2, 3, 4)), "x"),
 ]
