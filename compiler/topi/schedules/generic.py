@@ -69,6 +69,9 @@ def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) 
         if contiguous := _contiguous_axes(op):
             _partial_results(schedule, stage, op, contiguous, lanes)
             continue
+        if _ends_blocks(op):
+            _by_rows_of_blocks(stage, op, lanes)
+            continue
         loop = vectorize_elements(stage, lanes, all(_is_elementwise(o) for o in _computed(schedule)))
         for padded in [s for s in schedule.stages if s.op in stored and _window_over(schedule, s.op) is op]:
             if loop is not None:
@@ -85,6 +88,27 @@ def _window_over(schedule: te.Schedule, op: Operation) -> Operation | None:
     readers = readers_of(schedule).get(op, []) if isinstance(op, ComputeOp) and op.tag == Tag.PAD else []
     reader = readers[0] if len(readers) == 1 else None
     return reader if isinstance(reader, ComputeOp) and reader.reduce_axis and not _contiguous_axes(reader) else None
+
+
+def _ends_blocks(op: ComputeOp) -> bool:
+    """Return whether channels that stand in blocks, the last axis of what is read, become an outer axis again."""
+    if op.name != "layout_transform" or len(op.input_tensors) != 1:
+        return False
+    n, *middle, block = dims(op.input_tensors[0])
+    if not middle or not all(isinstance(d, int) for d in (middle[0], block)):
+        return False
+    return dims(op.outputs[0]) == (n, middle[0] * block, *middle[1:]) and len(middle) > 1
+
+
+def _by_rows_of_blocks(stage: te.Stage, op: ComputeOp, lanes: int) -> None:
+    """Pass over the channels of a block row by row: what one of them reads of a line of the cache, all do."""
+    n, c, *middle, w = op.axis
+    outer, inner = stage.split(c, factor=dims(op.input_tensors[0])[-1])
+    many, few = stage.split(w, factor=min(lanes, extent(w) or lanes))
+    stage.reorder(n, outer, *middle, inner, many, few)
+    stage.vectorize(few)
+    if is_worth_parallel(op):
+        parallel(stage, [n, outer, *middle])
 
 
 def _is_elementwise(op: ComputeOp) -> bool:

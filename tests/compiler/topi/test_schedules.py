@@ -53,6 +53,14 @@ def test_short_rows_of_one_shape_become_whole_vectors() -> None:
     np.testing.assert_allclose(found, np.exp(a), rtol=1e-5)
 
 
+@pytest.mark.parametrize(("width", "loops"), [(9, "2, 5, 6, 2, 8"), (16, "2, 5, 6, 2")])
+def test_channels_leave_their_blocks_row_by_row(width: int, loops: str) -> None:
+    x = te.placeholder((1, 2, 5, width, 6), name="x")
+    text, (a,), (found,) = _run(schedule_injective, [x], [topi.layout_transform(topi.abs(x), "NCHW6c", "NCHW")])
+    assert f"T.grid({loops})" in text, "blocks, rows, channels of a block, columns"
+    np.testing.assert_array_equal(found, np.abs(a).transpose(0, 1, 4, 2, 3).reshape(found.shape))
+
+
 def test_a_reduction_over_neighbours_has_a_partial_result_in_each_lane() -> None:
     x = te.placeholder((6, 64), name="x")
     total = topi.sum(x, 1)
