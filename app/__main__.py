@@ -106,6 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         signal.signal(ends, lambda *_: server.stop())
     print(f"Strata is at {server.address} - Ctrl+C ends it", flush=True)
     threading.Thread(target=prepare, args=(app,), daemon=True).start()
+    services_of(app).start_sweeping()
     try:
         server.run()
     finally:

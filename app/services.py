@@ -118,6 +118,11 @@ class Services:
     stubs: TemporaryDirectory[str]
     """Where the editor's stubs of the public API are kept."""
 
+    def start_sweeping(self) -> None:
+        """Have classes and live workspaces deleted once they have ended."""
+        self.classes.sweep_regularly()
+        self.live.sweep_regularly()
+
     def close(self) -> None:
         """Leave one complete database, and a backup of it if links have changed."""
         self.classes.close()

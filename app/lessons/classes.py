@@ -30,7 +30,7 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
-from sqlalchemy import URL, Connection, delete, func, insert, select, update
+from sqlalchemy import URL, ColumnElement, Connection, delete, func, insert, select, update
 
 from app.artifacts import Options
 from app.errors import Busy, Forbidden, InvalidBody, NotFound, RequestError
@@ -57,7 +57,7 @@ MAX_STEPS = 100
 ASKED, DECLINED = "asked", "declined"
 """What becomes of the teacher's wish to look into a workspace, unless it is let in."""
 IDLE_SECONDS = 2 * 3600.0
-"""After this time without activity, a class may be replaced by a new one."""
+"""After this time without activity, a class ends, and is deleted."""
 AWAY_SECONDS = 75.0
 """After this time without a report, a student counts as away; pages report every thirty seconds."""
 TURNED_AWAY_SECONDS = 60.0
@@ -522,7 +522,7 @@ class Classes(Following[LessonClass]):
         name, secret, now = secrets.token_urlsafe(9), secrets.token_urlsafe(18), self.clock()
         made = {"id": name, "lesson": lesson, "secret": _digest(secret), "touched": now, "version": 1}
         with database_errors("the class"), self.engine.begin() as connection:
-            connection.execute(delete(CLASSES).where(CLASSES.c.touched < now - IDLE_SECONDS))
+            self.delete_ended(connection)
             mine = [one for one, owner in list(self._owners.items()) if owner == client]
             own = connection.scalar(select(func.count()).where(CLASSES.c.id.in_(mine))) or 0
             total = connection.scalar(select(func.count()).select_from(CLASSES)) or 0
@@ -544,12 +544,16 @@ class Classes(Following[LessonClass]):
         """
         if not re.fullmatch(r"[\w-]{12}", name, re.ASCII):
             raise _no_such_class()
-        current = (CLASSES.c.id == name) & (CLASSES.c.touched >= self.clock() - IDLE_SECONDS)
+        current = (CLASSES.c.id == name) & self.current()
         with database_errors("the class"), self.engine.connect() as connection:
             row = connection.execute(select(CLASSES.c.lesson, CLASSES.c.secret).where(current)).one_or_none()
         if row is None:
             raise _no_such_class()
         return self.only(LessonClass(self, name, row.lesson, row.secret))
+
+    def current(self) -> ColumnElement[bool]:
+        """Return the condition of classes that have not ended."""
+        return CLASSES.c.touched >= self.clock() - IDLE_SECONDS
 
 
 def _bump_version(connection: Connection, name: str) -> None:

@@ -22,7 +22,7 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
-from sqlalchemy import URL, ColumnElement, Connection, Row, delete, func, insert, select, update
+from sqlalchemy import URL, ColumnElement, Connection, Row, func, insert, select, update
 
 from app.artifacts import Options, Workspace
 from app.errors import Busy, Forbidden, NotFound, TooLarge
@@ -380,7 +380,7 @@ class LiveSessions(Following[LiveSession]):
         versions = {"version": 1, "written": 1, "arranged": 1}
         times = {"created": now, "touched": now, "penned": now}
         with database_errors(_WHAT), self.engine.begin() as connection:
-            connection.execute(delete(LIVE).where(~self._current()))
+            self.delete_ended(connection)
             left = set(connection.scalars(select(LIVE.c.id)))
             mine = sum(owner == client for one, owner in list(self._owners.items()) if one in left)
             if len(left) >= MAX_SESSIONS or mine >= MAX_SESSIONS_PER_CLIENT:
@@ -403,12 +403,13 @@ class LiveSessions(Following[LiveSession]):
         if not re.fullmatch(r"[\w-]{24}", name, re.ASCII):
             raise _no_such_session()
         with database_errors(_WHAT), self.engine.connect() as connection:
-            found = connection.scalar(select(func.count()).where((LIVE.c.id == name) & self._current()))
+            found = connection.scalar(select(func.count()).where((LIVE.c.id == name) & self.current()))
         if not found:
             raise _no_such_session()
         return self.only(LiveSession(self, name))
 
-    def _current(self) -> ColumnElement[bool]:
+    def current(self) -> ColumnElement[bool]:
+        """Return the condition of sessions that have not ended."""
         now = self.clock()
         return (LIVE.c.touched >= now - IDLE_SECONDS) & (LIVE.c.created >= now - MAX_AGE_SECONDS)
 

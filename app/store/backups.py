@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from app.store.space import disk_free
+from app.store.tables import PASSING
 
 log = logging.getLogger(__name__)
 
@@ -156,6 +157,7 @@ class Backups:
     def _name(self, temporary: Path) -> Backup:
         """Check a new backup and give it its final name."""
         with closing(sqlite3.connect(temporary)) as copy:
+            _leave_out_passing(copy)
             [[verdict], *_] = copy.execute("PRAGMA quick_check(1)").fetchall()
             if verdict != "ok":
                 raise sqlite3.DatabaseError(f"the database is damaged: {verdict}")
@@ -177,6 +179,17 @@ class Backups:
 def read_only(path: Path) -> sqlite3.Connection:
     """Open a backup read-only."""
     return sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
+
+
+def _leave_out_passing(copy: sqlite3.Connection) -> None:
+    """Delete from a copy, with overwriting, what was to be kept for hours only, and backups keep for much longer."""
+    existing = {name for (name,) in copy.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for pragma in ("secure_delete", "foreign_keys"):
+        copy.execute(f"PRAGMA {pragma}=ON")
+    for table in PASSING:
+        if table.name in existing:
+            copy.execute(f"DELETE FROM {table.name}")
+    copy.commit()
 
 
 def _state_of(path: Path) -> object:

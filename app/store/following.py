@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
-from sqlalchemy import URL, Engine, Table, select
+from sqlalchemy import URL, ColumnElement, Connection, Engine, Table, delete, select
 
 from app.errors import Busy, RequestError
 from app.store.database import database_errors, open_database
@@ -25,6 +25,8 @@ __all__ = ["Clock", "Followed", "Following"]
 
 LOOK_SECONDS = 0.5
 """The interval at which a server polls the database for rows with local listeners."""
+SWEEP_SECONDS = 600.0
+"""The interval at which it deletes the rows that have ended."""
 Clock = Callable[[], float]
 News = TypeVar("News")
 One = TypeVar("One", bound="Followed[Any]")
@@ -132,7 +134,7 @@ class Followed(ABC, Generic[News]):
             wake()
 
 
-class Following(Generic[One]):
+class Following(ABC, Generic[One]):
     """The rows of a table that streams on this server follow.
 
     Parameters
@@ -156,10 +158,37 @@ class Following(Generic[One]):
         """Those in use on this server, each once."""
         self._watching = False
         self._lock = threading.Lock()
+        self._closed = threading.Event()
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections, and sweep no more."""
+        self._closed.set()
         self.engine.dispose()
+
+    @abstractmethod
+    def current(self) -> ColumnElement[bool]:
+        """Return the condition of rows that have not ended."""
+
+    def sweep(self) -> None:
+        """Delete the rows that have ended."""
+        with database_errors(self._what), self.engine.begin() as connection:
+            self.delete_ended(connection)
+
+    def sweep_regularly(self) -> None:
+        """Delete the rows that have ended now and then, in a thread: perhaps nobody comes whose request would."""
+        threading.Thread(target=self._sweep_regularly, name=f"sweeping {self._what}", daemon=True).start()
+
+    def _sweep_regularly(self) -> None:
+        while not self._closed.is_set():
+            try:
+                self.sweep()
+            except RequestError as error:
+                log.warning("%s: %s", self._what, error.message)
+            self._closed.wait(SWEEP_SECONDS)
+
+    def delete_ended(self, connection: Connection) -> None:
+        """Delete the rows that have ended, with all that belongs to them."""
+        connection.execute(delete(self._table).where(~self.current()))
 
     def only(self, one: One) -> One:
         """Return the object that stands for a row on this server: ``one``, unless there is another."""

@@ -167,6 +167,8 @@ ENTRIES = Table(
 same batch divided by ``seconds``.  One that is ``disturbed`` has no rank; ``failure`` says why if it is its own fault.
 """
 
+PASSING = (CLASSES, LIVE)
+"""Tables of what is deleted within hours or a day, and so is no part of backups."""
 
 SCHEMA = 1
 """Version of the tables.  A new table or a column with a default needs no new one: older servers ignore it."""

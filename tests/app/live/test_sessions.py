@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import func, select
 
-from app.artifacts import Options
+from app.artifacts import Options, Workspace
 from app.errors import Busy, Forbidden, NotFound, TooLarge
+from app.lessons.classes import Classes
 from app.live import sessions
 from app.live.people import Place
 from app.live.sessions import Company, LiveSession, LiveSessions, Setting
+from app.services import services_of
 from app.store import following
-from app.store.tables import create_tables
+from app.store.backups import Backups
+from app.store.links import SharedState
+from app.store.tables import CLASSES, LIVE, PEOPLE, create_tables
 from app.views.live import LiveStream
+from tests.app.runners import wait_until
+from tests.app.store.doubles import Store
 
 ANN, BOB, CAT = "a" * 32, "b" * 32, "c" * 32
 OTHERS = [f"{number:032x}" for number in range(sessions.MAX_PEOPLE)]
@@ -265,6 +276,35 @@ def test_sessions_end(one: LiveSession, live: LiveSessions, clock: Clock, monkey
         one.attend(BOB)
 
 
+def test_what_ended_is_deleted_though_nobody_comes(one: LiveSession, live: LiveSessions, clock: Clock) -> None:
+    def left() -> list[int]:
+        with live.engine.connect() as connection:
+            return [connection.scalar(select(func.count()).select_from(table)) or 0 for table in (LIVE, PEOPLE)]
+
+    live.sweep()
+    assert left() == [1, 1]
+    clock.now += sessions.IDLE_SECONDS + 1
+    live.sweep()
+    assert left() == [0, 0]
+
+
+def test_no_backup_has_what_is_deleted_within_hours(
+    one: LiveSession, live: LiveSessions, database: str, tmp_path: Path
+) -> None:
+    script = "said_in_confidence = 1"
+    one.write(ANN, version(one), script, None)
+    Classes(database).create("first-compute", "client")[0].attend(BOB, 1, chosen="Bob of 7b")
+    Store(database).create(SharedState(workspace=Workspace(script="shared = 1")))
+    made = Backups(tmp_path / "strata.sqlite3", tmp_path / "backups").make()
+    assert made is not None
+    with closing(sqlite3.connect(made.path)) as copy:
+        assert copy.execute("SELECT count(*) FROM links").fetchone() == (1,)
+        for table in ("live_workspaces", "live_people", "classes", "class_students"):
+            assert copy.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table
+    assert b"Bob of 7b" not in made.path.read_bytes()
+    assert text(one) == script, "the database itself keeps it"
+
+
 def test_news_reaches_who_follows_at_another_server(
     one: LiveSession, there: LiveSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,6 +363,21 @@ REFUSED: list[tuple[str, str, dict[str, Any] | None, int]] = [
     ("put", "text", {"key": ANN, "base": -1}, 422),
     ("get", "events", None, 403),
 ]
+
+
+def test_a_server_deletes_classes_and_workspaces_that_ended(app: Flask, client: FlaskClient, made: str) -> None:
+    client.post("/api/classes", json={"lesson": "first-compute"})
+    services = services_of(app)
+
+    def left() -> int:
+        with services.live.engine.connect() as connection:
+            return sum(connection.scalar(select(func.count()).select_from(table)) or 0 for table in (LIVE, CLASSES))
+
+    assert left() == 2
+    services.live.clock = services.classes.clock = lambda: time.time() + sessions.MAX_AGE_SECONDS
+    services.start_sweeping()
+    wait_until(lambda: not left())
+    services.close()
 
 
 def test_what_is_wrong_is_refused(client: FlaskClient, made: str) -> None:
