@@ -270,6 +270,19 @@ class LiveSession(Followed[LiveState]):
         with self._reading() as connection:
             self._require(connection, _digest(key))
 
+    def require_pen(self, key: str) -> None:
+        """Check that somebody holds the pen.
+
+        Raises
+        ------
+        Forbidden
+            If they do not.
+        """
+        with self._reading() as connection:
+            pen = connection.scalar(select(LIVE.c.pen).where(LIVE.c.id == self.id))
+        if pen != _digest(key):
+            raise Forbidden("only who holds the pen may freeze the workspace", field="key")
+
     def read(self) -> tuple[int, LiveState] | None:
         """Read what changed, and encode it."""
         last, columns = self._last, (LIVE.c.version, LIVE.c.written, LIVE.c.arranged, LIVE.c.pen, LIVE.c.link)

@@ -178,11 +178,12 @@ def pass_pen(name: str) -> Response:
 def freeze(name: str) -> Response:
     """Freeze the workspace to a permalink, which ends the session; only who holds the pen may."""
     one, asked, services = session_of(name), read_body(Leaving), current_services()
-    one.require(asked.key)
+    one.require_pen(asked.key)
     written, state, _ = one.content()
     saved = services.links.create(state, services.storing.of(current_client().address))
     if not one.freeze(asked.key, written, saved.id):
-        raise Forbidden("only who holds the pen may freeze the workspace", field="key")
+        services.links.delete(saved.id, saved.delete_token)  # nobody else has the token
+        raise Forbidden("the pen or the text has changed since", field="key")
     return answer_json(saved, 201)
 
 

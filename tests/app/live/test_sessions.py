@@ -29,7 +29,7 @@ from app.services import services_of
 from app.store import following
 from app.store.backups import Backups
 from app.store.links import SharedState
-from app.store.tables import CLASSES, LIVE, PEOPLE, create_tables
+from app.store.tables import CLASSES, LINKS, LIVE, PEOPLE, create_tables
 from app.views.live import LiveStream
 from tests.app.runners import wait_until
 from tests.app.store.doubles import Store
@@ -329,7 +329,14 @@ def made(client: FlaskClient) -> str:
     return made
 
 
-def test_the_link_opens_the_workspace_and_once_frozen_its_permalink(client: FlaskClient, made: str) -> None:
+def links(app: Flask) -> int:
+    with services_of(app).live.engine.connect() as connection:
+        return connection.scalar(select(func.count()).select_from(LINKS)) or 0
+
+
+def test_the_link_opens_the_workspace_and_once_frozen_its_permalink(
+    app: Flask, client: FlaskClient, made: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert len(made) == 24
     page = client.get(f"/live/{made}")
     assert f'data-session="{made}"' in page.text
@@ -340,6 +347,11 @@ def test_the_link_opens_the_workspace_and_once_frozen_its_permalink(client: Flas
     assert client.post(f"/api/live/{made}/link", json={"key": BOB}).status_code == 403
     client.post(f"/api/live/{made}/people", json={"key": BOB})
     assert client.post(f"/api/live/{made}/link", json={"key": BOB}).status_code == 403
+    assert links(app) == 0
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(LiveSession, "freeze", lambda *_: False)
+        assert client.post(f"/api/live/{made}/link", json={"key": ANN}).status_code == 403
+    assert links(app) == 0, "nobody could delete them"
     frozen = client.post(f"/api/live/{made}/link", json={"key": ANN}).get_json()
     state = client.get(f"/api/links/{frozen['id']}").get_json()["state"]
     assert state["workspace"] == {"script": "x = 2", "options": {"threads": 2}}
