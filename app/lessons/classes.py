@@ -303,14 +303,14 @@ class LessonClass(Followed[bytes]):
             called = {one.key: one for one in class_rows.students(connection, self.id)}
             rows = class_rows.passed_steps(connection, self.id)
         text = io.StringIO()
-        write = csv.writer(text).writerow
+        write = csv.writer(text, quoting=csv.QUOTE_ALL).writerow  # some spreadsheets end an unquoted cell at ; too
         write(["name", "given name", "step", "milliseconds", "times NumPy", "machine busy"])
         for row in rows:
             one = called[row.key]
             name = one.chosen or one.name
             times = [number if number is None else f"{number:.6g}" for number in (row.milliseconds, row.times_numpy)]
-            # A spreadsheet would take what begins so for a formula.
-            write(["'" * (name[0] in "=+-@") + name, one.name, row.step, *times, "yes" if row.disturbed else "no"])
+            guard = "'" if name[0] in "=+-@＝＋－＠" else ""  # what begins so is a formula to some spreadsheet
+            write([guard + name, one.name, row.step, *times, "yes" if row.disturbed else "no"])
         return text.getvalue()
 
     def _join(self, connection: Connection, key: bytes, step: int, origin: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import json
 import threading
@@ -429,11 +430,22 @@ def test_names_are_chosen_and_hidden(one: LessonClass) -> None:
     assert one.admission.anonymous
     assert {row.name for row in one.students} == {given, other}
     assert [row.name for row in news_of(one).board] == [given]
-    assert sorted(one.results().splitlines()[1:]) == [f"'=1+1,{other},1,,,no", f"Mary,{given},2,1,2,no"]
+    table = list(csv.reader(one.results().splitlines()[1:]))
+    assert sorted(table) == [["'=1+1", other, "1", "", "", "no"], ["Mary", given, "2", "1", "2", "no"]]
     one.hide_names("", hidden=False)
     assert one.attend(MARY, 1, chosen="") == given
     with pytest.raises(NotFound):
         one.hide_names("nobody", hidden=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [("x;=1+1", '"x;=1+1"'), ("＝1+1", '"\'＝1+1"'), ('="x"', '"\'=""x"""'), ("Ann-Marie", '"Ann-Marie"')],
+)
+def test_no_name_is_a_formula_of_a_spreadsheet(one: LessonClass, name: str, cell: str) -> None:
+    one.attend(MARY, 1, chosen=name)
+    one.credit(MARY, 1, None, None)
+    assert one.results().splitlines()[1].startswith(cell + ',"')
 
 
 def test_the_teacher_looks_into_a_workspace_if_the_student_lets_them(one: LessonClass) -> None:
@@ -465,7 +477,7 @@ def test_only_the_teacher_hides_names_looks_and_has_the_results(client: FlaskCli
     assert client.post(f"{address}/looks/answers", json=wrong).status_code == 422
     assert client.post(f"{address}/looks/answers", json={"student": MARY}).status_code == 204
     assert client.get(f"{address}/results.csv").status_code == 403
-    assert client.get(f"{address}/results.csv", headers=teacher).text.startswith("name,given name,step,")
+    assert client.get(f"{address}/results.csv", headers=teacher).text.startswith('"name","given name","step",')
 
 
 def measuring(runner: ScriptedRunner, script: str, *sent: Any) -> None:
