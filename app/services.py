@@ -61,6 +61,8 @@ MAX_ENTRIES = 12
 """Batches per hour and client that measure a board, each of which takes the machine some seconds."""
 MAX_CHANGES = 1500
 """Changes and reports per minute in a live workspace, five times as many as one page sends."""
+MAX_NAMES = 12
+"""Names per minute that a student chooses."""
 FILES_AT_ONCE = 4
 """Number of files of the maximum size that may be in transit concurrently; half as many per client."""
 OPENING_SECONDS = 5.0
@@ -108,6 +110,8 @@ class Services:
     live: LiveSessions
     editing: Rate
     """Rate limit for changes in a live workspace."""
+    naming: Rate
+    """Rate limit for names that a student of a class chooses, as a new name on the board is sent to the whole class."""
     problems: Problems
     boards: Boards
     contests: Contests
@@ -187,6 +191,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         classes=classes,
         live=LiveSessions(config.links_database),
         editing=Rate(RateLimitItemPerMinute(MAX_CHANGES), "changes"),
+        naming=Rate(RateLimitItemPerMinute(MAX_NAMES), "names"),
         problems=Problems(),
         boards=boards,
         contests=Contests(ladders, boards, partial(_processors, runner)),

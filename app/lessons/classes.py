@@ -191,9 +191,10 @@ class LessonClass(Followed[bytes]):
             refusal = None if known else self._refusal(connection, entry, origin)
             if refusal is None and not known:
                 self._join(connection, digest, step, origin)
-            if refusal is None and chosen is not None and not self._call(connection, digest, chosen):
-                refusal = Forbidden(f"the name “{chosen}” is taken in this class", field="name")
             one = class_rows.find(connection, self.id, digest)
+            if one is not None and refusal is None and chosen is not None and chosen != one.chosen:
+                refusal = self._call(connection, one, chosen)
+                one = class_rows.find(connection, self.id, digest)
             anonymous = bool(class_rows.entry(connection, self.id).anonymous)
         if one is not None:
             self._school.seats.take(self.id, digest, address)
@@ -219,14 +220,15 @@ class LessonClass(Followed[bytes]):
             raise _no_such_student()
         return Seat(name=one.shown(anonymous), chosen=one.chosen, token=self._token(digest))
 
-    def _call(self, connection: Connection, key: bytes, chosen: str) -> bool:
-        """Call a student by the name that they choose; return whether nobody else has it."""
-        others = [one for one in class_rows.students(connection, self.id) if one.key != key]
+    def _call(self, connection: Connection, student: Attendee, chosen: str) -> Forbidden | None:
+        """Call a student by the name that they choose, unless somebody else has it."""
+        others = [one for one in class_rows.students(connection, self.id) if one.key != student.key]
         if chosen and chosen.casefold() in {name.casefold() for one in others for name in (one.name, one.chosen)}:
-            return False
-        class_rows.change(connection, self.id, key, chosen=chosen)
-        _bump_version(connection, self.id)
-        return True
+            return Forbidden(f"the name “{chosen}” is taken in this class", field="name")
+        class_rows.change(connection, self.id, student.key, chosen=chosen)
+        if student.done:  # only the board has names
+            _bump_version(connection, self.id)
+        return None
 
     def _token(self, key: bytes) -> str:
         return hmac.new(self._secret, key, hashlib.sha256).hexdigest()[:16]

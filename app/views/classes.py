@@ -116,7 +116,10 @@ def create() -> Response:
 def attend(name: str) -> Response:
     """Report the step of a student, who is given a name the first time, and may choose another."""
     one, asked = class_of(name), read_body(Attendance)
-    chosen = asked.name if asked.name is None or not asked.name.strip() else chosen_name(asked.name)
+    chosen = None
+    if asked.name is not None:
+        current_services().naming.charge(asked.student)
+        chosen = chosen_name(asked.name) if asked.name.strip() else ""
     one.attend(asked.student, asked.step, current_client().address, asked.join, chosen)
     return answer_json(one.seat(asked.student))
 

@@ -23,7 +23,7 @@ from app.jobs.fair_queue import FairQueue
 from app.lessons import classes
 from app.lessons.classes import Classes, LessonClass, News, Presented
 from app.protocol import Measured, ProgramDefinition, RecordedFunction
-from app.services import services_of
+from app.services import MAX_NAMES, services_of
 from app.store import following
 from app.store.tables import create_tables
 from app.views.classes import ClassStream
@@ -436,6 +436,30 @@ def test_names_are_chosen_and_hidden(one: LessonClass) -> None:
     assert one.attend(MARY, 1, chosen="") == given
     with pytest.raises(NotFound):
         one.hide_names("nobody", hidden=True)
+
+
+def test_a_new_name_wakes_the_class_only_if_the_board_has_it(one: LessonClass) -> None:
+    one.attend(MARY, 1)
+    woken: list[int] = []
+    one.admit()
+    one.listen("me", lambda: woken.append(1))
+    one.attend(MARY, 1, chosen="Mary")
+    assert not woken
+    one.credit(MARY, 1, 1e-3, None)
+    one.attend(MARY, 1, chosen="Mary")
+    assert len(woken) == 1
+    one.attend(MARY, 1, chosen="Marie")
+    assert len(woken) == 2
+
+
+def test_a_student_chooses_few_names_a_minute(client: FlaskClient, one_moment: None) -> None:
+    address, _ = make(client)
+    body = {"student": MARY, "step": 1}
+    for number in range(MAX_NAMES):
+        assert client.post(f"{address}/students", json=body | {"name": f"Mary {number}"}).status_code == 200
+    assert client.post(f"{address}/students", json=body | {"name": "Mary"}).status_code == 429
+    assert client.post(f"{address}/students", json=body).get_json()["chosen"] == f"Mary {MAX_NAMES - 1}"
+    assert client.post(f"{address}/students", json=body | {"student": JOHN, "name": "John"}).status_code == 200
 
 
 @pytest.mark.parametrize(
