@@ -145,6 +145,12 @@ def test_a_teacher_looks_into_a_workspace_and_hands_it_back(
     expect(student.locator("#toast")).to_contain_text("handed the workspace back")
     write(student, "mine = 3")
     expect(looking.locator(".cm-content")).to_have_text("mine = 2  # better")
+    asked: list[str] = []
+    student.on("request", lambda request: asked.append(request.url))
+    student.click("[data-lesson-step='2']")
+    expect(student.locator("[data-lesson-step='2']")).to_have_attribute("aria-current", "step")
+    settled(student)
+    assert not [address for address in asked if "/api/live/" in address], "what was handed back is not left again"
 
 
 @pytest.mark.long

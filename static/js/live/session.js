@@ -309,6 +309,7 @@ async function freeze() {
 }
 
 export async function leave(words = "You have left; what you see is your own copy") {
+  if (!live.id) return;
   if (owed.script || owed.setting) await send();
   const left = ask(`${address()}/departure`, "POST", {});
   finish(words);
