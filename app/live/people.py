@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from typing import Annotated
 
@@ -12,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select, u
 from app.names import MAX_NAME, free_names
 from app.store.tables import PEOPLE
 
-__all__ = ["NOWHERE", "Place", "add", "find", "here", "holder_of", "leave", "note", "note_asked", "reap"]
+__all__ = ["NOWHERE", "Place", "add", "find", "here", "holder_of", "leave", "listener_of", "note", "note_asked", "reap"]
 
 LineNumber = Annotated[int, Meta(ge=1, le=1_000_000)]
 Column = Annotated[int, Meta(ge=0, le=1_000_000)]
@@ -46,6 +47,11 @@ def here(connection: Connection, workspace: str) -> list[Row[tuple[object, ...]]
 def find(connection: Connection, workspace: str, key: bytes) -> Row[tuple[object, ...]] | None:
     """Return somebody in a workspace, or None."""
     return connection.execute(select(PEOPLE).where(_of(workspace, key))).one_or_none()
+
+
+def listener_of(key: bytes) -> str:
+    """Return what the address of somebody's events names, which may be logged, and so must not be what lets write."""
+    return hashlib.sha256(b"listener " + key).hexdigest()[:32]
 
 
 def holder_of(connection: Connection, workspace: str, seat: int) -> bytes | None:

@@ -108,6 +108,8 @@ class Attendance(Struct, frozen=True, kw_only=True):
 
     seat: int
     name: str
+    listener: str
+    """What the address of their events names."""
 
 
 class Written(Struct, frozen=True, kw_only=True):
@@ -132,6 +134,8 @@ class LiveState(Struct, frozen=True):
     script: bytes
     setting: bytes
     company: bytes
+    listeners: frozenset[str]
+    """Those who are there: nobody hears anything whom the others do not see."""
 
 
 class LiveSession(Followed[LiveState]):
@@ -169,7 +173,7 @@ class LiveSession(Followed[LiveState]):
                 change.seen = True
             one = people.find(change.connection, self.id, digest)
         assert one is not None
-        return Attendance(seat=one.seat, name=one.name)
+        return Attendance(seat=one.seat, name=one.name, listener=people.listener_of(digest))
 
     def depart(self, key: str) -> None:
         """Note that somebody leaves; if they hold the pen, they hand it back to who was there first."""
@@ -259,8 +263,8 @@ class LiveSession(Followed[LiveState]):
             change.seen = True
         return True
 
-    def require(self, key: str) -> None:
-        """Check that somebody is there.
+    def require(self, listener: str) -> None:
+        """Check that who listens is there.
 
         Raises
         ------
@@ -268,7 +272,8 @@ class LiveSession(Followed[LiveState]):
             If they are not.
         """
         with self._reading() as connection:
-            self._require(connection, _digest(key))
+            if listener not in {people.listener_of(one.key) for one in people.here(connection, self.id)}:
+                raise _not_there()
 
     def require_pen(self, key: str) -> None:
         """Check that somebody holds the pen.
@@ -299,7 +304,8 @@ class LiveSession(Followed[LiveState]):
                 setting = _inflated(connection.execute(select(LIVE.c.setting).where(here)).scalar_one())
         now = self._clock()
         company = Company(people=[_person(one, row.pen, now) for one in rows], link=row.link)
-        self._last = LiveState(row.written, row.arranged, script, setting, msgspec.json.encode(company))
+        listeners = frozenset(people.listener_of(one.key) for one in rows)
+        self._last = LiveState(row.written, row.arranged, script, setting, msgspec.json.encode(company), listeners)
         return row.version, self._last
 
     def _is_idle(self, change: _Change, now: float) -> bool:
@@ -310,7 +316,7 @@ class LiveSession(Followed[LiveState]):
 
     def _require(self, connection: Connection, digest: bytes) -> None:
         if people.find(connection, self.id, digest) is None:
-            raise Forbidden("you are not in this workspace any more", field="key")
+            raise _not_there()
 
     @contextmanager
     def _changing(self, present: bytes) -> Iterator[_Change]:
@@ -457,6 +463,10 @@ def _inflated(content: bytes) -> bytes:
 
 def _no_such_session() -> NotFound:
     return NotFound("there is no such live workspace, or it ended", field="session")
+
+
+def _not_there() -> Forbidden:
+    return Forbidden("you are not in this workspace any more", field="key")
 
 
 def _digest(key: str) -> bytes:

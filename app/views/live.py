@@ -188,13 +188,14 @@ def freeze(name: str) -> Response:
 
 
 @bp.get("/api/live/<name>/events")
-@operation(answers={200: Content("text/event-stream", LiveNews)}, query={"key": "The key of who listens."})
+@operation(answers={200: Content("text/event-stream", LiveNews)}, query={"listener": "Who listens, as they were told."})
 def events(name: str) -> Response:
     """Stream the text of a live workspace, and who is there."""
     one = current_services().live.get(name)
-    one.require(request.args.get("key", ""))
+    listener = request.args.get("listener", "")
+    one.require(listener)
     one.admit()
-    return streamed(LiveStream(one), "text/event-stream")
+    return streamed(LiveStream(one, listener), "text/event-stream")
 
 
 def _name(text: str) -> str:
@@ -204,12 +205,22 @@ def _name(text: str) -> str:
 class LiveStream(FollowedStream[LiveState]):
     """The events of a live workspace; slow clients skip outdated ones."""
 
-    def __init__(self, followed: LiveSession) -> None:
+    def __init__(self, followed: LiveSession, listener: str) -> None:
         super().__init__(followed)
+        self._listener = listener
+        self._left = False
         self._written = self._arranged = 0
+
+    def read(self) -> bytes | None:
+        """Return the newest events, and None once who listens is not there any more."""
+        told = super().read()
+        return None if self._left else told
 
     def tell(self, news: LiveState) -> bytes:
         """Return the text if it changed, and who is there."""
+        if self._listener not in news.listeners:
+            self._left = True
+            return b""
         text = b""
         if news.written > self._written:
             setting = b',"setting":' + news.setting if news.arranged > self._arranged else b""

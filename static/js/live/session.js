@@ -22,6 +22,7 @@ const ONCE_MS = 4000; // for which a refusal is not said again
 const live = {
   id: "",
   seat: 0,
+  listener: "", // what the address of the events names, which may be logged: no key
   name: "",
   people: [], // {seat, name, writes, asks, place}
   writes: false,
@@ -129,7 +130,7 @@ async function attend(name = live.name || (location.hash === TEACHER ? "Teacher"
   if (live.refused && answer.error.field === "people") live.refused += "; you are let in once somebody leaves";
   if (answer && !answer.error) {
     place = JSON.stringify(now);
-    Object.assign(live, { seat: answer.seat, name: answer.name });
+    Object.assign(live, { seat: answer.seat, name: answer.name, listener: answer.listener });
     if (!source) follow();
   }
   drawBar();
@@ -155,7 +156,7 @@ async function rename(name) {
 
 function follow() {
   source?.close();
-  source = new EventSource(`${address()}/events?key=${key()}`);
+  source = new EventSource(`${address()}/events?listener=${live.listener}`);
   source.addEventListener("news", ({ data }) => {
     const { text, company } = JSON.parse(data);
     if (text) heardText(text);
@@ -324,7 +325,7 @@ function finish(words, frozen = "") {
   for (const timer of Object.values(timers)) clearTimeout(timer);
   timers = { here: 0, move: 0, edit: 0 };
   alone = "";
-  Object.assign(live, { id: "", seat: 0, name: "", people: [], writes: false, connected: true, refused: "", problem: "", lost: "" });
+  Object.assign(live, { id: "", seat: 0, listener: "", name: "", people: [], writes: false, connected: true, refused: "", problem: "", lost: "" });
   [version, latest, told, shownSetting, place] = [0, null, "", "", ""];
   owed = { script: false, setting: false };
   showOthers([]);

@@ -83,7 +83,10 @@ def there(one: LiveSession, database: str, clock: Clock) -> Iterator[LiveSession
 
 def heard(one: LiveSession) -> dict[str, Any]:
     """What somebody hears who listens from now on."""
-    told: dict[str, Any] = json.loads((LiveStream(one).read() or b"").removeprefix(b"event: news\ndata: "))
+    news = one.news(0)
+    assert news is not None
+    [listener, *_] = news[1].listeners
+    told: dict[str, Any] = json.loads((LiveStream(one, listener).read() or b"").removeprefix(b"event: news\ndata: "))
     return told
 
 
@@ -124,7 +127,7 @@ def test_a_change_of_an_older_version_is_refused(one: LiveSession) -> None:
 
 
 def test_what_moves_tells_neither_script_nor_setting_again(one: LiveSession) -> None:
-    stream = LiveStream(one)
+    stream = LiveStream(one, one.attend(ANN).listener)
     assert b'"text"' in (stream.read() or b"")
     one.attend(BOB, "Bob", Place(line=3, pin=(1, 2)))
     told = stream.read() or b""
@@ -136,6 +139,29 @@ def test_what_moves_tells_neither_script_nor_setting_again(one: LiveSession) -> 
     assert b"setting" not in told
     assert stream.read() == b""
     assert BOB.encode() not in told, "what a browser calls itself is nobody's business"
+
+
+def test_nobody_hears_anything_whom_the_others_do_not_see(one: LiveSession, clock: Clock) -> None:
+    listener = one.attend(BOB, "Bob").listener
+    stream = LiveStream(one, listener)
+    assert b"Bob" in (stream.read() or b"")
+    clock.now += sessions.AWAY_SECONDS + 1
+    one.write(ANN, version(one), "x = 2", None)
+    assert stream.read() is None
+    with pytest.raises(Forbidden):
+        one.require(listener)
+    assert one.attend(BOB, "Bob").listener == listener
+    assert b"x = 2" in (LiveStream(one, listener).read() or b"")
+
+
+def test_the_address_of_events_has_no_key(one: LiveSession) -> None:
+    listener = one.attend(BOB).listener
+    one.require(listener)
+    for other in ("", BOB, listener[:-1], "é"):
+        with pytest.raises(Forbidden):
+            one.require(other)
+    with pytest.raises(Forbidden):
+        one.take_pen(listener)
 
 
 def test_a_report_without_news_wakes_nobody(one: LiveSession) -> None:
@@ -309,7 +335,7 @@ def test_news_reaches_who_follows_at_another_server(
     one: LiveSession, there: LiveSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(following, "LOOK_SECONDS", 0.01)
-    stream, woken = LiveStream(there), threading.Event()
+    stream, woken = LiveStream(there, one.attend(ANN).listener), threading.Event()
     there.admit()
     stream.attach(woken.set)
     stream.read()
