@@ -10,7 +10,8 @@ import logging
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
@@ -180,10 +181,8 @@ class Following(ABC, Generic[One]):
 
     def _sweep_regularly(self) -> None:
         while not self._closed.is_set():
-            try:
+            with self._going_on():
                 self.sweep()
-            except RequestError as error:
-                log.warning("%s: %s", self._what, error.message)
             self._closed.wait(SWEEP_SECONDS)
 
     def delete_ended(self, connection: Connection) -> None:
@@ -210,10 +209,8 @@ class Following(ABC, Generic[One]):
                 if not followed:
                     self._watching = False
                     return
-            try:
+            with self._going_on():
                 self.look(followed)
-            except RequestError as error:
-                log.warning("%s: %s", self._what, error.message)
 
     def look(self, followed: Sequence[One]) -> None:
         """Read the rows that other servers have changed."""
@@ -225,4 +222,23 @@ class Following(ABC, Generic[One]):
             if one.id not in versions:
                 one.end()
             elif versions[one.id] != one.version:
-                one.refresh()
+                self._refresh(one)
+
+    def _refresh(self, one: One) -> None:
+        try:
+            one.refresh()
+        except RequestError:
+            raise
+        except Exception:  # a row that is damaged keeps no news from those who follow others
+            log.exception("%s could not be read", self._what)
+            one.end()
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """Log what goes wrong in a thread, which goes on."""
+        try:
+            yield
+        except RequestError as error:
+            log.warning("%s: %s", self._what, error.message)
+        except Exception:
+            log.exception("%s: the database could not be used", self._what)

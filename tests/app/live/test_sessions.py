@@ -17,7 +17,7 @@ import msgspec
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from app.artifacts import Options, Workspace
 from app.errors import Busy, Forbidden, NotFound, TooLarge
@@ -343,6 +343,25 @@ def test_news_reaches_who_follows_at_another_server(
     assert woken.wait(10)
     assert b"x = 2" in (stream.read() or b"")
     stream.close()
+
+
+def test_a_row_that_cannot_be_read_keeps_no_news_from_who_follows_another(
+    one: LiveSession, live: LiveSessions, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "LOOK_SECONDS", 0.01)
+    elsewhere = LiveSessions(live.engine.url, clock)
+    damaged = elsewhere.get(live.create(BOB, "client", "", "", Setting()).id)
+    sound, woken = elsewhere.get(one.id), threading.Event()
+    for followed, wake in ((damaged, lambda: None), (sound, woken.set)):
+        followed.admit()
+        followed.listen("me", wake)
+    with live.engine.begin() as connection:
+        damage = {"version": 9, "written": 9, "script": b"not compressed"}
+        connection.execute(update(LIVE).where(LIVE.c.id == damaged.id).values(damage))
+    wait_until(lambda: damaged.ended)
+    one.write(ANN, version(one), "x = 2", None)
+    assert woken.wait(10)
+    elsewhere.close()
 
 
 # Over HTTP
