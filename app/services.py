@@ -60,7 +60,7 @@ MAX_MISSING = 120
 MAX_ENTRIES = 12
 """Batches per hour and client that measure a board, each of which takes the machine some seconds."""
 MAX_CHANGES = 1500
-"""Changes and reports per minute in a live workspace, five times as many as one page sends."""
+"""Changes and reports per minute and address in a live workspace, five times as many as one page sends."""
 MAX_NAMES = 12
 """Names per minute that a student chooses."""
 FILES_AT_ONCE = 4

@@ -199,9 +199,11 @@ class LiveSession(Followed[LiveState]):
         with self._changing(digest) as change:
             if change.row.pen != digest or change.row.written != base or change.row.link:
                 return Written(accepted=False, version=change.row.written)
+            people.note(change.connection, self.id, digest, now, "", place)
+            if not values:  # nothing is written, and so nothing sent
+                return Written(accepted=True, version=base)
             version = change.row.version + 1
             values |= {"written": version, "penned": now} | ({"arranged": version} if setting is not None else {})
-            people.note(change.connection, self.id, digest, now, "", place)
             change.set(**values)
             change.seen = True
         return Written(accepted=True, version=version)

@@ -108,7 +108,7 @@ class LiveNews(msgspec.Struct, frozen=True, kw_only=True):
 def session_of(name: str) -> LiveSession:
     """Return a live workspace, for a request that changes it."""
     one = current_services().live.get(name)
-    current_services().editing.charge(one.id)
+    current_services().editing.charge(f"{one.id} {current_client().address}")  # nobody uses up what others have
     return one
 
 

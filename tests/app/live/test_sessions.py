@@ -25,7 +25,7 @@ from app.lessons.classes import Classes
 from app.live import sessions
 from app.live.people import Place
 from app.live.sessions import Company, LiveSession, LiveSessions, Setting
-from app.services import services_of
+from app.services import MAX_CHANGES, services_of
 from app.store import following
 from app.store.backups import Backups
 from app.store.links import SharedState
@@ -124,6 +124,18 @@ def test_a_change_of_an_older_version_is_refused(one: LiveSession) -> None:
     assert one.write(ANN, first.version, None, Setting(options=Options(threads=4))).accepted
     assert text(one) == "x = 2"
     assert heard(one)["text"]["setting"]["options"] == {"threads": 4}
+
+
+def test_a_change_of_nothing_sends_nothing_and_keeps_no_pen(one: LiveSession, clock: Clock) -> None:
+    one.attend(BOB, "Bob")
+    stream = LiveStream(one, one.attend(ANN).listener)
+    stream.read()
+    before = version(one)
+    clock.now += sessions.RESTING_SECONDS + 1
+    assert one.write(ANN, before, None, None).accepted
+    assert version(one) == before
+    assert stream.read() == b""
+    assert one.take_pen(BOB).yours
 
 
 def test_what_moves_tells_neither_script_nor_setting_again(one: LiveSession) -> None:
@@ -441,6 +453,16 @@ def test_what_is_wrong_is_refused(client: FlaskClient, made: str) -> None:
     for method, path, body, status in REFUSED:
         response = client.open(f"/api/live/{made}/{path}", method=method, json=body)
         assert response.status_code == status, (path, body, response.text)
+
+
+def test_nobody_uses_up_the_changes_of_others(app: Flask, client: FlaskClient, made: str, one_moment: None) -> None:
+    def report(key: str, address: str) -> int:
+        body, origin = {"key": key}, {"REMOTE_ADDR": address}
+        return client.post(f"/api/live/{made}/people", json=body, environ_base=origin).status_code
+
+    services_of(app).editing.charge(f"{made} 10.0.0.66", MAX_CHANGES - 1)
+    assert [report(BOB, "10.0.0.66"), report(BOB, "10.0.0.66")] == [200, 429]
+    assert report(ANN, "10.0.0.7") == 200
 
 
 def test_a_name_is_only_ever_text(client: FlaskClient, made: str) -> None:
