@@ -20,6 +20,9 @@ HOSTILE = "<b onclick=x>Eve</b>"
 def ann(explorer: str, open_page: Callable[..., Page]) -> Page:
     """The page of who made a live workspace, and holds the pen."""
     page = open_page(explorer)
+    loaded = page.evaluate("performance.getEntriesByType('resource').map(({name}) => name)")
+    assert [name for name in loaded if name.endswith("/js/main.js")]
+    assert not [name for name in loaded if "/live/" in name], "who edits alone loads none of it"
     page.click("#share-button")
     page.click("#edit-together")
     page.wait_for_selector("#live-lay")
