@@ -150,3 +150,24 @@ def test_a_sixth_person_is_let_in_once_somebody_leaves(
     expect(cat.locator(".live-problem")).to_have_count(0)
     assert not [said for said in console.said if "429" not in said]
     console.said.clear()
+
+
+@pytest.mark.long
+def test_who_was_taken_for_away_takes_a_seat_again(
+    ann: Page, open_page: Callable[..., Page], console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bob = open_page(ann.url)
+    expect(bob.locator("#live-take")).to_be_visible()
+    bob.route("**/api/live/*/people", lambda route: route.abort())
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(sessions, "AWAY_SECONDS", 0.0)
+        write(ann, "x = 1")
+        expect(ann.locator(".live-people li")).to_have_count(1)
+    write(ann, "x = 2")
+    expect(bob.locator("#live-bar")).to_contain_text("Connection lost")
+    expect(bob.locator(EDITOR)).not_to_have_text("x = 2")
+    bob.unroute_all(behavior="ignoreErrors")
+    expect(bob.locator(EDITOR)).to_have_text("x = 2", timeout=15_000)
+    expect(ann.locator(".live-people li")).to_have_count(2)
+    assert not [said for said in console.said if "403" not in said and "ERR_FAILED" not in said]
+    console.said.clear()
