@@ -256,7 +256,7 @@ def test_the_teacher_sees_who_is_where_and_all_see_the_board(teacher: Page, join
         expect(board).to_contain_text(name)
         expect(board).to_contain_text("ms")
     row = teacher.get_by_role("table").filter(has_text="Students").get_by_role("row").nth(1)
-    expect(row).to_have_text(f"{name}21here")
+    expect(row).to_have_text(f"{name}21hereAsk to look")
     assert violations(teacher) == []
 
 

@@ -96,8 +96,11 @@ def test_a_full_database_anywhere(tmp_path: Path) -> None:
     """SQLite says the same of a database that may not grow as of a disk that is full."""
     client = client_of(tmp_path)
     services: Services = client.application.extensions[EXTENSION]
-    services.links._engine.dispose()
-    event.listen(services.links._engine, "connect", lambda raw, _: raw.execute("PRAGMA max_page_count=24"))
+    engine = services.links._engine
+    with engine.connect() as connection:
+        most = connection.exec_driver_sql("PRAGMA page_count").scalar_one() + 4
+    engine.dispose()
+    event.listen(engine, "connect", lambda raw, _: raw.execute(f"PRAGMA max_page_count={most}"))
     answers = [save(client, number) for number in range(20)]
     saved = [answer["id"] for status, answer in answers if status == 201]
     assert {status for status, _ in answers} == {201, 507}
