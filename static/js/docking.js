@@ -229,8 +229,10 @@ function place() {
 
 /** Give the room to the panes that are open; a row or column without one takes none. */
 export function divide() {
+  const focused = document.activeElement?.matches(".gutter") && document.activeElement.getAttribute("aria-label");
   for (const box of boxesOf(arrangement)) if (box.name !== ROOT) elementOf(box).classList.toggle("closed", !panesIn(box).some(isOpen));
   boxesOf(arrangement).reverse().forEach(split); // the innermost first: dividers are called after the panes that show
+  if (focused) $(`.gutter[aria-label="${focused}"]`)?.focus(); // dividers are made anew
 }
 
 /** Divide a row or column among its open parts, in the proportions that they had when all were open; a group shows one. */

@@ -76,6 +76,10 @@ def test_escape_leaves_the_editor_and_enter_goes_back(fixed: str, open_page: Cal
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
     expect(page.locator("#editor:focus-within")).to_have_count(0)
+    divider = page.get_by_role("separator", name="Between source and console")
+    page.evaluate("document.querySelector('#panes-form [name=asm]').click()")  # another pane divides the room anew
+    page.evaluate("document.querySelector('#panes-form [name=asm]').click()")
+    expect(divider).to_be_focused()
     page.keyboard.press("Shift+Tab")
     expect(page.locator(".cm-content")).to_be_focused()
 
