@@ -70,6 +70,7 @@ def make_app(config: Config) -> Flask:
 
 def prepare(app: Flask) -> None:
     """Compile what the page shows first, and read the lessons, so that their first visitors do not wait for that."""
+    from app import bytecode
     from app.artifacts import Workspace
     from app.errors import RequestError
     from app.jobs.clients import Client
@@ -79,6 +80,8 @@ def prepare(app: Flask) -> None:
     with contextlib.suppress(RequestError):  # whoever opens the page is told
         services.compiler.compile(Workspace(script=services.gallery.first.script), Client("127.0.0.1"))
     _ = services.lessons.lessons
+    if (writing := bytecode.write_bytecode()) is not None:
+        writing.wait()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
