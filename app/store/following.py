@@ -162,7 +162,7 @@ class Following(ABC, Generic[One]):
         self._closed = threading.Event()
 
     def close(self) -> None:
-        """Close the connections, and sweep no more."""
+        """Close the connections; its threads end."""
         self._closed.set()
         self.engine.dispose()
 
@@ -202,8 +202,7 @@ class Following(ABC, Generic[One]):
                 threading.Thread(target=self._poll, name=f"following {self._what}", daemon=True).start()
 
     def _poll(self) -> None:
-        while True:
-            time.sleep(LOOK_SECONDS)
+        while not self._closed.wait(LOOK_SECONDS):
             with self._lock:
                 followed = [one for one in self._open.values() if one.followed]
                 if not followed:

@@ -373,7 +373,12 @@ def test_a_row_that_cannot_be_read_keeps_no_news_from_who_follows_another(
     wait_until(lambda: damaged.ended)
     one.write(ANN, version(one), "x = 2", None)
     assert woken.wait(10)
+    threads = [thread for thread in threading.enumerate() if thread.name.startswith("following")]
+    assert threads
     elsewhere.close()
+    for thread in threads:
+        thread.join(10)
+        assert not thread.is_alive(), "it would read a database that is closed, again and again"
 
 
 # Over HTTP
