@@ -19,7 +19,6 @@ __all__ = [
     "count_from",
     "entry",
     "find",
-    "name_of",
     "note_passed",
     "note_step",
     "passed_steps",
@@ -98,12 +97,6 @@ def change(connection: Connection, name: str, key: bytes, **values: object) -> N
     connection.execute(update(STUDENTS).where(_student(name, key)).values(values))
 
 
-def name_of(connection: Connection, name: str, key: bytes) -> str | None:
-    """Return the display name of a student of the class ``name``, or None."""
-    called: str | None = connection.scalar(select(STUDENTS.c.name).where(_student(name, key)))
-    return called
-
-
 def count(connection: Connection, name: str) -> int:
     """Return the number of students of a class."""
     return connection.scalar(select(func.count()).where(STUDENTS.c["class"] == name)) or 0
@@ -121,10 +114,10 @@ def entry(connection: Connection, name: str) -> Entry:
     return Entry(*connection.execute(select(*columns).where(CLASSES.c.id == name)).one())
 
 
-def note_step(connection: Connection, name: str, key: bytes, step: int, now: float) -> str | None:
-    """Record a student's current step and return their name, or None if they are not in the class."""
-    connection.execute(update(STUDENTS).where(_student(name, key)).values(step=step, seen=now))
-    return name_of(connection, name, key)
+def note_step(connection: Connection, name: str, key: bytes, step: int, now: float) -> bool:
+    """Record a student's current step; return whether they are in the class."""
+    noted = connection.execute(update(STUDENTS).where(_student(name, key)).values(step=step, seen=now))
+    return noted.rowcount > 0
 
 
 def add_student(connection: Connection, name: str, student: Attendee) -> None:

@@ -20,17 +20,14 @@ import csv
 import hashlib
 import hmac
 import io
-import re
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
-from sqlalchemy import URL, ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy import URL, ColumnElement, Connection, delete, insert, select
 
 from app.artifacts import Options
 from app.errors import Busy, Forbidden, InvalidBody, NotFound, RequestError
@@ -38,8 +35,7 @@ from app.lessons import class_rows
 from app.lessons.class_rows import Attendee, BoardRow
 from app.lessons.seats import Seats
 from app.names import free_names
-from app.store.database import database_errors
-from app.store.following import Clock, Followed, Following
+from app.store.following import Change, Clock, Followed, Following
 from app.store.tables import CLASSES
 
 __all__ = ["Admission", "BoardRow", "Classes", "LessonClass", "News", "Presented", "Seat", "StudentRow"]
@@ -147,7 +143,7 @@ class LessonClass(Followed[bytes]):
     """
 
     def __init__(self, school: Classes, name: str, lesson: str, secret: bytes) -> None:
-        super().__init__(school.watch, name, "this class", MAX_LISTENERS)
+        super().__init__(school, name, MAX_LISTENERS)
         self.lesson = lesson
         self._school = school
         self._secret = secret
@@ -184,25 +180,22 @@ class LessonClass(Followed[bytes]):
         Busy
             If too many come from their address, or the class is full and nobody makes room.
         """
-        digest, now = _digest(key), self._school.clock()
+        digest, now = _digest(key), self.rows.clock()
         origin = hmac.new(self._secret, address.encode(), hashlib.sha256).hexdigest()[:32]
-        with self._changing() as connection:
-            known = class_rows.note_step(connection, self.id, digest, step, now)
-            refusal = None if known else self._refusal(connection, entry, origin)
+        with self.changing() as change:
+            known = class_rows.note_step(change.connection, self.id, digest, step, now)
+            refusal = None if known else self._refusal(change, entry, origin)
             if refusal is None and not known:
-                self._join(connection, digest, step, origin)
-            one = class_rows.find(connection, self.id, digest)
+                self._join(change, digest, step, origin)
+            one = class_rows.find(change.connection, self.id, digest)
             if one is not None and refusal is None and chosen is not None and chosen != one.chosen:
-                refusal = self._call(connection, one, chosen)
-                one = class_rows.find(connection, self.id, digest)
-            anonymous = bool(class_rows.entry(connection, self.id).anonymous)
+                refusal = self._call(change, one, chosen)
+                one = class_rows.find(change.connection, self.id, digest)
         if one is not None:
             self._school.seats.take(self.id, digest, address)
-        if not known or chosen is not None:
-            self.publish()
         if one is None or refusal is not None:
-            raise refusal or _no_such_class()
-        return one.shown(anonymous)
+            raise refusal or self.rows.gone()
+        return one.shown(bool(change.row.anonymous))
 
     def seat(self, key: str) -> Seat:
         """Return what a student is told of themselves.
@@ -213,21 +206,20 @@ class LessonClass(Followed[bytes]):
             If the student is not in the class.
         """
         digest = _digest(key)
-        with self._reading() as connection:
+        with self.rows.reading() as connection:
             one = class_rows.find(connection, self.id, digest)
             anonymous = bool(class_rows.entry(connection, self.id).anonymous)
         if one is None:
             raise _no_such_student()
         return Seat(name=one.shown(anonymous), chosen=one.chosen, token=self._token(digest))
 
-    def _call(self, connection: Connection, student: Attendee, chosen: str) -> Forbidden | None:
+    def _call(self, change: Change, student: Attendee, chosen: str) -> Forbidden | None:
         """Call a student by the name that they choose, unless somebody else has it."""
-        others = [one for one in class_rows.students(connection, self.id) if one.key != student.key]
+        others = [one for one in class_rows.students(change.connection, self.id) if one.key != student.key]
         if chosen and chosen.casefold() in {name.casefold() for one in others for name in (one.name, one.chosen)}:
             return Forbidden(f"the name “{chosen}” is taken in this class", field="name")
-        class_rows.change(connection, self.id, student.key, chosen=chosen)
-        if student.done:  # only the board has names
-            _bump_version(connection, self.id)
+        class_rows.change(change.connection, self.id, student.key, chosen=chosen)
+        change.seen |= student.done > 0  # only the board has names
         return None
 
     def _token(self, key: bytes) -> str:
@@ -246,13 +238,13 @@ class LessonClass(Followed[bytes]):
         NotFound
             If there is no such student.
         """
-        with self._changing() as connection:
+        with self.changing() as change:
+            change.seen = True
             if given:
-                class_rows.change(connection, self.id, self._key_of(connection, given), hidden=int(hidden))
+                key = self._key_of(change.connection, given)
+                class_rows.change(change.connection, self.id, key, hidden=int(hidden))
             else:
-                self._set(connection, anonymous=int(hidden))
-            _bump_version(connection, self.id)
-        self.publish()
+                change.set(anonymous=int(hidden))
 
     def ask_to_look(self, given: str, ask: bool = True) -> None:
         """Ask a student to let the teacher look into their workspace, or no more.
@@ -262,11 +254,10 @@ class LessonClass(Followed[bytes]):
         NotFound
             If there is no such student.
         """
-        with self._changing() as connection:
-            key = self._key_of(connection, given)
-            class_rows.change(connection, self.id, key, look=ASKED if ask else "")
-            _bump_version(connection, self.id)
-        self.publish()
+        with self.changing() as change:
+            change.seen = True
+            key = self._key_of(change.connection, given)
+            class_rows.change(change.connection, self.id, key, look=ASKED if ask else "")
 
     def answer_look(self, key: str, session: str) -> None:
         """Let the teacher look, or not.
@@ -283,15 +274,14 @@ class LessonClass(Followed[bytes]):
         Forbidden
             If the teacher does not ask.
         """
-        with self._changing() as connection:
-            one = class_rows.find(connection, self.id, _digest(key))
+        with self.changing() as change:
+            change.seen = True
+            one = class_rows.find(change.connection, self.id, _digest(key))
             if one is None:
                 raise _no_such_student()
             if one.look != ASKED:
                 raise Forbidden("the teacher does not ask to look any more", field="look")
-            class_rows.change(connection, self.id, one.key, look=session or DECLINED)
-            _bump_version(connection, self.id)
-        self.publish()
+            class_rows.change(change.connection, self.id, one.key, look=session or DECLINED)
 
     def _key_of(self, connection: Connection, given: str) -> bytes:
         for one in class_rows.students(connection, self.id):
@@ -301,7 +291,7 @@ class LessonClass(Followed[bytes]):
 
     def results(self) -> str:
         """Return the passed steps as CSV, one line each, with names that students chose even where they are hidden."""
-        with self._reading() as connection:
+        with self.rows.reading() as connection:
             called = {one.key: one for one in class_rows.students(connection, self.id)}
             rows = class_rows.passed_steps(connection, self.id)
         text = io.StringIO()
@@ -315,40 +305,40 @@ class LessonClass(Followed[bytes]):
             write([guard + name, one.name, row.step, *times, "yes" if row.disturbed else "no"])
         return text.getvalue()
 
-    def _join(self, connection: Connection, key: bytes, step: int, origin: str) -> None:
+    def _join(self, change: Change, key: bytes, step: int, origin: str) -> None:
         """Add a student, under a name that is free."""
-        now = self._school.clock()
+        connection, now = change.connection, self.rows.clock()
         self._make_room(connection, now)
         taken = {name for one in class_rows.students(connection, self.id) for name in (one.name, one.chosen.lower())}
         name = secrets.choice(free_names(taken))
         class_rows.add_student(connection, self.id, Attendee(key, name, step, now, 0, origin))
-        _bump_version(connection, self.id)
+        change.seen = True
 
-    def _refusal(self, connection: Connection, entry: str, origin: str) -> RequestError | None:
+    def _refusal(self, change: Change, entry: str, origin: str) -> RequestError | None:
         """Return why a student may not join, if so; note for the teacher that they came."""
-        door = class_rows.entry(connection, self.id)
+        door = change.row
         if not hmac.compare_digest(door.entry.encode(), entry.encode()):
             return Forbidden("the link to this class was renewed; ask your teacher for the new one", field="entry")
-        if door.crowds or class_rows.count_from(connection, self.id, origin) < MAX_PER_ADDRESS:
+        if door.crowds or class_rows.count_from(change.connection, self.id, origin) < MAX_PER_ADDRESS:
             return None
-        self._set(connection, turned_away=self._school.clock())
+        change.set(turned_away=self.rows.clock())
         words = f"{MAX_PER_ADDRESS} students have joined from your address; your teacher can let more in"
         return Busy(words, field="address", retry_after=15)
 
     @property
     def admission(self) -> Admission:
         """Whom the class lets in."""
-        with self._reading() as connection:
+        with self.rows.reading() as connection:
             door = class_rows.entry(connection, self.id)
-        waiting = not door.crowds and self._school.clock() - door.turned_away < TURNED_AWAY_SECONDS
+        waiting = not door.crowds and self.rows.clock() - door.turned_away < TURNED_AWAY_SECONDS
         per_address = MAX_STUDENTS if door.crowds else MAX_PER_ADDRESS
         anonymous = bool(door.anonymous)
         return Admission(entry=door.entry, waiting=waiting, per_address=per_address, anonymous=anonymous)
 
     def admit_crowds(self) -> None:
         """Let one address bring as many students as there are places."""
-        with self._changing() as connection:
-            self._set(connection, crowds=1)
+        with self.changing() as change:
+            change.set(crowds=1)
 
     def renew_entry(self, clear: bool) -> None:
         """Renew the students' link, so that nobody joins with the old one.
@@ -358,12 +348,11 @@ class LessonClass(Followed[bytes]):
         clear : bool
             Whether to remove the students without a result too.
         """
-        with self._changing() as connection:
-            self._set(connection, entry=secrets.token_urlsafe(9), crowds=0, turned_away=0.0)
+        with self.changing() as change:
+            change.set(entry=secrets.token_urlsafe(9), crowds=0, turned_away=0.0)
             if clear:
-                class_rows.clear(connection, self.id)
-                _bump_version(connection, self.id)
-        self.publish()
+                class_rows.clear(change.connection, self.id)
+                change.seen = True
 
     def credit(
         self, key: str, step: int, seconds: float | None, times_numpy: float | None, disturbed: bool = False
@@ -380,15 +369,12 @@ class LessonClass(Followed[bytes]):
         NotFound
             If the student is not in the class.
         """
-        with self._changing() as connection:
-            digest = _digest(key)
-            if class_rows.name_of(connection, self.id, digest) is None:
+        digest, milliseconds = _digest(key), seconds * 1e3 if seconds else None
+        with self.changing() as change:
+            if class_rows.find(change.connection, self.id, digest) is None:
                 raise _no_such_student()
-            milliseconds = seconds * 1e3 if seconds else None
-            if not class_rows.note_passed(connection, self.id, digest, step, milliseconds, times_numpy, disturbed):
-                return
-            _bump_version(connection, self.id)
-        self.publish()
+            times = (milliseconds, times_numpy, disturbed)
+            change.seen = class_rows.note_passed(change.connection, self.id, digest, step, *times)
 
     def present(self, state: Presented | None) -> None:
         """Present a state to the class; None ends the presentation.
@@ -401,10 +387,9 @@ class LessonClass(Followed[bytes]):
         encoded = None if state is None else msgspec.json.encode(state)
         if encoded is not None and len(encoded) > MAX_STATE_BYTES:
             raise InvalidBody("what is presented is too large", expected=f"at most {MAX_STATE_BYTES:,} bytes")
-        with self._changing() as connection:
-            self._set(connection, presented=encoded)
-            _bump_version(connection, self.id)
-        self.publish()
+        with self.changing() as change:
+            change.set(presented=encoded)
+            change.seen = True
 
     def dissolve(self) -> None:
         """End the class: delete its students and results, and notify the listeners.
@@ -414,15 +399,15 @@ class LessonClass(Followed[bytes]):
         NotFound
             If it has already ended.
         """
-        with self._changing() as connection:
-            connection.execute(delete(CLASSES).where(CLASSES.c.id == self.id))
+        with self.changing() as change:
+            change.connection.execute(delete(CLASSES).where(CLASSES.c.id == self.id))
         self.end()
 
     @property
     def students(self) -> list[StudentRow]:
         """The students by name, with absent ones last."""
-        now = self._school.clock()
-        with self._reading() as connection:
+        now = self.rows.clock()
+        with self.rows.reading() as connection:
             attending = class_rows.students(connection, self.id)
             anonymous = bool(class_rows.entry(connection, self.id).anonymous)
         rows = [
@@ -442,7 +427,7 @@ class LessonClass(Followed[bytes]):
 
     def read(self) -> tuple[int, bytes] | None:
         """Read and encode the public state."""
-        with self._reading() as connection:
+        with self.rows.reading() as connection:
             row = connection.execute(
                 select(CLASSES.c.version, CLASSES.c.presented, CLASSES.c.anonymous).where(CLASSES.c.id == self.id)
             ).one_or_none()
@@ -457,29 +442,6 @@ class LessonClass(Followed[bytes]):
                 looks=[self._token(key) for key in asked],
             )
         return row.version, msgspec.json.encode(news)
-
-    @contextmanager
-    def _changing(self) -> Iterator[Connection]:
-        """Change the class in an exclusive transaction.
-
-        Raises
-        ------
-        NotFound
-            If the class has ended.
-        """
-        touching = update(CLASSES).where(CLASSES.c.id == self.id).values(touched=self._school.clock())
-        with database_errors("the class"), self._school.engine.begin() as connection:
-            if connection.execute(touching).rowcount == 0:
-                raise _no_such_class()
-            yield connection
-
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        with database_errors("the class"), self._school.engine.connect() as connection:
-            yield connection
-
-    def _set(self, connection: Connection, **values: object) -> None:
-        connection.execute(update(CLASSES).where(CLASSES.c.id == self.id).values(values))
 
     def _make_room(self, connection: Connection, now: float) -> None:
         """Remove a student from a full class who is away and has no result, from the address that most come from."""
@@ -497,21 +459,15 @@ class LessonClass(Followed[bytes]):
 
 
 class Classes(Following[LessonClass]):
-    """The classes of the servers that share a database.
+    """The classes of the servers that share a database."""
 
-    Parameters
-    ----------
-    url : str or URL
-        SQLAlchemy URL of the database, whose tables exist.
-    clock : callable
-        Returns a Unix timestamp.
-    """
+    table = CLASSES
+    what, several, field = "class", "classes", "class"
+    id_bytes = 9
 
     def __init__(self, url: str | URL, clock: Clock = time.time) -> None:
-        super().__init__(url, CLASSES, "the class", clock)
+        super().__init__(url, clock)
         self.seats = Seats(clock, AWAY_SECONDS, MAX_STUDENTS)
-        self._owners: dict[str, str] = {}
-        """The clients that created classes on this server."""
 
     def create(self, lesson: str, client: str) -> tuple[LessonClass, str]:
         """Create a class for a lesson, and return it with the teacher's secret; idle classes are removed.
@@ -521,19 +477,10 @@ class Classes(Following[LessonClass]):
         Busy
             If there are too many classes and none is idle.
         """
-        name, secret, now = secrets.token_urlsafe(9), secrets.token_urlsafe(18), self.clock()
-        made = {"id": name, "lesson": lesson, "secret": _digest(secret), "touched": now, "version": 1}
-        with database_errors("the class"), self.engine.begin() as connection:
-            self.delete_ended(connection)
-            mine = [one for one, owner in list(self._owners.items()) if owner == client]
-            own = connection.scalar(select(func.count()).where(CLASSES.c.id.in_(mine))) or 0
-            total = connection.scalar(select(func.count()).select_from(CLASSES)) or 0
-            if total >= MAX_CLASSES or own >= MAX_CLASSES_PER_CLIENT:
-                raise Busy("there are too many classes now", retry_after=600)
-            left = set(connection.scalars(select(CLASSES.c.id)))
-            connection.execute(insert(CLASSES).values(made))
-        with self._lock:
-            self._owners = {one: owner for one, owner in self._owners.items() if one in left} | {name: client}
+        secret, now = secrets.token_urlsafe(18), self.clock()
+        made = {"lesson": lesson, "secret": _digest(secret), "touched": now, "version": 1}
+        with self.making(client, MAX_CLASSES, MAX_CLASSES_PER_CLIENT) as (connection, name):
+            connection.execute(insert(CLASSES).values({"id": name, **made}))
         return self.get(name), secret
 
     def get(self, name: str) -> LessonClass:
@@ -544,13 +491,7 @@ class Classes(Following[LessonClass]):
         NotFound
             If there is no such class.
         """
-        if not re.fullmatch(r"[\w-]{12}", name, re.ASCII):
-            raise _no_such_class()
-        current = (CLASSES.c.id == name) & self.current()
-        with database_errors("the class"), self.engine.connect() as connection:
-            row = connection.execute(select(CLASSES.c.lesson, CLASSES.c.secret).where(current)).one_or_none()
-        if row is None:
-            raise _no_such_class()
+        row = self.find(name, CLASSES.c.lesson, CLASSES.c.secret)
         return self.only(LessonClass(self, name, row.lesson, row.secret))
 
     def current(self) -> ColumnElement[bool]:
@@ -558,16 +499,8 @@ class Classes(Following[LessonClass]):
         return CLASSES.c.touched >= self.clock() - IDLE_SECONDS
 
 
-def _bump_version(connection: Connection, name: str) -> None:
-    connection.execute(update(CLASSES).where(CLASSES.c.id == name).values(version=CLASSES.c.version + 1))
-
-
 def _no_such_student() -> NotFound:
     return NotFound("this student is not in the class", field="student")
-
-
-def _no_such_class() -> NotFound:
-    return NotFound("there is no such class, or it ended", field="class")
 
 
 def _digest(secret: str) -> bytes:

@@ -12,9 +12,6 @@ The database has the state of a session, so that it outlives a restart and its p
 from __future__ import annotations
 
 import hashlib
-import re
-import secrets
-import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,14 +19,13 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
-from sqlalchemy import URL, ColumnElement, Connection, Row, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, insert, select
 
 from app.artifacts import Options, Workspace
-from app.errors import Busy, Forbidden, NotFound, TooLarge
+from app.errors import Busy, Forbidden, TooLarge
 from app.live import people
 from app.live.people import Place
-from app.store.database import database_errors
-from app.store.following import Clock, Followed, Following
+from app.store.following import Change, Followed, Following
 from app.store.links import SharedState, ViewValue
 from app.store.tables import LIVE
 
@@ -65,7 +61,6 @@ RESTING_SECONDS = 10.0
 """After this time in which its holder writes nothing, too."""
 ASKED_SECONDS = 30.0
 """How long the holder is told that somebody asks for the pen."""
-_WHAT = "the live workspace"
 
 
 class Setting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -142,9 +137,7 @@ class LiveSession(Followed[LiveState]):
     """A live workspace on this server."""
 
     def __init__(self, sessions: LiveSessions, name: str) -> None:
-        super().__init__(sessions.watch, name, _WHAT, MAX_LISTENERS)
-        self._engine = sessions.engine
-        self._clock = sessions.clock
+        super().__init__(sessions, name, MAX_LISTENERS)
         self._last: LiveState | None = None
 
     def attend(self, key: str, name: str = "", place: Place | None = None) -> Attendance:
@@ -160,7 +153,7 @@ class LiveSession(Followed[LiveState]):
         Busy
             If all seats are taken.
         """
-        digest, now = _digest(key), self._clock()
+        digest, now = _digest(key), self.rows.clock()
         with self._changing(digest) as change:
             known = people.find(change.connection, self.id, digest)
             if known is None:
@@ -183,7 +176,7 @@ class LiveSession(Followed[LiveState]):
                 change.seen = True
                 if change.row.pen == digest:
                     rest = people.here(change.connection, self.id)
-                    change.set(pen=rest[0].key if rest else None, penned=self._clock())
+                    change.set(pen=rest[0].key if rest else None, penned=self.rows.clock())
 
     def write(
         self, key: str, base: int, script: str | None, setting: Setting | None, place: Place | None = None
@@ -195,7 +188,7 @@ class LiveSession(Followed[LiveState]):
         TooLarge
             If the script or the setting is too large.
         """
-        digest, values, now = _digest(key), _packed(script, setting), self._clock()
+        digest, values, now = _digest(key), _packed(script, setting), self.rows.clock()
         with self._changing(digest) as change:
             if change.row.pen != digest or change.row.written != base or change.row.link:
                 return Written(accepted=False, version=change.row.written)
@@ -216,7 +209,7 @@ class LiveSession(Followed[LiveState]):
         Forbidden
             If they are not there.
         """
-        digest, now = _digest(key), self._clock()
+        digest, now = _digest(key), self.rows.clock()
         with self._changing(digest) as change:
             self._require(change.connection, digest)
             if change.row.link:
@@ -229,7 +222,7 @@ class LiveSession(Followed[LiveState]):
 
     def lay_pen(self, key: str, seat: int = 0) -> None:
         """Lay the pen down, or hand it to who has a seat; nothing happens if somebody else holds it."""
-        digest, now = _digest(key), self._clock()
+        digest, now = _digest(key), self.rows.clock()
         with self._changing(digest) as change:
             if change.row.pen != digest:
                 return
@@ -242,10 +235,10 @@ class LiveSession(Followed[LiveState]):
     def content(self) -> tuple[int, SharedState, str]:
         """Return the version of the text, the content of a link to it, and the link if it was frozen."""
         columns = (LIVE.c.written, LIVE.c.script, LIVE.c.setting, LIVE.c.link)
-        with self._reading() as connection:
+        with self.rows.reading() as connection:
             row = connection.execute(select(*columns).where(LIVE.c.id == self.id)).one_or_none()
         if row is None:
-            raise _no_such_session()
+            raise self.rows.gone()
         setting = msgspec.json.decode(_inflated(row.setting), type=Setting)
         return row.written, setting.with_script(msgspec.json.decode(_inflated(row.script), type=str)), row.link
 
@@ -273,7 +266,7 @@ class LiveSession(Followed[LiveState]):
         Forbidden
             If they are not.
         """
-        with self._reading() as connection:
+        with self.rows.reading() as connection:
             if listener not in {people.listener_of(one.key) for one in people.here(connection, self.id)}:
                 raise _not_there()
 
@@ -285,7 +278,7 @@ class LiveSession(Followed[LiveState]):
         Forbidden
             If they do not.
         """
-        with self._reading() as connection:
+        with self.rows.reading() as connection:
             pen = connection.scalar(select(LIVE.c.pen).where(LIVE.c.id == self.id))
         if pen != _digest(key):
             raise Forbidden("only who holds the pen may freeze the workspace", field="key")
@@ -294,7 +287,7 @@ class LiveSession(Followed[LiveState]):
         """Read what changed, and encode it."""
         last, columns = self._last, (LIVE.c.version, LIVE.c.written, LIVE.c.arranged, LIVE.c.pen, LIVE.c.link)
         here = LIVE.c.id == self.id
-        with self._reading() as connection:
+        with self.rows.reading() as connection:
             row = connection.execute(select(*columns).where(here)).one_or_none()
             if row is None:
                 return None
@@ -304,13 +297,13 @@ class LiveSession(Followed[LiveState]):
                 script = _inflated(connection.execute(select(LIVE.c.script).where(here)).scalar_one())
             if last is None or last.arranged != row.arranged:
                 setting = _inflated(connection.execute(select(LIVE.c.setting).where(here)).scalar_one())
-        now = self._clock()
+        now = self.rows.clock()
         company = Company(people=[_person(one, row.pen, now) for one in rows], link=row.link)
         listeners = frozenset(people.listener_of(one.key) for one in rows)
         self._last = LiveState(row.written, row.arranged, script, setting, msgspec.json.encode(company), listeners)
         return row.version, self._last
 
-    def _is_idle(self, change: _Change, now: float) -> bool:
+    def _is_idle(self, change: Change, now: float) -> bool:
         """Return whether who holds the pen is away or writes nothing."""
         holder = people.find(change.connection, self.id, change.row.pen)
         absent = holder is None or now - holder.seen > ABSENT_SECONDS
@@ -321,71 +314,28 @@ class LiveSession(Followed[LiveState]):
             raise _not_there()
 
     @contextmanager
-    def _changing(self, present: bytes) -> Iterator[_Change]:
-        """Change the session in an exclusive transaction, in which who is away leaves, and tell the listeners.
+    def _changing(self, present: bytes) -> Iterator[Change]:
+        """Change the session as :meth:`changing` does, once who is away has left.
 
         Parameters
         ----------
         present : bytes
             The key of who changes it, and so is there.
-
-        Raises
-        ------
-        NotFound
-            If it has ended.
         """
-        now, here = self._clock(), LIVE.c.id == self.id
-        columns = [column for column in LIVE.c if column.name not in ("script", "setting")]
-        with database_errors(_WHAT), self._engine.begin() as connection:
-            if connection.execute(update(LIVE).where(here).values(touched=now)).rowcount == 0:
-                raise _no_such_session()
-            change = _Change(connection, connection.execute(select(*columns).where(here)).one())
-            if people.reap(connection, self.id, now - AWAY_SECONDS, present):
+        with self.changing() as change:
+            if people.reap(change.connection, self.id, self.rows.clock() - AWAY_SECONDS, present):
                 change.seen = True
-                if change.row.pen is not None and people.find(connection, self.id, change.row.pen) is None:
+                if change.row.pen is not None and people.find(change.connection, self.id, change.row.pen) is None:
                     change.set(pen=None)
             yield change
-            if change.seen:
-                change.set(version=change.row.version + 1)
-        if change.seen:
-            self.publish()
-
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        with database_errors(_WHAT), self._engine.connect() as connection:
-            yield connection
-
-
-class _Change:
-    """A transaction that changes a session."""
-
-    def __init__(self, connection: Connection, row: Row[tuple[object, ...]]) -> None:
-        self.connection = connection
-        self.row = row
-        """The row as it was, without its texts."""
-        self.seen = False
-        """Whether others see a difference."""
-
-    def set(self, **values: object) -> None:
-        """Change columns."""
-        self.connection.execute(update(LIVE).where(LIVE.c.id == self.row.id).values(values))
 
 
 class LiveSessions(Following[LiveSession]):
-    """The live workspaces of the servers that share a database.
+    """The live workspaces of the servers that share a database."""
 
-    Parameters
-    ----------
-    url : str or URL
-        SQLAlchemy URL of the database, whose tables exist.
-    clock : callable
-        Returns a Unix timestamp.
-    """
-
-    def __init__(self, url: str | URL, clock: Clock = time.time) -> None:
-        super().__init__(url, LIVE, _WHAT, clock)
-        self._owners: dict[str, str] = {}
-        """The clients that made sessions on this server."""
+    table = LIVE
+    what, several, field = "live workspace", "live workspaces", "session"
+    id_bytes = 18
 
     def create(self, key: str, client: str, name: str, script: str, setting: Setting) -> LiveSession:
         """Make a live workspace, whose maker holds the pen; idle ones are removed.
@@ -397,20 +347,13 @@ class LiveSessions(Following[LiveSession]):
         Busy
             If there are too many sessions and none is idle.
         """
-        texts, now, made = _packed(script, setting), self.clock(), secrets.token_urlsafe(18)
+        texts, now = _packed(script, setting), self.clock()
         versions = {"version": 1, "written": 1, "arranged": 1}
         times = {"created": now, "touched": now, "penned": now}
-        with database_errors(_WHAT), self.engine.begin() as connection:
-            self.delete_ended(connection)
-            left = set(connection.scalars(select(LIVE.c.id)))
-            mine = sum(owner == client for one, owner in list(self._owners.items()) if one in left)
-            if len(left) >= MAX_SESSIONS or mine >= MAX_SESSIONS_PER_CLIENT:
-                raise Busy("there are too many live workspaces now", retry_after=600)
+        with self.making(client, MAX_SESSIONS, MAX_SESSIONS_PER_CLIENT) as (connection, made):
             row = {"id": made, "pen": _digest(key), "link": "", **versions, **times, **texts}
             connection.execute(insert(LIVE).values(row))
             people.add(connection, made, _digest(key), name, people.NOWHERE, now)
-        with self._lock:
-            self._owners = {one: owner for one, owner in self._owners.items() if one in left} | {made: client}
         return self.get(made)
 
     def get(self, name: str) -> LiveSession:
@@ -421,12 +364,7 @@ class LiveSessions(Following[LiveSession]):
         NotFound
             If there is none.
         """
-        if not re.fullmatch(r"[\w-]{24}", name, re.ASCII):
-            raise _no_such_session()
-        with database_errors(_WHAT), self.engine.connect() as connection:
-            found = connection.scalar(select(func.count()).where((LIVE.c.id == name) & self.current()))
-        if not found:
-            raise _no_such_session()
+        self.find(name)
         return self.only(LiveSession(self, name))
 
     def current(self) -> ColumnElement[bool]:
@@ -461,10 +399,6 @@ def _packed(script: str | None, setting: Setting | None) -> dict[str, object]:
 
 def _inflated(content: bytes) -> bytes:
     return zlib.decompress(content)
-
-
-def _no_such_session() -> NotFound:
-    return NotFound("there is no such live workspace, or it ended", field="session")
 
 
 def _not_there() -> Forbidden:

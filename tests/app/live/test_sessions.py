@@ -17,7 +17,7 @@ import msgspec
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import func, select, update
+from sqlalchemy import event, func, select, update
 
 from app.artifacts import Options, Workspace
 from app.errors import Busy, Forbidden, NotFound, TooLarge
@@ -312,6 +312,23 @@ def test_sessions_end(one: LiveSession, live: LiveSessions, clock: Clock, monkey
     live.create(ANN, "client", "", "", Setting())
     with pytest.raises(NotFound):
         one.attend(BOB)
+
+
+def test_of_many_made_at_once_an_address_keeps_no_more_than_it_may(
+    live: LiveSessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "MAX_SESSIONS_PER_CLIENT", 2)
+    event.listen(live.engine, "checkin", lambda *_: time.sleep(0.02))  # after each commit, while others make theirs
+
+    def make(key: str) -> bool:
+        try:
+            live.create(key, "client", "", "", Setting())
+        except Busy:
+            return False
+        return True
+
+    with ThreadPoolExecutor(len(OTHERS)) as pool:
+        assert sum(pool.map(make, OTHERS)) == 2
 
 
 def test_what_ended_is_deleted_though_nobody_comes(one: LiveSession, live: LiveSessions, clock: Clock) -> None:
