@@ -1,11 +1,13 @@
 """Memory that machine code takes while a function runs, kept for the next function.
 
 The C library gives large blocks back to the system at once, and taking them anew costs a page fault for each four
-kilobytes: for a convolution's steps of some megabytes that is longer than the arithmetic.
+kilobytes: for a convolution's steps of some megabytes that is longer than the arithmetic.  Where the system has no more
+memory, it gets back what is kept here, and is asked again.
 """
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from functools import cache
 from typing import Any
@@ -66,7 +68,22 @@ next:
   br i1 %done, label %new, label %look
 new:
   %made = call ptr @aligned_alloc(i64 %alignment, i64 %size)
-  ret ptr %made
+  %failed = icmp eq ptr %made, null
+  br i1 %failed, label %clear, label %end
+clear:
+  %j = phi i64 [ 0, %new ], [ %later, %clear ]
+  %place = getelementptr ptr, ptr @slots, i64 %j
+  %held = atomicrmw xchg ptr %place, ptr null acq_rel
+  call void @drop(ptr %held)
+  %later = add i64 %j, 1
+  %all = icmp eq i64 %later, {_SLOTS}
+  br i1 %all, label %again, label %clear
+again:
+  %second = call ptr @aligned_alloc(i64 %alignment, i64 %size)
+  br label %end
+end:
+  %result = phi ptr [ %made, %new ], [ %second, %again ]
+  ret ptr %result
 }}
 
 define internal void @drop(ptr %block) {{
@@ -124,9 +141,12 @@ _FUNCTIONS = {"aligned_alloc": "take", "free": "give"}
 @cache
 def pool() -> Any:
     """Return the machine code above; None where blocks do not tell their size."""
-    size = next((name for name in _SIZE_OF_BLOCK if binding.address_of_symbol(name)), None)
+    process = ctypes.CDLL(None)  # LLVM finds the functions of the process only after it has linked something
+    size = next((name for name in _SIZE_OF_BLOCK if hasattr(process, name)), None)
     if size is None:
         return None
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
     module = binding.parse_assembly(_CODE.replace("SIZE_OF_BLOCK", size))
     machine = binding.Target.from_default_triple().create_target_machine(jit=True)
     engine = binding.create_mcjit_compiler(module, machine)

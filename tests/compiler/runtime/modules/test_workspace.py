@@ -6,6 +6,7 @@ import ctypes
 import resource
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,8 +30,8 @@ class Blocks:
         self.kept = ctypes.c_int64.from_address(kept)
 
     def take(self, size: int) -> int:
-        """Return where a block of some bytes starts."""
-        return int(self._take(64, size))
+        """Return where a block of some bytes starts; zero if there is no memory for it."""
+        return int(self._take(64, size) or 0)
 
 
 def test_a_function_that_runs_again_gets_the_pages_that_it_had() -> None:
@@ -68,6 +69,22 @@ def test_no_more_is_kept_than_some_megabytes() -> None:
     blocks.give(0)
     blocks.give(blocks.take(100))
     assert blocks.kept.value < 2 << 20
+
+
+def test_what_is_kept_is_given_back_before_memory_runs_out() -> None:
+    blocks = Blocks()
+    blocks.give(blocks.take(40 << 20))
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + (16 << 20), limits[1]))
+    try:
+        block = blocks.take(48 << 20)
+        assert block
+        assert blocks.kept.value == 0
+        assert not blocks.take(48 << 20), "there is no more"
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+    blocks.give(block)
 
 
 def test_threads_have_blocks_of_their_own() -> None:
