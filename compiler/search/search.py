@@ -168,26 +168,25 @@ class Search(Generic[Candidate]):
 
         One that fails this time, or is not sound, is replaced by the next best.
         """
-        while self.best is not None and self.best.candidate is not None:
-            if not is_sound(self.best.candidate):
-                self._drop_best()
+        if self.best is None:
+            return None
+        others = (trial for trial in self.trials if trial is not self.best)
+        for trial in [self.best, *sorted(others, key=lambda trial: trial.seconds)]:
+            if trial.candidate is None or not trial.seconds < self.default_seconds:
+                return None
+            if not is_sound(trial.candidate):
                 continue
-            program = self.space.program(self.best.candidate)
+            program = self.space.program(trial.candidate)
             self._measuring.refer(self._default)
             (again,) = self._measured_by([partial(self._build, program)], _LAST)
             if again.pairing is not None:
                 self.default_seconds = again.pairing.reference
             if again.pairing is not None and again.pairing.is_faster:
                 seconds = again.pairing.ratio * self.default_seconds
-                return replace(self.best, measurement=again, seconds=seconds)
+                return replace(trial, measurement=again, seconds=seconds)
             if again.kind == "ok":
                 return None
-            self._drop_best()
         return None
-
-    def _drop_best(self) -> None:
-        self.trials = [t for t in self.trials if t is not self.best and t.seconds < self.default_seconds]
-        self.best = min(self.trials, key=lambda trial: trial.seconds, default=None)
 
     def _take_notice(self, made: Sequence[Trial[Candidate]]) -> None:
         self.trials += made

@@ -102,6 +102,18 @@ def test_a_default_that_nothing_beats_stays() -> None:
     assert search.default_seconds == pytest.approx(1.0)
 
 
+def test_where_winners_fail_at_last_the_next_best_is_taken_and_no_trial_forgotten() -> None:
+    search = _search(_Clocked(lambda program: 1.0 if program == "default" else 0.5))
+    made = search.round(6)
+    tried: list[Any] = []
+    assert search.finish(lambda candidate: bool(tried.append(candidate))) is None
+    assert sorted(tried) == sorted(trial.candidate for trial in made)
+    assert len(search.trials) == len(made)
+    next_best = search.finish(lambda candidate: candidate != tried[0])
+    assert next_best is not None
+    assert next_best.candidate in tried[1:]
+
+
 def test_the_same_seed_measures_the_same_candidates() -> None:
     def seen(seed: int) -> list[str]:
         measuring = _Clocked(_by_text)
