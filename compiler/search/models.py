@@ -333,10 +333,13 @@ class ModelTuning:
         return replace(self._decide(), is_interrupted=is_interrupted)
 
     def _decide(self) -> ModelOutcome:
-        """Let kernels keep what is faster beside their defaults and in the model, and the model, if it is faster."""
+        """Let kernels keep what is faster beside their defaults and in the model, and the model, if it is faster.
+
+        What was kept before comes into the model again where a search has found nothing else.
+        """
         for task in self.tasks:
             if task.trials:
-                task.choices = task.tuning.outcome().choices
+                task.choices = task.tuning.outcome().choices or task.choices
         default = statistics.median(self._seconds(self._default) for _ in range(3))
         chosen = [task for task in self.tasks if task.choices is not None]
         ratio = 1.0
@@ -404,5 +407,5 @@ def _sums(task: KernelTask, times: Mapping[str, Sequence[float]]) -> list[float]
 
 
 def _ratio(both: Sequence[Sequence[float]]) -> float:
-    """Return the mean ratio of two rows of times."""
+    """Return the median ratio of two rows of times."""
     return math.exp(statistics.median(math.log(a / b) for a, b in zip(*both, strict=True)))

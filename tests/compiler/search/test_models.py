@@ -18,6 +18,7 @@ from compiler.ir.instrument import instrumented
 from compiler.ir.module import IRModule
 from compiler.runtime.parallel.threads import set_num_threads
 from compiler.search import Database, Machine, Pairing, Patience, Record, ScheduleSpace
+from compiler.search.choices import Wishes
 from compiler.search.ledger import Ledger
 from compiler.search.measurer import Build, Measurement
 from compiler.search.models import AppliedLog, Kernels, KernelTask, ModelTuning, numbers_of
@@ -29,7 +30,8 @@ TARGET = Target("llvm -mcpu=native")
 
 @pytest.fixture(autouse=True)
 def _one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr("compiler.search.models._PER_ROUND", 2)
+    for name in ("_PER_ROUND", "_POPULATION"):
+        monkeypatch.setattr(f"compiler.search.models.{name}", 2)
     set_num_threads(1)
     yield
     set_num_threads(None)
@@ -54,8 +56,8 @@ class _Always:
 
 def _model(rng: random.Random) -> tuple[IRModule, dict[str, Any]]:
     """Return two products of matrices, each with something on top."""
-    n, m, wide = (rng.choice([3, 8, 16]) for _ in range(3))
-    shapes = {"x": (n, 12), "w": (m, 12), "v": (wide, m)}
+    n, m, wide = rng.sample([2, 3, 4, 6], 3)
+    shapes = {"x": (n, 5), "w": (m, 5), "v": (wide, m)}
     x, w, v = (relay.var(name, shape=shape) for name, shape in shapes.items())
     y = relay.tanh(relay.nn.dense(relay.nn.relu(relay.nn.dense(x, w)), v))
     numpy = np.random.default_rng(n)
@@ -76,9 +78,9 @@ def _decided(kernels: Kernels, way: str, rng: random.Random) -> Database:
     log = Database()
     for definition in kernels.definitions.values():
         func, numbers = definition.blocks(), numbers_of(definition)
-        space = ScheduleSpace(func, Machine.of(TARGET, 1), None, numbers)
+        space = ScheduleSpace(func, Machine.of(TARGET, 1), Wishes({"way": way} if numbers else {}), numbers)
         usual = definition.lowered("main").script()
-        drawn = (c for _ in range(20) if space.is_of_numbers(c := space.sample(rng)) == (way == "numbers"))
+        drawn = (space.sample(rng) for _ in range(20))
         found = next((c for c in drawn if space.program(c).script() != usual), None)
         if found is not None:
             log.add([Record(workload_of(func, TARGET, 1), "", found, "ok", 1.0, is_decision=True)])
@@ -143,6 +145,37 @@ def test_what_is_faster_everywhere_is_kept_and_built(monkeypatch: pytest.MonkeyP
     np.testing.assert_allclose(_result(built), _result(usual), rtol=1e-4, atol=1e-4)
     loops = {name: kernel.prim_func.script() for name, kernel in usual.kernels.items()}
     assert {name for name, k in built.kernels.items() if k.prim_func.script() != loops[name]} <= set(kept.names)
+
+
+def test_a_search_goes_on_from_its_log_and_keeps_what_it_had_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, params = _model(random.Random(2))
+
+    def tuning(ratio: float) -> ModelTuning:
+        log = Database(tmp_path / "log.jsonl")
+        made = ModelTuning(module, TARGET, params, log=log, measuring=lambda *_: _Always(ratio))
+        times = {name: [1.0] * 3 for task in made.tasks for name in task.names}
+        faster = {name: [0.6] * 3 for name in times}
+        monkeypatch.setattr(made, "_kernel_seconds", lambda *_: [times, faster])
+        return made
+
+    monkeypatch.setattr("compiler.search.models.paired", lambda *_: Pairing(0.75, 1e-3, 1.5, 2.0, (1.5,) * 4))
+    begun = tuning(0.5)
+    (first,) = (task for task in begun.run(600, 1).tasks if task.choices is not None)
+    (ended,) = (task for task in begun.tasks if not task.trials)
+    ended.search(1)
+    again = tuning(1.5)
+    (same,) = (task for task in again.tasks if task.names == first.names)
+    assert same.choices == first.choices
+    assert [task.names for task in again.tasks if task.hope == 1.0] == [ended.names], "it was not decided"
+    same.search(1)
+    assert [trial.candidate for trial in same.tuning.search.trials] == [first.choices], "the best has to win again"
+    again.run(600, 0)
+    assert same.choices == first.choices, "it is not faster beside the default today, but in the model it is"
+    decision = Database(tmp_path / "log.jsonl").decision(same.tuning.workload)
+    assert decision is not None
+    assert decision.choices == first.choices
 
 
 def test_an_interrupted_search_keeps_and_decides_what_was_measured(tmp_path: Path) -> None:
