@@ -24,6 +24,7 @@ Value: TypeAlias = bool | int | str | tuple[int, ...]
 Choices: TypeAlias = tuple[tuple[str, Value], ...]
 """Names and what was chosen, in the order in which it was chosen."""
 
+_MOST = 1 << 63
 _NEAR = 0.6
 """How often a changed tile differs from the one before in two places only: a factor that moved."""
 
@@ -131,5 +132,10 @@ def crossed(first: Choices, second: Choices, rng: random.Random) -> Picker:
 
 
 def from_json(value: Sequence[Sequence[Any]]) -> Choices:
-    """Return choices as a log has them, where a tile is a list."""
-    return tuple((str(name), tuple(chosen) if isinstance(chosen, list) else chosen) for name, chosen in value)
+    """Return choices as a log has them, where a tile is a list; raises ArgumentError if they are of other types."""
+    made = tuple((str(name), tuple(chosen) if isinstance(chosen, list) else chosen) for name, chosen in value)
+    for name, chosen in made:
+        numbers = chosen if isinstance(chosen, tuple) else (chosen,)
+        if not isinstance(chosen, str) and not all(isinstance(n, int) and abs(n) < _MOST for n in numbers):
+            raise ArgumentError(f"search: {str(chosen)[:80]} is no choice for {name[:80]}")
+    return made

@@ -62,7 +62,11 @@ def _record(line: str) -> Record:
         seconds, choices, features = (fields.pop(name) for name in ("seconds", "choices", "features"))
         seconds = math.inf if seconds is None else float(seconds)
         made = None if choices is None else from_json(choices)
-        return Record(**fields, seconds=seconds, choices=made, features=tuple(features))
+        if not seconds >= 0 or not all(isinstance(fields[name], str) for name in ("workload", "structure", "kind")):
+            raise ValueError(fields)
+        return Record(**fields, seconds=seconds, choices=made, features=tuple(map(float, features)))
+    except ArgumentError:
+        raise
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ArgumentError(f"search: this line is not a record: {line[:80]!r}") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import warnings
@@ -47,10 +48,24 @@ def _records_at(lines: list[Record]) -> list[Record]:
 
 
 def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
-    for text in ("noise\n", "{}\n", '{"v": 99}\n'):
+    for text, words in (("noise\n", "not a record"), ("{}\n", "not a record"), ('{"v": 99}\n', "later version")):
         (tmp_path / "log").write_text(text)
-        with pytest.raises(ArgumentError, match=r"not a record|later version"):
+        with pytest.raises(ArgumentError, match=words):
             Database(tmp_path / "log")
+
+
+def test_no_record_has_values_of_other_types() -> None:
+    good = _records()[0].line()
+    Database(text=good)
+    for value in ({"a": 1}, 1.5, ["x"], [[1]], [None], None, 10**400):
+        with pytest.raises(ArgumentError, match="is no choice for tile"):
+            Database(text=json.dumps({**json.loads(good), "choices": [["tile", value]]}))
+    others = {"workload": 1, "structure": None, "kind": [], "features": [None], "seconds": -1.0}
+    for name, value in others.items():
+        with pytest.raises(ArgumentError, match="not a record"):
+            Database(text=json.dumps({**json.loads(good), name: value}))
+    with pytest.raises(ArgumentError, match="not a record"):
+        Database(text=good.replace('"seconds": 0.25', '"seconds": NaN'))
 
 
 def test_a_search_begins_with_the_best_of_like_shapes() -> None:
