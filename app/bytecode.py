@@ -24,5 +24,6 @@ def write_bytecode(folders: Sequence[Path] = PACKAGES) -> subprocess.Popen[bytes
         return None
     command = [sys.executable, "-P", "-s", "-m", "compileall", "-q", "-q", *map(str, folders)]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    os.setpriority(os.PRIO_PROCESS, process.pid, _LOWEST_PRIORITY)
+    if sys.platform != "win32":
+        os.setpriority(os.PRIO_PROCESS, process.pid, _LOWEST_PRIORITY)
     return process

@@ -18,8 +18,13 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_is_missing_is_written(package: Path) -> None:
+@pytest.mark.parametrize("platform", ["linux", "win32"])
+def test_what_is_missing_is_written(package: Path, monkeypatch: pytest.MonkeyPatch, platform: str) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    if platform == "win32":
+        monkeypatch.delattr("os.setpriority")
     process = write_bytecode([package])
+    monkeypatch.undo()
     assert process is not None
     assert process.wait() == 0
     assert [path.name.partition(".")[0] for path in (package / "__pycache__").iterdir()] == ["module"]
