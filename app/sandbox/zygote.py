@@ -18,6 +18,7 @@ import signal
 import socket
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
@@ -108,10 +109,16 @@ class Zygote:
                     _kill(job)
 
     def _warm_up_further(self, steps: Iterator[None]) -> None:
-        """Do one step; after the last one, tell the server."""
+        """Do one step; after the last one, tell the server.
+
+        Where one fails, children do what is left themselves, and say what is wrong to whose script needs it.
+        """
         with _kept():
-            for _ in steps:
-                return
+            try:
+                for _ in steps:
+                    return
+            except Exception:
+                traceback.print_exc()
         self._further = None
         self._check_threads()
         self._control.send(wire.encode(wire.ZygoteWarm()))

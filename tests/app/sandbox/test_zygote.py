@@ -118,6 +118,17 @@ def test_jobs_do_not_wait_for_what_few_scripts_need() -> None:
         assert [sandbox.start(b"").outcome.status for _ in range(2)] == ["ok", "ok"]
 
 
+def test_jobs_go_on_where_what_few_scripts_need_cannot_be_imported(capfd: pytest.CaptureFixture[str]) -> None:
+    tier = Tier(mechanisms=STRONGEST.mechanisms)
+    with Sandbox("tests.app.sandbox.failing:run", tier=tier, readable=[TESTS]) as sandbox:
+        before = sandbox.zygotes
+        assert sandbox.start(b"").outcome.status == "ok"
+        sandbox._zygotes[0].wait_until_warm(60.0)
+        assert sandbox.start(b"").outcome.status == "ok"
+        assert sandbox.zygotes == before
+    assert "a library that few scripts need" in capfd.readouterr().err
+
+
 def test_where_children_cannot_import_anything_a_zygote_has_done_so_first() -> None:
     tier = Tier(mechanisms=STRONGEST.mechanisms & {Mechanism.SECCOMP})
     with Sandbox("tests.app.sandbox.unhurried:run", tier=tier, readable=[TESTS]) as sandbox:
