@@ -400,19 +400,23 @@ class SplitLoop(Struct, frozen=True, kw_only=True):
     extent: int
 
 
+MAX_LAYOUT_NAME, MAX_RULE, MAX_AXES = 200, 2_000, 12
+"""Characters of a layout's names and of its rule, and axes of what is laid out."""
+
+
 class Layout(Struct, frozen=True, kw_only=True):
     """A buffer that holds the elements of a tensor in another order."""
 
-    name: Annotated[str, Meta(max_length=200)]
-    source: Annotated[str, Meta(max_length=200)] = ""
+    name: Annotated[str, Meta(max_length=MAX_LAYOUT_NAME)]
+    source: Annotated[str, Meta(max_length=MAX_LAYOUT_NAME)] = ""
     """The buffer that is copied, or the matrix that a tile holds; empty where the elements are computed."""
-    rule: Annotated[str, Meta(max_length=2_000)]
+    rule: Annotated[str, Meta(max_length=MAX_RULE)]
     """Which element is at which place, e.g. ``packed[p, k, c] = B[k, p * 16 + c]``."""
     dtype: Annotated[str, Meta(max_length=40)]
     element: int
     """Bytes of an element."""
-    shape: Annotated[list[int], Meta(max_length=12)]
-    packed: Annotated[list[int], Meta(max_length=12)]
+    shape: Annotated[list[int], Meta(max_length=MAX_AXES)]
+    packed: Annotated[list[int], Meta(max_length=MAX_AXES)]
     """The shape of the buffer."""
     axes: tuple[int, int]
     """The axes of the tensor that are drawn down and across; all others are at 0."""

@@ -8,7 +8,8 @@ from math import prod
 
 import numpy as np
 
-from app.artifacts import Layout
+from app.artifacts import MAX_AXES, MAX_LAYOUT_NAME, MAX_RULE, Layout
+from app.docstrings import shortened
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Call, FloorDiv, FloorMod, IntImm, PrimExpr, Select, Var
 from compiler.ir.expr.producer import ProducerLoad
@@ -55,9 +56,10 @@ def _layouts(copies: Iterable[_Copy]) -> list[Layout]:
     """Return the layouts of some buffers, each once: what fills it comes before what reads it back."""
     made: dict[str, Layout] = {}
     for copy in copies:
-        layout = _layout(copy.packing()) if len(made) < MAX_LAYOUTS else None
+        packing = copy.packing()
+        layout = _layout(packing) if len(made) < MAX_LAYOUTS else None
         if layout is not None:
-            made.setdefault(layout.name, layout)
+            made.setdefault(packing.name, layout)
     return list(made.values())
 
 
@@ -175,7 +177,9 @@ def _divides(indices: Sequence[PrimExpr]) -> bool:
 
 def _layout(copy: _Copy) -> Layout | None:
     """Follow a copy element by element; None if that is not one to one, or nothing is in another order."""
-    if not copy.source_shape or not copy.shape or max(prod(copy.shape), prod(copy.source_shape)) >= _MAX_ELEMENTS:
+    if not 0 < len(copy.source_shape) <= MAX_AXES or not 0 < len(copy.shape) <= MAX_AXES:
+        return None
+    if max(prod(copy.shape), prod(copy.source_shape)) >= _MAX_ELEMENTS:
         return None
     values, valid = _values(copy)
     if values is None:
@@ -206,9 +210,9 @@ def _layout(copy: _Copy) -> Layout | None:
     followed = np.nonzero(offsets >= 0)  # of a large tensor, not all that could be drawn
     height, width = (int(at.max(initial=0)) + 1 for at in followed)
     return Layout(
-        name=copy.name,
-        source=copy.source,
-        rule=_rule(copy),
+        name=shortened(copy.name, MAX_LAYOUT_NAME),
+        source=shortened(copy.source, MAX_LAYOUT_NAME),
+        rule=shortened(_rule(copy), MAX_RULE),
         dtype=copy.dtype,
         element=size,
         shape=list(copy.source_shape),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from app.artifacts import Layout
+from app.artifacts import MAX_RULE, Layout
+from app.docstrings import shortened
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.module import IRModule
 from compiler.ir.origin import Span
@@ -79,7 +80,7 @@ def _layout(
     return Layout(
         name=f"tile of {name}",
         source=name,
-        rule=f"tile of {name}: {operand.buffer.name} from element {operand.base} on{apart}",
+        rule=shortened(f"tile of {name}: {operand.buffer.name} from element {operand.base} on{apart}", MAX_RULE),
         dtype="bfloat16" if operand.buffer.dtype == BF16_BITS else operand.buffer.dtype,
         element=operand.bytes,
         shape=list(shape),

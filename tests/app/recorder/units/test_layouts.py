@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -12,9 +13,10 @@ from app.artifacts import Layout
 from app.recorder.units.layouts import block_layouts, schedule_layouts
 from compiler import te, topi
 from compiler.driver.build import build
+from compiler.ir.expr.primexpr import IntImm, PrimExpr
 from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import array
-from compiler.te.definition.tensor import Tensor
+from compiler.te.definition.tensor import Tensor, TensorSlice
 from compiler.tir.schedule import Schedule
 from compiler.tir.script import from_source
 from compiler.tir.statements.function import PrimFunc
@@ -51,7 +53,7 @@ def test_stages_store_elements_where_the_drawing_says(
     packed = pack(source)
     schedule = te.create_schedule(packed.op)
     [layout] = schedule_layouts(schedule)
-    sizes = [extent.value for extent in packed.shape]
+    sizes = [extent.value for extent in packed.shape if isinstance(extent, IntImm)]
     assert (layout.shape, layout.packed, layout.source, layout.dtype) == (list(shape), sizes, "source", dtype)
     result = np.zeros(sizes, np.int64)
     for digit in range(2):  # two runs, as an element of 8 bits has no room for its own number
@@ -116,3 +118,28 @@ def main(A: T.Buffer((8, 4), "float32"), B: T.Buffer(({shape},), "float32"), n: 
 """)
         assert isinstance(program, PrimFunc)
         assert block_layouts(IRModule.from_expr(program)) == []
+
+
+def _moved(i: PrimExpr, times: int) -> PrimExpr:
+    """Return an index of a long text that is ``i``."""
+    for _ in range(times):
+        i = i // 2 * 2 + i % 2
+    return i
+
+
+STRANGE: list[tuple[str, tuple[int, ...], Callable[[Tensor], Callable[..., TensorSlice]], int]] = [
+    ("b" * 300, (8, 16), lambda A: lambda i, j: A[j, i], 1),
+    ("long_rule", (16, 16), lambda A: lambda i, j: A[_moved(j, 7), i], 1),
+    ("many_axes", (2,) * 13, lambda A: lambda *axes: A[axes[::-1]], 0),
+]
+
+
+@pytest.mark.parametrize(("name", "shape", "rule", "drawn"), STRANGE, ids=["name", "rule", "axes"])
+def test_names_rules_and_axes_of_any_length_are_in_an_answer_that_can_be_read(
+    name: str, shape: tuple[int, ...], rule: Callable[[Tensor], Callable[..., TensorSlice]], drawn: int
+) -> None:
+    A = te.placeholder(shape, "float32", "a" * len(name))
+    stage = te.compute(shape[::-1], rule(A), name=name)
+    layouts = schedule_layouts(te.create_schedule(stage.op))
+    assert len(layouts) == drawn
+    assert msgspec.json.decode(msgspec.json.encode(layouts), type=list[Layout]) == layouts
