@@ -197,6 +197,11 @@ W = te.placeholder((48, 64), "int8", name="W")
 packed = te.compute((3, 16, 16, 4), lambda n, k, lane, q: W[n * 16 + lane, k * 4 + q], name="packed")
 f = tvm.build(te.create_schedule(packed.op), [W, packed], target="llvm")
 """
+BEYOND = """() => {
+  const right = (each) => each.getBoundingClientRect().right;
+  const edge = right(document.querySelector(".nest"));
+  return [...document.querySelectorAll(".layouts p, .layout p")].filter((each) => right(each) > edge).length;
+}"""
 
 
 @pytest.mark.long
@@ -210,6 +215,7 @@ def test_the_layout_of_a_packed_stage_is_drawn_and_follows_an_edit(
     page.locator("#layout-grids figure").first.locator("[data-place='70']").hover()
     expect(words).to_have_text("W[1, 6] is at packed[0, 1, 1, 2]: place 70, byte 70, cache line 1.")
     expect(page.locator("#layout-grids .lit")).to_have_count(2)
+    assert page.evaluate(BEYOND) == 0, "lines break at the pane's edge"
     write(page, PACKED.replace("(3, 16, 16, 4)", "(6, 16, 8, 4)").replace("n * 16", "n * 8"))
     expect(page.locator("#layout-facts")).to_contain_text("6 × 16 × 8 × 4 int8, strides 512, 32, 4, 1")
     page.focus("#layout-place")
