@@ -31,8 +31,7 @@ def chosen_name(text: str) -> str:
     InvalidBody
         If it is empty, too long, has neither a letter nor a digit, or characters that cannot be seen or hide others.
     """
-    name = " ".join(unicodedata.normalize("NFC", text).split(" ")).strip()
-    name = re.sub(" +", " ", name)
+    name = re.sub(" +", " ", unicodedata.normalize("NFC", text).strip())
     categories = [unicodedata.category(character) for character in name]
     expected = f"1 to {MAX_NAME} letters, digits and signs"
     if not 1 <= len(name) <= MAX_NAME:

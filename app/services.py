@@ -61,6 +61,8 @@ MAX_ENTRIES = 12
 """Batches per hour and client that measure a board, each of which takes the machine some seconds."""
 MAX_CHANGES = 1500
 """Changes and reports per minute and address in a live workspace, five times as many as one page sends."""
+MAX_CHANGED_BYTES = 256 << 20
+"""Their bytes per minute and address, in all workspaces together: about what one page sends at most."""
 MAX_NAMES = 12
 """Names per minute that a student chooses."""
 FILES_AT_ONCE = 4
@@ -110,6 +112,8 @@ class Services:
     live: LiveSessions
     editing: Rate
     """Rate limit for changes in a live workspace."""
+    editing_bytes: Rate
+    """Rate limit for the bytes of changes in live workspaces, each of which may be a megabyte."""
     naming: Rate
     """Rate limit for names that a student of a class chooses, as a new name on the board is sent to the whole class."""
     problems: Problems
@@ -191,6 +195,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         classes=classes,
         live=LiveSessions(config.links_database),
         editing=Rate(RateLimitItemPerMinute(MAX_CHANGES), "changes"),
+        editing_bytes=Rate(RateLimitItemPerMinute(MAX_CHANGED_BYTES), "bytes of changes"),
         naming=Rate(RateLimitItemPerMinute(MAX_NAMES), "names"),
         problems=Problems(),
         boards=boards,

@@ -107,8 +107,10 @@ class LiveNews(msgspec.Struct, frozen=True, kw_only=True):
 
 def session_of(name: str) -> LiveSession:
     """Return a live workspace, for a request that changes it."""
-    one = current_services().live.get(name)
-    current_services().editing.charge(f"{one.id} {current_client().address}")  # nobody uses up what others have
+    services, address = current_services(), current_client().address
+    one = services.live.get(name)
+    services.editing.charge(f"{one.id} {address}")  # nobody uses up what others have
+    services.editing_bytes.charge(address, request.content_length or 0)
     return one
 
 

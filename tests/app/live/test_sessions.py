@@ -25,7 +25,7 @@ from app.lessons.classes import Classes
 from app.live import sessions
 from app.live.people import Place
 from app.live.sessions import Company, LiveSession, LiveSessions, Setting
-from app.services import MAX_CHANGES, services_of
+from app.services import MAX_CHANGED_BYTES, MAX_CHANGES, services_of
 from app.store import following
 from app.store.backups import Backups
 from app.store.links import SharedState
@@ -485,6 +485,19 @@ def test_nobody_uses_up_the_changes_of_others(app: Flask, client: FlaskClient, m
     services_of(app).editing.charge(f"{made} 10.0.0.66", MAX_CHANGES - 1)
     assert [report(BOB, "10.0.0.66"), report(BOB, "10.0.0.66")] == [200, 429]
     assert report(ANN, "10.0.0.7") == 200
+
+
+def test_the_bytes_of_changes_are_bounded_and_nobody_uses_up_those_of_others(
+    app: Flask, client: FlaskClient, made: str, one_moment: None
+) -> None:
+    def write(script: str, base: int, address: str) -> int:
+        body, origin = {"key": ANN, "base": base, "script": script}, {"REMOTE_ADDR": address}
+        return client.put(f"/api/live/{made}/text", json=body, environ_base=origin).status_code
+
+    services_of(app).editing_bytes.charge("10.0.0.66", MAX_CHANGED_BYTES - 10_000)
+    assert write("x" * 9000, 1, "10.0.0.66") == 200
+    assert write("x" * 9000, 2, "10.0.0.66") == 429
+    assert write("x" * 9000, 2, "10.0.0.7") == 200
 
 
 def test_a_name_is_only_ever_text(client: FlaskClient, made: str) -> None:
