@@ -39,7 +39,8 @@ let told = ""; // the setting that the server has, as compared
 let owed = { script: false, setting: false }; // what the server was not told yet
 let sending = false;
 let source = null;
-let timers = { here: 0, move: 0, edit: 0 };
+let timers = { move: 0, edit: 0 };
+let alarm = null; // after which one says again that one is there, though the page may be hidden
 let pinned = [];
 let place = ""; // that the server has
 
@@ -82,20 +83,19 @@ export async function startTogether(ending = "", name = recall(NAME) ?? "") {
 
 const link = () => `${location.origin}/live/${live.id}`;
 
-let listening = false;
-
 /** Take part in a live workspace. */
 export async function join(id) {
   live.id = id;
   document.body.classList.add("live");
-  if (!listening) listen();
+  if (!alarm) listen();
   allow(live.writes);
   startBar(live, { freeze, layPen, leave, link, rename, takePen, writer });
   await attend();
 }
 
 function listen() {
-  listening = true;
+  alarm = new Worker(new URL("./alarm.js", import.meta.url), { type: "module" });
+  alarm.addEventListener("message", () => { if (live.id) attend(); });
   startMarks({ onMove: move, onRefused: sayWhy });
   on("edited", () => { if (live.writes) owe("script"); });
   for (const event of ["options", "text", "answered"]) on(event, () => { if (live.writes && compared() !== told) owe("setting"); });
@@ -120,12 +120,12 @@ const here = () => ({ ...ownPlace(), pin: pinned });
 
 /** Say that one is there, and where; and again after some seconds. */
 async function attend(name = live.name || (location.hash === TEACHER ? "Teacher" : recall(NAME) ?? "")) {
-  clearTimeout(timers.here);
+  alarm.postMessage(0);
   const { id } = live;
   const now = here();
   const answer = await ask(`${address()}/people`, "POST", { name, place: now });
   if (live.id !== id) return;
-  timers.here = setTimeout(() => attend(), answer?.retry ? answer.retry * 1000 : HERE_MS);
+  alarm.postMessage(answer?.retry ? answer.retry * 1000 : HERE_MS);
   live.refused = answer?.error?.message ?? "";
   if (live.refused && answer.error.field === "people") live.refused += "; you are let in once somebody leaves";
   if (answer && !answer.error) {
@@ -169,8 +169,7 @@ function follow() {
     connected(false);
     if (source.readyState === EventSource.CLOSED) {
       source = null; // the next report that one is there begins anew
-      clearTimeout(timers.here);
-      timers.here = setTimeout(() => attend(), AGAIN_MS);
+      alarm.postMessage(AGAIN_MS);
     }
   };
 }
@@ -323,7 +322,8 @@ function finish(words, frozen = "") {
   source?.close();
   source = null;
   for (const timer of Object.values(timers)) clearTimeout(timer);
-  timers = { here: 0, move: 0, edit: 0 };
+  alarm.postMessage(0);
+  timers = { move: 0, edit: 0 };
   alone = "";
   Object.assign(live, { id: "", seat: 0, listener: "", name: "", people: [], writes: false, connected: true, refused: "", problem: "", lost: "" });
   [version, latest, told, shownSetting, place] = [0, null, "", "", ""];
