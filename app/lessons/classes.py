@@ -36,7 +36,7 @@ from app.lessons.class_rows import Attendee, BoardRow
 from app.lessons.seats import Seats
 from app.names import free_names
 from app.store.following import Change, Clock, Followed, Following
-from app.store.tables import CLASSES
+from app.store.tables import CLASSES, digest_of
 
 __all__ = ["Admission", "BoardRow", "Classes", "LessonClass", "News", "Presented", "Seat", "StudentRow"]
 
@@ -156,7 +156,7 @@ class LessonClass(Followed[bytes]):
         Forbidden
             If the secret is wrong.
         """
-        if not hmac.compare_digest(_digest(secret), self._secret):
+        if not hmac.compare_digest(digest_of(secret), self._secret):
             raise Forbidden("only the teacher of this class may do that", expected="the secret of the teacher's link")
 
     def attend(self, key: str, step: int, address: str = "", entry: str = "", chosen: str | None = None) -> str:
@@ -180,7 +180,7 @@ class LessonClass(Followed[bytes]):
         Busy
             If too many come from their address, or the class is full and nobody makes room.
         """
-        digest, now = _digest(key), self.rows.clock()
+        digest, now = digest_of(key), self.rows.clock()
         origin = hmac.new(self._secret, address.encode(), hashlib.sha256).hexdigest()[:32]
         with self.changing() as change:
             known = class_rows.note_step(change.connection, self.id, digest, step, now)
@@ -205,7 +205,7 @@ class LessonClass(Followed[bytes]):
         NotFound
             If the student is not in the class.
         """
-        digest = _digest(key)
+        digest = digest_of(key)
         with self.rows.reading() as connection:
             one = class_rows.find(connection, self.id, digest)
             anonymous = bool(class_rows.entry(connection, self.id).anonymous)
@@ -276,7 +276,7 @@ class LessonClass(Followed[bytes]):
         """
         with self.changing() as change:
             change.seen = True
-            one = class_rows.find(change.connection, self.id, _digest(key))
+            one = class_rows.find(change.connection, self.id, digest_of(key))
             if one is None:
                 raise _no_such_student()
             if one.look != ASKED:
@@ -369,7 +369,7 @@ class LessonClass(Followed[bytes]):
         NotFound
             If the student is not in the class.
         """
-        digest, milliseconds = _digest(key), seconds * 1e3 if seconds else None
+        digest, milliseconds = digest_of(key), seconds * 1e3 if seconds else None
         with self.changing() as change:
             if class_rows.find(change.connection, self.id, digest) is None:
                 raise _no_such_student()
@@ -478,7 +478,7 @@ class Classes(Following[LessonClass]):
             If there are too many classes and none is idle.
         """
         secret, now = secrets.token_urlsafe(18), self.clock()
-        made = {"lesson": lesson, "secret": _digest(secret), "touched": now, "version": 1}
+        made = {"lesson": lesson, "secret": digest_of(secret), "touched": now, "version": 1}
         with self.making(client, MAX_CLASSES, MAX_CLASSES_PER_CLIENT) as (connection, name):
             connection.execute(insert(CLASSES).values({"id": name, **made}))
         return self.get(name), secret
@@ -501,7 +501,3 @@ class Classes(Following[LessonClass]):
 
 def _no_such_student() -> NotFound:
     return NotFound("this student is not in the class", field="student")
-
-
-def _digest(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode()).digest()

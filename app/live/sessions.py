@@ -11,7 +11,6 @@ The database has the state of a session, so that it outlives a restart and its p
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +26,7 @@ from app.live import people
 from app.live.people import Place
 from app.store.following import Change, Followed, Following
 from app.store.links import SharedState, ViewValue
-from app.store.tables import LIVE
+from app.store.tables import LIVE, digest_of
 
 __all__ = [
     "Attendance",
@@ -153,7 +152,7 @@ class LiveSession(Followed[LiveState]):
         Busy
             If all seats are taken.
         """
-        digest, now = _digest(key), self.rows.clock()
+        digest, now = digest_of(key), self.rows.clock()
         with self._changing(digest) as change:
             known = people.find(change.connection, self.id, digest)
             if known is None:
@@ -170,7 +169,7 @@ class LiveSession(Followed[LiveState]):
 
     def depart(self, key: str) -> None:
         """Note that somebody leaves; if they hold the pen, they hand it back to who was there first."""
-        digest = _digest(key)
+        digest = digest_of(key)
         with self._changing(digest) as change:
             if people.leave(change.connection, self.id, digest):
                 change.seen = True
@@ -188,7 +187,7 @@ class LiveSession(Followed[LiveState]):
         TooLarge
             If the script or the setting is too large.
         """
-        digest, values, now = _digest(key), _packed(script, setting), self.rows.clock()
+        digest, values, now = digest_of(key), _packed(script, setting), self.rows.clock()
         with self._changing(digest) as change:
             if change.row.pen != digest or change.row.written != base or change.row.link:
                 return Written(accepted=False, version=change.row.written)
@@ -209,7 +208,7 @@ class LiveSession(Followed[LiveState]):
         Forbidden
             If they are not there.
         """
-        digest, now = _digest(key), self.rows.clock()
+        digest, now = digest_of(key), self.rows.clock()
         with self._changing(digest) as change:
             self._require(change.connection, digest)
             if change.row.link:
@@ -222,7 +221,7 @@ class LiveSession(Followed[LiveState]):
 
     def lay_pen(self, key: str, seat: int = 0) -> None:
         """Lay the pen down, or hand it to who has a seat; nothing happens if somebody else holds it."""
-        digest, now = _digest(key), self.rows.clock()
+        digest, now = digest_of(key), self.rows.clock()
         with self._changing(digest) as change:
             if change.row.pen != digest:
                 return
@@ -250,7 +249,7 @@ class LiveSession(Followed[LiveState]):
         bool
             False if the text is another by now, or somebody else holds the pen.
         """
-        digest = _digest(key)
+        digest = digest_of(key)
         with self._changing(digest) as change:
             if change.row.pen != digest or change.row.written != written:
                 return False
@@ -280,7 +279,7 @@ class LiveSession(Followed[LiveState]):
         """
         with self.rows.reading() as connection:
             pen = connection.scalar(select(LIVE.c.pen).where(LIVE.c.id == self.id))
-        if pen != _digest(key):
+        if pen != digest_of(key):
             raise Forbidden("only who holds the pen may freeze the workspace", field="key")
 
     def read(self) -> tuple[int, LiveState] | None:
@@ -351,9 +350,9 @@ class LiveSessions(Following[LiveSession]):
         versions = {"version": 1, "written": 1, "arranged": 1}
         times = {"created": now, "touched": now, "penned": now}
         with self.making(client, MAX_SESSIONS, MAX_SESSIONS_PER_CLIENT) as (connection, made):
-            row = {"id": made, "pen": _digest(key), "link": "", **versions, **times, **texts}
+            row = {"id": made, "pen": digest_of(key), "link": "", **versions, **times, **texts}
             connection.execute(insert(LIVE).values(row))
-            people.add(connection, made, _digest(key), name, people.NOWHERE, now)
+            people.add(connection, made, digest_of(key), name, people.NOWHERE, now)
         return self.get(made)
 
     def get(self, name: str) -> LiveSession:
@@ -403,7 +402,3 @@ def _inflated(content: bytes) -> bytes:
 
 def _not_there() -> Forbidden:
     return Forbidden("you are not in this workspace any more", field="key")
-
-
-def _digest(key: str) -> bytes:
-    return hashlib.sha256(key.encode()).digest()

@@ -6,7 +6,6 @@ batch in which others used the machine changes no rank: its new entry waits, wit
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import secrets
 import time
@@ -20,7 +19,7 @@ from sqlalchemy import URL, ColumnElement, Connection, Row, delete, insert, sele
 from app.artifacts import MAX_PROGRAM, Measurement
 from app.errors import Forbidden, NotFound
 from app.store.database import database_errors, open_database
-from app.store.tables import ENTRIES, MAX_FAILURE
+from app.store.tables import ENTRIES, MAX_FAILURE, digest_of
 
 __all__ = ["PLACES", "BoardEntry", "Boards", "Ghost", "NewEntry"]
 
@@ -203,7 +202,7 @@ class Boards:
                     "challenge": challenge,
                     "cpu": cpu,
                     "name": entry.name,
-                    "owner": _digest(entry.key),
+                    "owner": digest_of(entry.key),
                     "script": zlib.compress(entry.script.encode()),
                     "program": zlib.compress(entry.program.encode()),
                     "ladder": zlib.compress(msgspec.json.encode(entry.ladder)),
@@ -298,15 +297,11 @@ def _inflated(content: bytes, limit: int) -> str:
 
 
 def _require_name(connection: Connection, challenge: str, cpu: str, name: str, key: str) -> None:
-    others = select(ENTRIES.c.name).where(_on(challenge, cpu) & (ENTRIES.c.owner != _digest(key)))
+    others = select(ENTRIES.c.name).where(_on(challenge, cpu) & (ENTRIES.c.owner != digest_of(key)))
     if name.casefold() in map(str.casefold, connection.scalars(others)):
         raise Forbidden(f"the name “{name}” is taken on this board", field="$.name", expected="another name")
 
 
 def _require(owner: bytes, key: str) -> None:
-    if not hmac.compare_digest(owner, _digest(key)):
+    if not hmac.compare_digest(owner, digest_of(key)):
         raise Forbidden("only who made this entry may do that", field="key", expected="the key of its browser")
-
-
-def _digest(key: str) -> bytes:
-    return hashlib.sha256(key.encode()).digest()

@@ -32,7 +32,7 @@ from app.store.backups import Backups
 from app.store.canonical import canonical_bytes
 from app.store.database import complete, database_errors, open_database, open_for_checks, sqlite_file, without_password
 from app.store.quota import Quota
-from app.store.tables import LINKS, MAX_LENGTH, SETTINGS, TOKENS, create_tables
+from app.store.tables import LINKS, MAX_LENGTH, SETTINGS, TOKENS, create_tables, digest_of
 
 log = logging.getLogger(__name__)
 
@@ -233,7 +233,7 @@ class Links:
                     quota.charge(ROW_BYTES + (len(compressed) if is_new else 0))
                     if is_new:
                         self._insert(connection, link, compressed, outputs or {})
-                    connection.execute(insert(TOKENS).values(digest=_digest(token), link=link))
+                    connection.execute(insert(TOKENS).values(digest=digest_of(token), link=link))
                 break
             except IntegrityError:
                 continue  # another request stored or deleted this id concurrently: retry
@@ -350,7 +350,7 @@ class Links:
         with database_errors("the deletion"), self._engine.begin() as connection:
             if connection.execute(select(LINKS.c.id).where(LINKS.c.id == link)).one_or_none() is None:
                 raise _no_such_link(link)
-            mine = (TOKENS.c.digest == _digest(token)) & (TOKENS.c.link == link)
+            mine = (TOKENS.c.digest == digest_of(token)) & (TOKENS.c.link == link)
             if connection.execute(delete(TOKENS).where(mine)).rowcount == 0:
                 raise Forbidden("this token cannot delete the link", expected="the token from when it was created")
             if connection.execute(select(TOKENS.c.digest).where(TOKENS.c.link == link)).first() is None:
@@ -378,7 +378,3 @@ def _must_be_an_id(link: str) -> None:
 
 def _no_such_link(link: str) -> NotFound:
     return NotFound(f"there is no link {link!r}; it may have been deleted", field="id")
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode()).digest()

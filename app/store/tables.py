@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from sqlalchemy import (
     Column,
     Connection,
@@ -174,6 +176,11 @@ SCHEMA = 1
 """Version of the tables.  A new table or a column with a default needs no new one: older servers ignore it."""
 _VERSION = "schema"
 """The setting that has it; a database without one is of version 1."""
+
+
+def digest_of(secret: str) -> bytes:
+    """Return what tables have of a key, token or secret that only its owner knows: 32 bytes."""
+    return hashlib.sha256(secret.encode()).digest()
 
 
 def create_tables(connection: Connection) -> None:
