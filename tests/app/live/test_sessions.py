@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import event, func, select, update
 
+from app.__main__ import main
 from app.artifacts import Options, Workspace
 from app.errors import Busy, Forbidden, NotFound, TooLarge
 from app.lessons.classes import Classes
@@ -456,7 +458,9 @@ REFUSED: list[tuple[str, str, dict[str, Any] | None, int]] = [
 ]
 
 
-def test_a_server_deletes_classes_and_workspaces_that_ended(app: Flask, client: FlaskClient, made: str) -> None:
+def test_a_server_deletes_classes_and_workspaces_that_ended(
+    app: Flask, client: FlaskClient, made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client.post("/api/classes", json={"lesson": "first-compute"})
     services = services_of(app)
 
@@ -466,9 +470,12 @@ def test_a_server_deletes_classes_and_workspaces_that_ended(app: Flask, client: 
 
     assert left() == 2
     services.live.clock = services.classes.clock = lambda: time.time() + sessions.MAX_AGE_SECONDS
-    services.start_sweeping()
-    wait_until(lambda: not left())
-    services.close()
+    serving = SimpleNamespace(address="", run=lambda: wait_until(lambda: not left()))
+    monkeypatch.setattr("app.serving.server.Server", lambda *_: serving)
+    monkeypatch.setattr("app.__main__.make_app", lambda config: app)
+    for name in ("app.__main__.prepare", "app.logs.configure", "logging.Logger.setLevel", "signal.signal"):
+        monkeypatch.setattr(name, lambda *_: None)
+    main(["--data", str(tmp_path)])
 
 
 def test_what_is_wrong_is_refused(client: FlaskClient, made: str) -> None:
