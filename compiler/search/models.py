@@ -105,14 +105,10 @@ def numbers_of(definition: KernelDefinition) -> Callable[[Picker], IRModule] | N
 
 
 class Kernels(Instrument):
-    """Notes the definitions of a model's kernels, and what they are built for."""
+    """Notes the definitions of a model's kernels."""
 
     def __init__(self) -> None:
-        self.target = Target("llvm")
         self.definitions: dict[str, KernelDefinition] = {}
-
-    def graph_build_begin(self, module: IRModule, target: Target) -> None:
-        self.target = target
 
     def kernel_defined(self, name: str, function: Function, definition: KernelDefinition) -> KernelDefinition | None:
         self.definitions[name] = definition

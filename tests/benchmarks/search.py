@@ -21,13 +21,14 @@ from threadpoolctl import threadpool_limits
 from compiler import relay
 from compiler.driver.build import build
 from compiler.driver.relay.lower import KernelDefinition
-from compiler.ir.instrument import Instrument, instrumented
+from compiler.ir.instrument import instrumented
 from compiler.ir.module import IRModule
 from compiler.ir.passes.context import PassContext
 from compiler.relay.expr import Expr
 from compiler.relay.function import Function
 from compiler.runtime.machine import this_machine
 from compiler.search import LearnedModel, Outcome, Patience, paired, rank_correlation, tune
+from compiler.search.models import Kernels
 from compiler.search.tuning import random_arrays
 from compiler.te.definition.numpy_reference import numpy_program
 from compiler.te.lowering.create_prim_func import create_prim_func
@@ -71,21 +72,12 @@ WORKLOADS: dict[str, Callable[[], Expr]] = {
 }
 
 
-class _Kernels(Instrument):
-    def __init__(self) -> None:
-        self.made: list[KernelDefinition] = []
-
-    def kernel_defined(self, name: str, function: Function, definition: KernelDefinition) -> KernelDefinition | None:
-        self.made.append(definition)
-        return None
-
-
 def kernel_of(expr: Expr) -> KernelDefinition:
     """Return the kernel that ``relay.build`` makes of operators that it fuses into one."""
-    kernels = _Kernels()
+    kernels = Kernels()
     with instrumented(kernels), PassContext(opt_level=3, disabled_pass=["AlterOpLayout", "SimplifyInference"]):
         relay.build(IRModule.from_expr(Function(relay.analysis.free_vars(expr), expr)), TARGET)
-    (kernel,) = kernels.made
+    (kernel,) = kernels.definitions.values()
     return kernel
 
 
