@@ -10,14 +10,13 @@ from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.module import IRModule
 from compiler.ir.origin import Span
 from compiler.target.codegen.llvm.selection.pair_products import BF16_BITS
-from compiler.target.codegen.llvm.selection.tile_products import TileOperand, TileProduct, read_product
+from compiler.target.codegen.llvm.selection.tile_products import ROW_BYTES, TileOperand, TileProduct, read_product
 from compiler.target.cpu.cpu_features import tile_dtypes
 from compiler.target.target import Target
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import TILE_PRODUCT, AttrStmt, LetStmt
 from compiler.tir.statements.stmt_functor import StmtVisitor
 
-_ROWS, _ROW_BYTES = 16, 64
 _GROUP_BYTES = 4
 """Bytes of an element of the sums, and of what is multiplied and added up for it at once."""
 
@@ -54,7 +53,7 @@ class _Products(StmtVisitor):
 
 
 def _of_product(product: TileProduct, span: Span) -> list[Layout]:
-    height = product.height // -(-product.height // _ROWS)  # of the first of equal parts
+    height = product.parts[0][1]
     lanes, depth = product.extents[product.lanes], product.extents[product.depth]
     group = _GROUP_BYTES // product.left.bytes
     rows: Mapping[str, Var | None] = {"A": product.rows, "B": product.depth, "C": product.rows}
@@ -69,7 +68,7 @@ def _layout(
     name: str, operand: TileOperand, shape: tuple[int, int], rows: Var | None, group: int, span: Span
 ) -> Layout:
     """Return how a tile register holds a matrix, of which ``group`` rows stand side by side in one of its rows."""
-    width = _ROW_BYTES // operand.bytes
+    width = ROW_BYTES // operand.bytes
     height, columns = shape
     places = [row // group * width + column * group + row % group for row in range(height) for column in range(columns)]
     memory = [-1] * (-(-height // group) * width)

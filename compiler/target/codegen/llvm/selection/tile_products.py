@@ -45,7 +45,7 @@ from compiler.target.cpu.cpu_features import tile_dtypes
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.stmt import AttrStmt, BufferStore, DeclBuffer, For, ForKind, LetStmt, Stmt
 
-_ROWS, _ROW_BYTES, _REGISTERS = 16, 64, 8
+_ROWS, ROW_BYTES, _REGISTERS = 16, 64, 8
 _LOAD = "llvm.x86.tileloadd64"
 _GROUPS = {"int32": (("int8", "uint8"), 4), "float32": ((BF16_BITS,), 2)}
 """What is multiplied for sums of a data type, and how many products are added in a group."""
@@ -102,6 +102,12 @@ class TileProduct:
     def height(self) -> int:
         """The number of rows."""
         return 1 if self.rows is None else self.extents[self.rows]
+
+    @property
+    def parts(self) -> list[tuple[int, int]]:
+        """The rows of each tile of data: the first one, and the first one after it."""
+        count = -(-self.height // _ROWS)
+        return list(itertools.pairwise(self.height * i // count for i in range(count + 1)))
 
     def place(self, row_: int, block: int) -> dict[Var, int]:
         """Return the iterations of the loops that a tile covers at its first element."""
@@ -202,7 +208,7 @@ def _arranged(operands: Sequence[TileOperand | None], extents: Mapping[Var, int]
         right=right,
         instruction=f"llvm.x86.tdp{kind}",
     )
-    parts = -(-product.height // _ROWS)
+    parts = len(product.parts)
     return product if parts * len(product.blocks) + parts + 1 <= _REGISTERS else None
 
 
@@ -211,18 +217,16 @@ class _Writer:
 
     def __init__(self, state: FunctionState, memory: Memory, product: TileProduct) -> None:
         self._state, self._memory, self._product = state, memory, product
-        parts = -(-product.height // _ROWS)
-        # The rows of each tile of data: the first one, and the first one after it.
-        self._parts = list(itertools.pairwise(product.height * i // parts for i in range(parts + 1)))
-        self._data = parts * len(product.blocks)
-        self._weights = self._data + parts
+        self._parts = product.parts
+        self._data = len(self._parts) * len(product.blocks)
+        self._weights = self._data + len(self._parts)
 
     def write(self) -> None:
         """Write the whole product."""
         state, builder = self._state, self._state.builder
         permitted = builder.icmp_signed("==", builder.call(_permission(state), []), ir.Constant(I32, 0))
         state.require(permitted, state.shared.message(_REFUSED))
-        self._call("llvm.x86.ldtilecfg", state.shared.constant_bytes(self._configuration(), "tiles", _ROW_BYTES))
+        self._call("llvm.x86.ldtilecfg", state.shared.constant_bytes(self._configuration(), "tiles", ROW_BYTES))
         self._sums(_LOAD)
         self._loops(list(self._product.outer), self._step)
         self._sums("llvm.x86.tilestored64")
@@ -261,7 +265,7 @@ class _Writer:
         """Load or store a tile."""
         address = self._memory.address(operand.buffer, operand.at(at))
         stride = operand.bytes * (operand.steps[rows] if rows is not None else 0)
-        self._call(name, ir.Constant(I8, register), address, ir.Constant(I64, stride or _ROW_BYTES))
+        self._call(name, ir.Constant(I8, register), address, ir.Constant(I64, stride or ROW_BYTES))
 
     def _call(self, name: str, *args: ir.Value) -> None:
         types = [POINTER if isinstance(a.type, ir.PointerType) else a.type for a in args]
