@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 _DOCSTRING = re.compile(r"""\s*[rR]?(\"\"\"|''')(?P<text>.*?)(?:\1|\Z)""", re.DOTALL)
 MAX_SOUGHT = 4000
-"""Characters of a script that may be its docstring."""
+"""Characters of a script that may describe it."""
 MAX_TITLE = 120
 MAX_WORDS = 400
 
@@ -25,10 +25,10 @@ class Described(NamedTuple):
 
 def described(script: str) -> Described:
     """Take a script apart."""
-    docstring = _DOCSTRING.match(script[:MAX_SOUGHT])
+    docstring = _DOCSTRING.match(script)
     if docstring is None:
         return Described("", "", script)
-    title, _, words = docstring["text"].strip().partition("\n")
+    title, _, words = docstring["text"].strip()[:MAX_SOUGHT].partition("\n")
     return Described(title.strip()[:MAX_TITLE], shortened(words, MAX_WORDS), script[docstring.end() :])
 
 

@@ -59,6 +59,11 @@ def test_a_script_that_makes_nothing_is_shown_itself() -> None:
         assert [row.text for row in card_of(answer, SCRIPT, "", "", {}).rows] == ["x = 1", "for y in x:", "    pass"]
 
 
+def test_of_a_long_docstring_nothing_is_shown_as_code() -> None:
+    script = '"""Title\n' + "a word\n" * 2_000 + '"""\nx = 1\n'
+    assert [row.text for row in card_of(None, script, "", "", {}).rows] == ["x = 1"]
+
+
 def test_the_speed_is_what_the_link_says_of_its_ladder() -> None:
     view = {"rung0": rung("prefix", 2), "rung1": rung("prefix", 142.34), "rung2": rung("numpy", 138.0)}
     card = card_of(None, "", "", "", view)
