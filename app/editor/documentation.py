@@ -37,7 +37,8 @@ _SECTION_TITLES = {
     "see_also": "See also",
 }
 """Section titles by entry kind of the parser, in display order."""
-_ERROR = re.compile(r"(?:^|(?<=\. ))Raises (\w*(?:Error|Exception|NotImplemented)) ")
+_KIND = r"\w*(?:Error|Exception|NotImplemented)"
+_ERROR = re.compile(rf"(?:^|(?<=[.…] ))Raises ({_KIND}(?:, {_KIND})*) ")
 """Where a sentence like ``Raises ArgumentError if …`` begins; it ends with the next one, or with its paragraph."""
 
 

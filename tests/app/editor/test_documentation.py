@@ -24,6 +24,17 @@ def test_a_primitive_is_documented_with_its_parameters_and_errors() -> None:
     assert any(block.verbatim and "i_outer" in block.text for block in split.blocks)
 
 
+@pytest.mark.parametrize(
+    ("name", "errors"), [("tvm.tir.SeqStmt", "DTypeError, InternalError"), ("tvm.tir.PrimFunc", "DTypeError")]
+)
+def test_errors_are_listed_after_any_sentence_also_several_of_one_reason(name: str, errors: str) -> None:
+    described = documentation(name)
+    assert described is not None
+    [raises] = [section for section in described.sections if section.title == "Raises"]
+    assert [entry.type for entry in raises.entries] == [errors]
+    assert not any("Raises" in block.text for block in described.blocks)
+
+
 def test_a_result_is_described_where_its_type_does_not_say_everything() -> None:
     partial = documentation("tvm.te.Schedule.rfactor")
     assert partial is not None
