@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 import compiler as tvm
 from compiler import relay
 from compiler.classic.contrib import graph_executor
+from compiler.runtime.modules.module import Module
+from compiler.runtime.modules.native_code import ObjectCode, compiled, host_triple
 from tests.machines import require
 
 CPUS = ("cascadelake", "sapphirerapids", "alderlake", "skylake-avx512", "haswell", "x86-64")
@@ -140,6 +143,49 @@ def test_instruction_of_each_cpu(target: str, instruction: str) -> None:
     assembly = _built(mod, target).get_lib().get_source("asm")
     assert re.search(rf"\s{instruction}\s", assembly)
     assert "vpinsrb" not in assembly
+
+
+def _small_matrices() -> str:
+    """Return LLVM IR of ``usmmla``: sums of products of two rows and two columns, each of eight bytes."""
+    lines, sums = [], "%c"
+    for i, (row, column) in enumerate(product(range(2), repeat=2)):
+        for name, at in (("x", row), ("y", column)):
+            places = ", ".join(f"i32 {8 * at + k}" for k in range(8))
+            lines.append(f"%{name}{i} = shufflevector <16 x i32> %{name}, <16 x i32> poison, <8 x i32> <{places}>")
+        lines += [
+            f"%products{i} = mul <8 x i32> %x{i}, %y{i}",
+            f"%sum{i} = call i32 @llvm.vector.reduce.add.v8i32(<8 x i32> %products{i})",
+            f"%old{i} = extractelement <4 x i32> %c, i32 {i}",
+            f"%new{i} = add i32 %old{i}, %sum{i}",
+            f"%sums{i} = insertelement <4 x i32> {sums}, i32 %new{i}, i32 {i}",
+        ]
+        sums = f"%sums{i}"
+    widened = ["%x = zext <16 x i8> %a to <16 x i32>", "%y = sext <16 x i8> %b to <16 x i32>"]
+    begin = "define internal <4 x i32> @mmla(<4 x i32> %c, <16 x i8> %a, <16 x i8> %b) {"
+    end = f"ret <4 x i32> {sums}\n}}\ndeclare i32 @llvm.vector.reduce.add.v8i32(<8 x i32>)"
+    return "\n".join([begin, *widened, *lines, end])
+
+
+def test_products_of_small_matrices_are_exact() -> None:
+    """Code for AArch64 runs here, with arithmetic in place of its instruction."""
+    rng = np.random.default_rng(0)
+    values, weight = rng.integers(0, 256, (5, 48)), rng.integers(-128, 128, (32, 48))
+    x = relay.var("x", shape=(5, 48), dtype="uint8")
+    layer = relay.nn.dense(x, relay.const(weight.astype("int8")), out_dtype="int32")
+    lib = _built(tvm.IRModule.from_expr(relay.Function([x], layer)), f"{ARM}neoverse-v2")
+    called = r"@llvm\.aarch64\.neon\.usmmla\.v4i32\.v16i8\("
+    source = re.sub(rf"^declare .*{called}.*$", "", lib.lib.get_source("ll"), flags=re.MULTILINE)
+    source, count = re.subn(called, "@mmla(", source)
+    assert count > 1
+    source = re.sub(r'^target datalayout.*$|"target-cpu"="[^"]*"', "", source, flags=re.MULTILINE)
+    source = re.sub(r"^target triple.*$", f'target triple = "{host_triple()}"', source, flags=re.MULTILINE)
+    names = re.findall(r"^define .*i32 @(\w+)", source, re.MULTILINE)
+    signatures = [lib.lib.get_function(name).signature for name in names]
+    native = Module(signatures, lambda: ObjectCode(compiled((source + _small_matrices()).encode(), "source")))
+    run = graph_executor.create(lib.get_graph_json(), native, tvm.cpu(0))
+    run.set_input(**lib.get_params())
+    run.run(x=values.astype("uint8"))
+    np.testing.assert_array_equal(run.get_output(0).numpy(), values @ weight.T)
 
 
 @pytest.mark.parametrize(("rows", "depth"), [(1, 64), (16, 60)])
