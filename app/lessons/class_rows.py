@@ -15,7 +15,6 @@ __all__ = [
     "board",
     "change",
     "clear",
-    "count",
     "count_from",
     "entry",
     "find",
@@ -95,11 +94,6 @@ def find(connection: Connection, name: str, key: bytes) -> Attendee | None:
 def change(connection: Connection, name: str, key: bytes, **values: object) -> None:
     """Change columns of a student."""
     connection.execute(update(STUDENTS).where(_student(name, key)).values(values))
-
-
-def count(connection: Connection, name: str) -> int:
-    """Return the number of students of a class."""
-    return connection.scalar(select(func.count()).where(STUDENTS.c["class"] == name)) or 0
 
 
 def count_from(connection: Connection, name: str, origin: str) -> int:

@@ -433,13 +433,13 @@ class LessonClass(Followed[bytes]):
             ).one_or_none()
             if row is None:
                 return None
-            asked = [one.key for one in class_rows.students(connection, self.id) if one.look == ASKED]
+            attending = class_rows.students(connection, self.id)
             news = News(
                 presented=msgspec.json.decode(row.presented, type=Presented) if row.presented is not None else None,
                 board=class_rows.board(connection, self.id, MAX_STUDENTS, bool(row.anonymous)),
-                students=class_rows.count(connection, self.id),
+                students=len(attending),
                 passed=class_rows.progress(connection, self.id),
-                looks=[self._token(key) for key in asked],
+                looks=[self._token(one.key) for one in attending if one.look == ASKED],
             )
         return row.version, msgspec.json.encode(news)
 

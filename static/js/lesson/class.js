@@ -1,4 +1,5 @@
 // A class: the teacher presents, students follow and leave with Escape, and all see the board.
+import { button as buttonOf, swap } from "../bars.js";
 import { showWorkspace } from "../beside.js";
 import { $, announce, element, toast } from "../dom.js";
 import { editor } from "../editor.js";
@@ -298,27 +299,13 @@ async function admitCrowds() {
 
 // What is shown
 
-function button(id, text, action, attributes = {}) {
-  const made = element("button", { type: "button", class: "small", id, ...attributes }, text);
-  made.addEventListener("click", action);
-  return made;
-}
+const button = (id, text, action, attributes = {}) => buttonOf(text, action, { id, ...attributes });
 
 function draw() {
   const parts = ended ? [element("strong", { id: "class-ended" }, ENDED)] : secret ? teacherBar() : studentBar();
   parts.push(button("class-open", `Board${news.board.length ? ` · ${news.board.length}` : ""}`, () => $("#class-room").showModal()));
   swap($("#class-bar"), parts);
   drawRoom();
-}
-
-/** Show other parts in a box, if they say something else; what has the focus keeps it. */
-function swap(box, parts) {
-  const text = parts.map((part) => part.outerHTML).join("|");
-  if (box.dataset.text === text) return;
-  const focused = box.contains(document.activeElement) ? document.activeElement.id : "";
-  box.replaceChildren(...parts);
-  box.dataset.text = text;
-  if (focused) document.getElementById(focused)?.focus();
 }
 
 function teacherBar() {

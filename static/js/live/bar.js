@@ -1,4 +1,5 @@
 // The bar over a live workspace: who is there, who writes, and what one can do about it.
+import { button, swap } from "../bars.js";
 import { $, element, toast } from "../dom.js";
 import { editor } from "../editor.js";
 import { tell } from "../state.js";
@@ -7,12 +8,6 @@ const bar = $("#live-bar");
 let parts = null; // {people, pen, said}
 let live = null; // what is shown, as `session.js` keeps it
 let acts = null; // and what its buttons do
-
-function button(text, action, attributes = {}) {
-  const made = element("button", { type: "button", class: "small", ...attributes }, text);
-  made.addEventListener("click", action);
-  return made;
-}
 
 /** @param {object} shown
  * @param {{freeze, layPen, leave, link, rename, takePen, writer}} actions */
@@ -47,16 +42,6 @@ export function drawBar() {
   swap(parts.pen, pen());
   swap(parts.said, said());
   $("#live-freeze").disabled = !live.writes;
-}
-
-/** Show other parts in a box, if they say something else; what has the focus keeps it. */
-function swap(box, made) {
-  const text = made.map((part) => part.outerHTML).join("|");
-  if (box.dataset.text === text) return;
-  const focused = box.contains(document.activeElement) ? document.activeElement.id : "";
-  box.replaceChildren(...made);
-  box.dataset.text = text;
-  if (focused) document.getElementById(focused)?.focus();
 }
 
 function person({ seat, name, writes, asks, place }) {
