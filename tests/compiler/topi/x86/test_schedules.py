@@ -208,6 +208,19 @@ def test_known_weights_of_many_rows_stand_in_panels() -> None:
     check(lambda d, k: nn.contrib_dense_pack(d, k, "NC16n"), [x, packed], x @ w.T, 1e-4)
 
 
+@pytest.mark.parametrize(("target", "lines"), [("llvm -mcpu=haswell", 1), ("llvm -mtriple=aarch64-linux-gnu", 0)])
+def test_the_weight_of_a_product_is_fetched_ahead_where_that_was_measured(target: str, lines: int) -> None:
+    inputs = [te.placeholder(s, name=n) for n, s in (("x", (64, 96)), ("w", (2, 96, 16)))]
+    with Target(target):
+        call = nn.contrib_dense_pack(*(relay.var(i.name, shape=i.shape) for i in inputs), weight_layout="NC16n")
+        infer_expr(call)
+        outputs = call.op.compute(call.attrs, inputs, call.checked_type)
+        schedule = call.op.schedule(call.attrs, outputs, Target(target))
+    hints = re.findall(r"T\.prefetch\(.*", str(compiler.lower(schedule, [*inputs, *outputs])))
+    assert len(hints) == lines
+    assert all("+ 768]" in hint for hint in hints), "48 rows of a panel"
+
+
 class Schedules(Instrument):
     """Counts the schedules that are created."""
 
