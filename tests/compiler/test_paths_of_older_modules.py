@@ -56,6 +56,7 @@ PLACES = [
     ("tvm.topi.util", "get_const_tuple", "tvm.topi.utils.get_const_tuple"),
     ("tvm.contrib.util", "tempdir", "tvm.contrib.utils.tempdir"),
     ("tvm.topi.x86.dense", "dense_pack", "tvm.topi.x86.dense_pack"),
+    ("tvm.runtime.threads", "set_num_threads", "tvm.runtime.parallel.threads.set_num_threads"),
 ]
 
 

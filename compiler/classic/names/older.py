@@ -48,6 +48,7 @@ OLDER = {
     "tvm.gpu": "tvm.cuda",
     "tvm.nd.gpu": "tvm.cuda",
     "tvm.runtime.gpu": "tvm.cuda",
+    "tvm.runtime.threads": "tvm.runtime.parallel.threads",
     "tvm.target.create": "tvm.target.Target",
     "tvm.target.target.create": "tvm.target.Target",
     "tvm.topi.nn.util": "tvm.topi.nn.utils",
