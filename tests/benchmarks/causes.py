@@ -396,7 +396,6 @@ HELD_OUT = (
 KERNELS = {"planted": PLANTED, "ports": PORTS, "held out": HELD_OUT}
 
 
-
 def why(script: str, cpu: str, threads: int = 1) -> Why:
     """Return the causes of a script's function on a processor."""
     messages: list[Message] = []
