@@ -42,6 +42,15 @@ def is_digit(n) -> bool:
     return 0 <= n <= 9
 
 
+def square_root(n):
+    if n is None:
+        return None
+    try:
+        return {0: 0, 1: 1, 4: 2}[n]
+    except KeyError:
+        return None
+
+
 def spoilt(n):
     if n:
         raise NotImplementedError
@@ -125,6 +134,11 @@ def test_a_mutant_is_caught_survives_or_is_not_reached(result: Survey) -> None:
 def test_a_boundary_is_reached_only_by_what_lies_on_it(result: Survey) -> None:
     assert set(verdicts(result, "boundary").values()) == {"unreached"}
     assert result.counts("boundary").total() == 6
+
+
+def test_an_exit_at_the_end_of_a_function_makes_no_mutant(result: Survey) -> None:
+    assert verdicts(result, "exit") == {"return None  →  pass": "unreached"}
+    assert result.counts("exit").total() == 1
 
 
 def test_a_mutant_that_never_ends_is_stopped(result: Survey) -> None:

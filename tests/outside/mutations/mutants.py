@@ -141,7 +141,7 @@ class _Rewriter(ast.NodeTransformer):
         function = self._functions[-1]
         returned = ast.unparse(function.returns) if function.returns is not None else ""
         value = node.value
-        if isinstance(value, ast.Constant) and value.value is None and node is not function.body[-1]:
+        if isinstance(value, ast.Constant) and value.value is None and node not in _tail(function.body):
             return ast.If(_call("kept", self._new(node, "exit", "return None  →  pass")), [node], [])
         if isinstance(value, ast.Tuple) and returned.startswith("tuple[bool, "):
             value.elts[0] = self._condition(value.elts[0])
@@ -212,6 +212,23 @@ def _comes_first(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.ImportFrom):
         return statement.module == "__future__"
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _tail(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements after which a function ends anyway."""
+    last = body[-1]
+    yield last
+    if isinstance(last, ast.If):
+        for branch in filter(None, (last.body, last.orelse)):
+            yield from _tail(branch)
+    elif isinstance(last, ast.With | ast.AsyncWith):
+        yield from _tail(last.body)
+    elif isinstance(last, ast.Match):
+        for case in last.cases:
+            yield from _tail(case.body)
+    elif isinstance(last, ast.Try):
+        for branch in (last.orelse or last.body, *(handler.body for handler in last.handlers)):
+            yield from _tail(branch)
 
 
 def _name(e: ast.expr) -> str:

@@ -55,7 +55,13 @@ ROOMS = {
     ),
     "app/sandbox": Room("app/sandbox", ["tests/app/sandbox"], ["files.py", "limits.py", "rlimits.py", "wire.py"]),
     "app/web": Room("app/web", ["tests/app/web"], ["rates.py", "bodies.py"]),
-    "app/store": Room("app/store", ["tests/app/store"], ["byte_semaphore.py", "space.py", "workspace_limits.py"]),
+    "app/store": Room(
+        "app/store",
+        ["tests/app/store", "tests/app/live"],  # in which rows are followed
+        ["byte_semaphore.py", "space.py", "workspace_limits.py"],
+    ),
     "app/recorder": Room("app/recorder", ["tests/app/recorder"], ["scripts/allowance.py"]),
     "app/lessons": Room("app/lessons", ["tests/app/lessons"]),
+    "app/live": Room("app/live", ["tests/app/live"], ["people.py", "sessions.py"]),
+    "compiler/search": Room("compiler/search", ["tests/compiler/search"]),
 }
