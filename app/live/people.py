@@ -71,7 +71,7 @@ def add(connection: Connection, workspace: str, key: bytes, name: str, place: Pl
 
 
 def note(connection: Connection, workspace: str, key: bytes, now: float, name: str, place: Place | None) -> bool:
-    """Note that somebody is there, and what they are called and where; return whether others see a difference.
+    """Note what somebody who is there is called, and where they are; return whether others see a difference.
 
     Parameters
     ----------
@@ -80,10 +80,9 @@ def note(connection: Connection, workspace: str, key: bytes, now: float, name: s
     place : Place or None
         None to stay at the place.
     """
-    before = find(connection, workspace, key)
-    if before is None:
-        return False
-    taken = {row.name for row in here(connection, workspace) if row.key != key}
+    rows = here(connection, workspace)
+    before = next(row for row in rows if row.key == key)
+    taken = {row.name for row in rows if row is not before}
     values = {
         "name": _unlike(name, taken) if name and name != before.name else before.name,
         "place": before.place if place is None else msgspec.json.encode(place),

@@ -264,9 +264,10 @@ class Links:
     def exists(self, link: str) -> bool:
         """Return whether there is a link."""
         try:
-            return self.stored_bytes(link) > 0
+            self.stored_bytes(link)
         except NotFound:
             return False
+        return True
 
     def stored_bytes(self, link: str) -> int:
         """Return the compressed size of a link's content, without reading it.

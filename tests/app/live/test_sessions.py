@@ -183,9 +183,11 @@ def test_a_report_without_news_wakes_nobody(one: LiveSession) -> None:
     woken: list[int] = []
     one.listen("me", lambda: woken.append(1))
     one.attend(BOB, "Bob", Place(line=3))
+    one.depart(CAT)
     assert not woken
     one.attend(BOB, "Bob", Place(line=4))
-    assert len(woken) == 1
+    one.attend(BOB, "Bobby")
+    assert len(woken) == 2
 
 
 def test_the_pen_is_taken_from_who_rests(one: LiveSession, clock: Clock) -> None:
@@ -197,11 +199,36 @@ def test_the_pen_is_taken_from_who_rests(one: LiveSession, clock: Clock) -> None
     clock.now += sessions.RESTING_SECONDS - 1
     one.attend(ANN)
     assert not one.take_pen(BOB).yours, "who writes keeps it"
-    clock.now += 2
+    clock.now += 1
     one.attend(ANN)
+    assert not one.take_pen(BOB).yours
+    clock.now += 1
     assert one.take_pen(BOB).yours
     assert writer(one) == "Bob"
     assert not any(person.asks for person in company(one).people)
+
+
+def test_the_pen_is_taken_from_who_got_it_and_is_away(one: LiveSession, clock: Clock) -> None:
+    seat = one.attend(BOB, "Bob").seat
+    one.attend(CAT)
+    clock.now += sessions.ABSENT_SECONDS
+    one.lay_pen(ANN, seat)
+    assert not one.take_pen(CAT).yours
+    clock.now += 1
+    assert one.take_pen(CAT).yours
+
+
+def test_who_asks_for_the_pen_is_named_for_a_while(one: LiveSession, clock: Clock) -> None:
+    one.attend(BOB, "Bob")
+    one.take_pen(BOB)
+    for seconds, asks in (
+        (sessions.AWAY_SECONDS, True),
+        (sessions.ASKED_SECONDS - sessions.AWAY_SECONDS, True),
+        (1, False),
+    ):
+        clock.now += seconds
+        one.attend(BOB, place=Place(line=int(clock.now) % 100 + 1))
+        assert any(person.asks for person in company(one).people) is asks
 
 
 def test_the_pen_is_free_when_its_holder_is_gone(one: LiveSession, clock: Clock) -> None:
@@ -257,9 +284,10 @@ def test_a_sixth_person_is_refused_until_somebody_leaves(one: LiveSession, clock
     assert refused.value.retry_after
     one.depart(OTHERS[1])
     assert one.attend(BOB).seat == 2, "the seat that became free"
-    clock.now += sessions.AWAY_SECONDS + 1
-    one.attend(BOB)
-    assert len(company(one).people) == 1
+    for seconds, people in ((sessions.AWAY_SECONDS, sessions.MAX_PEOPLE), (1, 1)):
+        clock.now += seconds
+        one.attend(BOB)
+        assert len(company(one).people) == people
 
 
 def test_two_of_a_name_are_told_apart(one: LiveSession) -> None:
@@ -275,6 +303,9 @@ def test_freezing_ends_the_writing(one: LiveSession) -> None:
     assert not one.freeze(BOB, written, "abc")
     one.write(ANN, written, "x = 2", None)
     assert not one.freeze(ANN, written, "abc"), "the link would be of another text"
+    one.require_pen(ANN)
+    with pytest.raises(Forbidden, match="only who holds the pen"):
+        one.require_pen(BOB)
     assert one.freeze(ANN, version(one), "abc")
     assert company(one).link == "abc"
     assert not one.take_pen(ANN).yours
@@ -282,13 +313,16 @@ def test_freezing_ends_the_writing(one: LiveSession) -> None:
 
 
 def test_what_is_kept_is_bounded(one: LiveSession, live: LiveSessions, clock: Clock) -> None:
-    large = Setting(files={"a.bin": b"x" * sessions.MAX_SETTING_BYTES})
-    for refused in (
-        lambda: one.write(ANN, version(one), None, large),
-        lambda: live.create(ANN, "client", "", "", large),
-    ):
+    rest = sessions.MAX_SETTING_BYTES - len(msgspec.json.encode(Setting(files={"": b""})))
+    content = bytes(rest // 4 * 3 - 3)  # base64 has four characters for three
+    name = "n" * (rest - len(content) // 3 * 4)
+    script, setting = "x" * sessions.MAX_SCRIPT, Setting(files={name: content})
+    assert one.write(ANN, version(one), script, setting).accepted
+    for too_long, too_large in ((f"{script}x", setting), (script, Setting(files={f"{name}n": content}))):
         with pytest.raises(TooLarge):
-            refused()
+            one.write(ANN, version(one), too_long, too_large)
+        with pytest.raises(TooLarge):
+            live.create(ANN, "client", "", too_long, too_large)
     for number in range(sessions.MAX_LISTENERS):
         one.admit()
         one.listen(number, lambda: None)
@@ -305,15 +339,21 @@ def test_sessions_end(one: LiveSession, live: LiveSessions, clock: Clock, monkey
     monkeypatch.setattr(sessions, "MAX_SESSIONS", 3)
     with pytest.raises(Busy):
         live.create(ANN, "a third", "", "", Setting())
-    for _ in range(30):
-        clock.now += sessions.MAX_AGE_SECONDS / 30
+    clock.now += sessions.IDLE_SECONDS
+    for _ in range(22):
+        one = live.get(one.id)
         one.attend(BOB)
+        clock.now += sessions.MAX_AGE_SECONDS / 24
+    assert live.get(one.id) is one
     clock.now += 1
     with pytest.raises(NotFound):
         live.get(one.id)
     live.create(ANN, "client", "", "", Setting())
-    with pytest.raises(NotFound):
-        one.attend(BOB)
+    for use in (lambda: one.attend(BOB), one.content):
+        with pytest.raises(NotFound):
+            use()
+    one.refresh()
+    assert one.ended
 
 
 def test_of_many_made_at_once_an_address_keeps_no_more_than_it_may(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 import tracemalloc
@@ -106,10 +107,12 @@ def test_a_link_goes_when_all_who_shared_it_took_it_back(links: Store) -> None:
     with pytest.raises(Forbidden):
         links.delete(first.id, "guessed")
     links.delete(first.id, first.delete_token)
+    assert links.exists(first.id)
     assert links.open(second.id).state == state()
     with pytest.raises(Forbidden):
         links.delete(first.id, first.delete_token)
     links.delete(second.id, second.delete_token)
+    assert not links.exists(first.id)
     with pytest.raises(NotFound):
         links.open(first.id)
     with pytest.raises(NotFound):
@@ -175,14 +178,16 @@ def test_a_link_of_a_newer_version_says_so_and_is_no_damage(
     assert links.damage is None
 
 
-def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path, url: str) -> None:
+@pytest.mark.parametrize("version", ["2", "2.1"])
+def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path, url: str, version: str) -> None:
     Store(url).close()
     with closing(sqlite3.connect(tmp_path / "links.sqlite3")) as database:
         assert database.execute("SELECT value FROM settings WHERE name = 'schema'").fetchall() == [(b"1",)]
-        database.execute("UPDATE settings SET value = x'32' WHERE name = 'schema'")
+        database.execute("UPDATE settings SET value = ? WHERE name = 'schema'", (version.encode(),))
         database.execute("DROP TABLE class_steps")
         database.commit()
-    with pytest.raises(ConfigurationError, match=r"newer version of Strata: its tables have version '2', .* up to 1\."):
+    words = rf"newer version of Strata: its tables have version '{re.escape(version)}', .* up to 1\."
+    with pytest.raises(ConfigurationError, match=words):
         Store(url)
     with closing(sqlite3.connect(tmp_path / "links.sqlite3")) as database:
         assert not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'class_steps'").fetchall()
