@@ -24,7 +24,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.expressions.builtin import REINTERPRET, reinterpret
+from compiler.tir.expressions.builtin import REINTERPRET, TYPE_ANNOTATION, reinterpret
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, BufferStore, DeclBuffer, LetStmt, Stmt
@@ -223,7 +223,7 @@ class ComputeLegalizer(_Promote):
     def visit_Call(self, n: Call) -> PrimExpr:
         if n.op is REINTERPRET or not isinstance(n.op, Op):
             return self._as_before(n)
-        args = tuple([self.single(self.visit(arg)) for arg in n.args])
+        args = tuple([arg if _is_type(arg) else self.single(self.visit(arg)) for arg in n.args])
         dtype = self.widened(n.dtype) if self.is_narrow(n.dtype) else n.dtype
         return (
             n
@@ -284,6 +284,11 @@ class ComputeLegalizer(_Promote):
         if self.is_narrow(n.buffer.dtype):
             value = self._as_type(dt.with_lanes(buffer.dtype, dt.lanes(value.dtype)), value)
         return rebuild(n, buffer=buffer, value=value, indices=self._visit_tuple(n.indices))
+
+
+def _is_type(e: PrimExpr) -> bool:
+    """Return whether an argument says which elements a pointer steps over: they stay what they are, as their memory."""
+    return isinstance(e, Call) and e.op is TYPE_ANNOTATION
 
 
 class _BF16Legalizer(ComputeLegalizer):
