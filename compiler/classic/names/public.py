@@ -217,6 +217,7 @@ MODULES = {
     "tvm.topi.vision.rcnn": "compiler.topi.vision",
     "tvm.topi.vision.ssd": "compiler.topi.vision",
     "tvm.topi.x86": "compiler.classic.topi.x86",
+    "tvm.topi.x86.tensor_intrin": "compiler.classic.topi.x86_tensor_intrin",
     "tvm.topi.x86.dense_alter_op": "compiler.relay.op.nn.dense_alter_op",
     "tvm.utils.roofline": "compiler.classic.roofline",
 }

@@ -196,7 +196,12 @@ _LIBRARIES = {
     **_each("tvm.topi", "adreno bifrost intel_graphics mali rocm", _NO_GPU_SCHEDULES),
     "tvm.topi.arm_cpu": "there are no schedules for ARM CPUs alone; the CPU schedules of tvm.topi serve AArch64 too",
     **_each("tvm.topi", "hexagon hls", _NO_BOARD),
-    "tvm.topi.x86.tensor_intrin": "LLVM selects x86 dot-product instructions for ordinary sums of products",
+    **_each(
+        "tvm.topi.x86.tensor_intrin",
+        "dot_16x1x16_uint8_int8_int16 dot_16x1x16_uint8_int8_int32 dot_16x1x16_uint8_int8_int32_cascadelake"
+        " dot_16x1x16_uint8_int8_int32_skylake",
+        "LLVM selects x86 dot-product instructions for ordinary sums of products",
+    ),
 }
 
 UNAVAILABLE = {**_LANGUAGE, **_TIR, **_RELAY, **_IMPORTERS, **_TUNING, **_MACHINES, **_LIBRARIES}

@@ -47,5 +47,10 @@ WARP_SHUFFLE = _acting("tvm_warp_shuffle", "A value of another thread of the war
 WARP_SHUFFLE_DOWN = _acting("tvm_warp_shuffle_down", "A value of a later thread of the warp.")
 WARP_SHUFFLE_UP = _acting("tvm_warp_shuffle_up", "A value of an earlier thread of the warp.")
 WARP_ACTIVEMASK = _acting("tvm_warp_activemask", "Which threads of the warp run.")
+TILE_CONFIGURATION = _acting(
+    "tile_configuration",
+    "Makes tile registers, each of some rows and some bytes of a row, all zeros; code for -mcpu=sapphirerapids or"
+    " another x86-64 processor with AMX has them.",
+)
 ALLOC_WORKSPACE = _acting("TVMBackendAllocWorkspace", "Memory while a function runs.")
 FREE_WORKSPACE = _acting("TVMBackendFreeWorkspace", "Gives memory back.")

@@ -15,7 +15,8 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Broadcast, Call, IntImm, Max, PrimExpr, cast, const, convert
 from compiler.ir.op import CallEffect, Op, register_op
 from compiler.tir.expressions import (
-    tensor_core_ops,  # noqa: F401  (register their operators)
+    device_ops,  # noqa: F401  (register their operators)
+    tensor_core_ops,  # noqa: F401
 )
 from compiler.tir.expressions.arithmetic import shift_left, shift_right
 from compiler.tir.expressions.call_types import call_dtype
@@ -60,6 +61,7 @@ _SIGNATURES = {
     "simdgroup_multiply_accumulate": "d, index_d, a, index_a, b, index_b, c, index_c",
     "simdgroup_store": "d, index, ptr, stride, col=8, row=8, transpose_matrix=False",
     "start_profile_intrinsic": "id",
+    "tile_configuration": "*rows_and_bytes",
     "tvm_bmma_sync": _FRAGMENTS,
     "tvm_check_return": "expected, return_unexpected, nested_call",
     "tvm_fill_fragment": "fragment, m, n, k, index, value",
@@ -142,6 +144,7 @@ _MEANINGS = {
     "arr_dtype": "A value of the data type of the elements.",
     "arr": "A pointer to structures.",
     "field": "Which field, by TVM's number.",
+    "rows_and_bytes": "The rows of each register, each followed by the bytes of one of its rows.",
     "args, freduce_args": "The operands, in order.",
 }
 _MEANING_OF = {name: meaning for names, meaning in _MEANINGS.items() for name in names.split(", ")}

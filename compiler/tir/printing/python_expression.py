@@ -39,6 +39,7 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.functor import Functor
 from compiler.ir.op import Op
+from compiler.ir.origin import user_place
 from compiler.runtime.modules import packed_call
 from compiler.tir.expressions import builtin, evaluation
 from compiler.tir.expressions.evaluation import Value, Values, numpy_dtype
@@ -274,7 +275,9 @@ class PythonExpression(Functor):
             return special(self, n)
         reference = getattr(n.op, "reference", None)
         if reference is None:
-            raise BuildError(f"interpret: {getattr(n.op, 'name', n.op)} cannot be evaluated")
+            name, doc = (getattr(n.op, field, "") for field in ("name", "doc"))
+            about = f": {doc}" if doc else ""
+            raise BuildError(f"interpret: {name or n.op}{user_place(n.span)} cannot be evaluated{about}")
         args = ", ".join(f"to_numpy({self.visit(a)}, {a.dtype!r})" for a in n.args)
         return f"from_numpy({self._constant(reference)}({args}), {n.dtype!r})"
 

@@ -4,6 +4,6 @@ Importing a module registers its intrinsics.  Those of the processor that a prog
 the build says which processor the instruction belongs to.
 """
 
-from compiler.classic.tir.intrinsics import arm_cpu, cuda, dot_product_common, hexagon, metal, rocm, x86
+from compiler.classic.tir.intrinsics import amx, arm_cpu, cuda, dot_product_common, hexagon, metal, rocm, x86
 
-__all__ = ["arm_cpu", "cuda", "dot_product_common", "hexagon", "metal", "rocm", "x86"]
+__all__ = ["amx", "arm_cpu", "cuda", "dot_product_common", "hexagon", "metal", "rocm", "x86"]

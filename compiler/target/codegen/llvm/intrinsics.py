@@ -17,6 +17,7 @@ from compiler.target.codegen.llvm.argument_stacks import call_packed_lowered, st
 from compiler.target.codegen.llvm.packed_calls import call_packed, call_traced, text_constant
 from compiler.target.codegen.llvm.selection.constant_quotients import constant_quotient
 from compiler.target.codegen.llvm.selection.speculation import is_speculatable
+from compiler.target.codegen.llvm.selection.tile_products import call_on_tiles, configure_tiles
 from compiler.target.codegen.llvm.selection.vector_math import VECTOR_FUNCTIONS, Lanes, power
 from compiler.target.codegen.llvm.state import Emitter
 from compiler.target.codegen.llvm.subroutines import call_function, return_value
@@ -35,7 +36,10 @@ from compiler.target.codegen.llvm.types import (
     scalar_of,
     with_lanes,
 )
+from compiler.target.cpu.cpu_features import tile_features
+from compiler.target.cpu.cpu_lineage import features_of
 from compiler.target.cpu.vector_registers import vector_bits
+from compiler.target.target import Target
 from compiler.tir.statements.buffer import BufferLoad
 
 Handler = Callable[[Emitter, Call], ir.Value]
@@ -329,13 +333,15 @@ def _llvm_intrinsic(e: Emitter, n: Call) -> ir.Value:
     name = _name_of(n)
     if not name.startswith("llvm."):
         raise BuildError(f"call_llvm_intrin: expected the name of an intrinsic such as 'llvm.fma', got {name!r}")
-    _check_processor(e, name)
+    _check_processor(e, name, user_place(n.span))
     # As in TVM, the first argument is the number of arguments in the signature.
     counted = len(n.args) > 1 and isinstance(n.args[1], IntImm) and dt.is_uint(n.args[1].dtype)
     args = n.args[2:] if counted else n.args[1:]
     values = [e.visit(a) for a in args]
     if name == "llvm.prefetch":
         return _prefetch_of(e, values)  # it returns void, whatever the type of the call
+    if _ON_TILES.match(name):
+        return call_on_tiles(e.state, name, values)
     result = VOID if dt.is_void(n.dtype) else register_type(n.dtype)
     named_fully = result is VOID or name.startswith(_WITHOUT_OVERLOADS) or _has_suffix(name)
     overloads: Sequence[ir.Type] = () if named_fully else (result,)
@@ -364,7 +370,7 @@ _AMDGPU = {
 """The processors that have an instruction, and their description for messages, by the name after ``llvm.amdgcn.``."""
 
 
-def _check_processor(e: Emitter, name: str) -> None:
+def _check_processor(e: Emitter, name: str, place: str) -> None:
     """Raise an error for an intrinsic of another architecture, for which LLVM would abort the process."""
     target = e.state.shared.target
     triples = _PROCESSORS.get(name.split(".")[1], ())
@@ -373,10 +379,50 @@ def _check_processor(e: Emitter, name: str) -> None:
     width = vector_bits(target.triple, target.cpu, target.llvm_features) if name.startswith("llvm.x86.avx512.") else 512
     if width < 512:
         raise BuildError(f"call_llvm_intrin: {name} needs a processor with AVX-512, the target is {target}")
+    _check_x86_features(target, name, place)
     instruction = name.removeprefix("llvm.amdgcn.")
     processors, needed = next((row for names, row in _AMDGPU.items() if re.match(names, instruction)), ("", ""))
     if not re.match(processors, target.cpu):
         raise BuildError(f"call_llvm_intrin: {name} needs {needed}, the target is {target.cpu}: name one by -mcpu")
+
+
+_ON_TILES = re.compile(r"llvm\.x86\.(t(ile|dp)|(ld|st)tilecfg)")
+_X86_FEATURES = {
+    r"avx512\.vpdp": (("avx512vnni", "avxvnni"), "cascadelake"),
+    r"avx512bf16\.": (("avx512bf16",), "cooperlake"),
+    r"tdpb[su]{2}d$": (("amx-int8",), "sapphirerapids"),
+    r"tdpbf16ps$": (("amx-bf16",), "sapphirerapids"),
+    r"tdpfp16ps$": (("amx-fp16",), "graniterapids"),
+    r"(ld|st)?tile": (("amx-tile",), "sapphirerapids"),
+}
+"""Features of which an intrinsic needs one, and a processor that has it, by the name after ``llvm.x86.``."""
+
+
+def _check_x86_features(target: Target, name: str, place: str) -> None:
+    instruction = name.removeprefix("llvm.x86.")
+    needed = next((row for names, row in _X86_FEATURES.items() if re.match(names, instruction)), None)
+    architecture = target.triple.split("-")[0]
+    if needed and not features_of(architecture, target.cpu, target.llvm_features).intersection(needed[0]):
+        raise BuildError(
+            f"call_llvm_intrin{place}: {name} needs a processor with {needed[0][0].upper()}, such as -mcpu={needed[1]},"
+            f" and the target is {target}"
+        )
+
+
+def _tile_configuration(e: Emitter, n: Call) -> ir.Value:
+    target = e.state.shared.target
+    if not tile_features(target.triple, target.cpu, target.llvm_features):
+        raise BuildError(
+            f"tile_configuration{user_place(n.span)}: x86-64 processors with AMX have tile registers, under Linux, such"
+            f" as -mcpu=sapphirerapids, and the target is {target}: leave out what is tensorized for it"
+        )
+    sizes = [a.value for a in n.args if isinstance(a, IntImm)]
+    if len(sizes) < len(n.args) or len(sizes) not in range(2, 17, 2):
+        raise BuildError(
+            f"tile_configuration: expected the rows and the bytes of a row of 1 to 8 tiles, got {n}{user_place(n.span)}"
+        )
+    configure_tiles(e.state, list(zip(sizes[::2], sizes[1::2], strict=True)))
+    return ir.Constant(I32, 0)
 
 
 def _has_suffix(name: str) -> bool:
@@ -456,6 +502,7 @@ INTRINSICS: dict[str, Handler] = {
     "tir.undef": _undef,
     "tir.atomic_add": _atomic_add,
     "tir.tvm_static_handle": _static_handle,
+    "tir.tile_configuration": _tile_configuration,
     "tir.ret": return_value,
     "tir.call_extern": _extern,
     "tir.tvm_call_packed": call_packed,

@@ -19,7 +19,7 @@ from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, Literal
 from compiler.tir.expressions.builtin import CALL_PACKED
-from compiler.tir.expressions.device_ops import CALL_PACKED_LOWERED
+from compiler.tir.expressions.device_ops import CALL_PACKED_LOWERED, TILE_CONFIGURATION
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.stmt import TILE_PRODUCT, Allocate, AssertStmt, AttrStmt, BufferStore, For
 from compiler.tir.trace import CALL_TRACE_PACKED
@@ -190,7 +190,7 @@ def _may_fail(n: Node) -> bool:
     return failures.may_fail
 
 
-_PACKED_CALLS = (CALL_PACKED, CALL_PACKED_LOWERED, CALL_TRACE_PACKED)
+_FALLIBLE_CALLS = (CALL_PACKED, CALL_PACKED_LOWERED, CALL_TRACE_PACKED, TILE_CONFIGURATION)
 
 
 class _Failures(Visitor):
@@ -208,7 +208,7 @@ class _Failures(Visitor):
         self.visit_Node(n)
 
     def visit_Call(self, n: Call) -> None:
-        self.may_fail |= n.op in _PACKED_CALLS or isinstance(n.op, GlobalVar)
+        self.may_fail |= n.op in _FALLIBLE_CALLS or isinstance(n.op, GlobalVar)
         self.visit_Node(n)
 
     def visit_Allocate(self, n: Allocate) -> None:

@@ -45,7 +45,7 @@ from compiler.target.cpu.cpu_features import tile_dtypes
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.stmt import AttrStmt, BufferStore, DeclBuffer, For, ForKind, LetStmt, Stmt
 
-_ROWS, ROW_BYTES, _REGISTERS = 16, 64, 8
+LANES, ROW_BYTES, REGISTERS = 16, 64, 8
 _LOAD = "llvm.x86.tileloadd64"
 _GROUPS = {"int32": (("int8", "uint8"), 4), "float32": ((BF16_BITS,), 2)}
 """What is multiplied for sums of a data type, and how many products are added in a group."""
@@ -106,13 +106,18 @@ class TileProduct:
     @property
     def parts(self) -> list[tuple[int, int]]:
         """The rows of each tile of data: the first one, and the first one after it."""
-        count = -(-self.height // _ROWS)
-        return list(itertools.pairwise(self.height * i // count for i in range(count + 1)))
+        return row_parts(self.height)
 
     def place(self, row_: int, block: int) -> dict[Var, int]:
         """Return the iterations of the loops that a tile covers at its first element."""
         rows = {} if self.rows is None else {self.rows: row_}
         return {self.lanes: 0, self.depth: 0, **rows, **self.blocks[block]}
+
+
+def row_parts(height: int) -> list[tuple[int, int]]:
+    """Return how rows are divided among tiles: the first one of each, and the first one after it."""
+    count = -(-height // LANES)
+    return list(itertools.pairwise(height * i // count for i in range(count + 1)))
 
 
 def tile_product(state: FunctionState, memory: Memory, body: Stmt) -> bool:
@@ -190,7 +195,7 @@ def _arranged(operands: Sequence[TileOperand | None], extents: Mapping[Var, int]
     summed = [v for v in extents if not sums.steps[v]]
     lanes = next((v for v in of_right if sums.steps[v] == 1 and right.steps[v] == group), None)
     depth = next((v for v in reversed(summed) if left.steps[v] == group and right.steps[v]), None)
-    if lanes is None or depth is None or max(extents[lanes], extents[depth]) > _ROWS or len(of_left) > 1:
+    if lanes is None or depth is None or max(extents[lanes], extents[depth]) > LANES or len(of_left) > 1:
         return None
     if len(of_left) + len(of_right) + len(summed) < len(extents):
         return None
@@ -209,7 +214,7 @@ def _arranged(operands: Sequence[TileOperand | None], extents: Mapping[Var, int]
         instruction=f"llvm.x86.tdp{kind}",
     )
     parts = len(product.parts)
-    return product if parts * len(product.blocks) + parts + 1 <= _REGISTERS else None
+    return product if parts * len(product.blocks) + parts + 1 <= REGISTERS else None
 
 
 class _Writer:
@@ -223,24 +228,19 @@ class _Writer:
 
     def write(self) -> None:
         """Write the whole product."""
-        state, builder = self._state, self._state.builder
-        permitted = builder.icmp_signed("==", builder.call(_permission(state), []), ir.Constant(I32, 0))
-        state.require(permitted, state.shared.message(_REFUSED))
-        self._call("llvm.x86.ldtilecfg", state.shared.constant_bytes(self._configuration(), "tiles", ROW_BYTES))
+        configure_tiles(self._state, self._shapes())
         self._sums(_LOAD)
         self._loops(list(self._product.outer), self._step)
         self._sums("llvm.x86.tilestored64")
         self._call("llvm.x86.tilerelease")
 
-    def _configuration(self) -> bytes:
+    def _shapes(self) -> list[tuple[int, int]]:
         """Return the sizes of the tiles: rows, and bytes of a row."""
         product = self._product
         depth, width = product.extents[product.depth], 4 * product.extents[product.lanes]
         heights = [end - begin for begin, end in self._parts]
         shapes = [(height, width) for height in heights for _ in product.blocks]
-        shapes += [(height, 4 * depth) for height in heights] + [(depth, width)]
-        shapes += [(0, 0)] * (_ROWS - len(shapes))
-        return struct.pack("<BB14x16H16B", 1, 0, *(row_bytes for _, row_bytes in shapes), *(r for r, _ in shapes))
+        return shapes + [(height, 4 * depth) for height in heights] + [(depth, width)]
 
     def _sums(self, instruction: str) -> None:
         """Load or store the sums."""
@@ -268,8 +268,7 @@ class _Writer:
         self._call(name, ir.Constant(I8, register), address, ir.Constant(I64, stride or ROW_BYTES))
 
     def _call(self, name: str, *args: ir.Value) -> None:
-        types = [POINTER if isinstance(a.type, ir.PointerType) else a.type for a in args]
-        self._state.builder.call(self._state.shared.declare(name, VOID, types), args)
+        call_on_tiles(self._state, name, args)
 
     def _loops(self, loops: list[Var], body: Callable[[], None]) -> None:
         """Write serial loops around a body, the first one outermost."""
@@ -291,6 +290,25 @@ class _Writer:
         back = state.builder.cbranch(state.builder.icmp_signed("<", following, end), block, after)
         back.set_metadata("llvm.loop", loop_hints(state.shared.module, "llvm.loop.unroll.disable"))
         state.enter(after)
+
+
+def configure_tiles(state: FunctionState, shapes: Sequence[tuple[int, int]]) -> None:
+    """Write what makes tile registers of some rows, and bytes of a row: all zeros, in this thread, until released.
+
+    The function is left with an error where the system lets this process use none.
+    """
+    builder = state.builder
+    permitted = builder.icmp_signed("==", builder.call(_permission(state), []), ir.Constant(I32, 0))
+    state.require(permitted, state.shared.message(_REFUSED))
+    padded = [*shapes, *[(0, 0)] * (LANES - len(shapes))]
+    sizes = struct.pack("<BB14x16H16B", 1, 0, *(row_bytes for _, row_bytes in padded), *(rows for rows, _ in padded))
+    call_on_tiles(state, "llvm.x86.ldtilecfg", [state.shared.constant_bytes(sizes, "tiles", ROW_BYTES)])
+
+
+def call_on_tiles(state: FunctionState, name: str, args: Sequence[ir.Value]) -> ir.Value:
+    """Call an intrinsic of tile registers, none of which returns anything."""
+    types = [POINTER if isinstance(a.type, ir.PointerType) else a.type for a in args]
+    return state.builder.call(state.shared.declare(name, VOID, types), args)
 
 
 def _permission(state: FunctionState) -> ir.Function:
