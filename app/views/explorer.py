@@ -146,6 +146,21 @@ def open_link(link: str) -> Response:
     return response
 
 
+@bp.get("/window/<pane>")
+def open_window(pane: str) -> str:
+    """A pane in a window of its own, which the page that opened it fills.
+
+    Raises
+    ------
+    NotFound
+        If there is no pane of that name.
+    """
+    row = table.find(pane)
+    if row is None:
+        raise NotFound(f"there is no pane {pane!r}")
+    return "".join(page_pieces(Workspace(script=""), compiled=None, title=row.title, window=row.name))
+
+
 def title_of(script: str) -> str:
     """Return the title that a script gives itself; empty if there is none."""
     return described(script).title
@@ -221,6 +236,7 @@ def page_pieces(
     challenge: Mapping[str, object] | None = None,
     stored: str = "",
     live: str = "",
+    window: str = "",
 ) -> Iterator[str]:
     """Render the whole page for a workspace, as a stream of pieces.
 
@@ -242,6 +258,8 @@ def page_pieces(
         A ladder that came with the example, as JSON.
     live : str
         Id of the live workspace that it is.
+    window : str
+        Name of the pane that has the window to itself.
     """
     reading = request.args.get("view", "")
     files, workspace = workspace.files, msgspec.structs.replace(workspace, files={})
@@ -270,7 +288,8 @@ def page_pieces(
         challenge=challenge,
         stored=stored,
         live=live,
-        introduced=not (link or live or lesson or challenge or reading),
+        window=window,
+        introduced=not (link or live or lesson or challenge or reading or window),
     )
 
 

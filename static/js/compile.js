@@ -1,5 +1,5 @@
 // Asks for an answer whenever the workspace changes; only the newest one counts.
-import { $, $$, announce, counted, toast, readJson } from "./dom.js";
+import { $, $$, announce, counted, ownWindow, toast, readJson } from "./dom.js";
 import { editor } from "./editor.js";
 import { PANES } from "./panes.js";
 import { ask, busyWords, retryAfter, unreached } from "./server.js";
@@ -49,8 +49,8 @@ export function compile() {
     if (!current(response.seq)) return;
     done();
     if (response.status === 204) return; // another request took its place
-    if (response.ok) swap(html, arrived);
-    else if (response.headers.has("Strata-Fragment")) swap(html, () => refused(compile, retryAfter(response)));
+    if (response.ok) swap("answer", html, arrived);
+    else if (response.headers.has("Strata-Fragment")) swap("refused", html, () => refused(compile, retryAfter(response)));
     else if (!again(compile, retryAfter(response))) fail("something went wrong on the server");
   });
 }
@@ -100,10 +100,10 @@ export function run() {
     }
     for await (const message of messages(response.body)) {
       if (!current(response.seq)) return;
-      if (message.kind === "update") swap(message.html, () => showRun(message));
+      if (message.kind === "update") swap(message.kind, message.html, () => showRun(message));
       else {
         done();
-        swap(message.html, message.kind === "answer" ? ran : () => refused(run, message.retry));
+        swap(message.kind, message.html, message.kind === "answer" ? ran : () => refused(run, message.retry));
       }
     }
   });
@@ -147,6 +147,11 @@ export function startCompiling() {
   on("busy", () => { if (document.body.classList.contains("pending")) sayBusy(); else toast(busyWords()); });
   on("replaced", () => { state.replaced = true; });
   $("#stop-button").addEventListener("click", stop);
+  if (ownWindow) { // the page that it belongs to compiles
+    on("mirror", mirror);
+    for (const event of ["edited", "options"]) on(event, outdate);
+    return;
+  }
   on("edited", () => {
     delete state.options.prefix;
     tries = TRIES;
@@ -200,9 +205,21 @@ async function* messages(body) {
   }
 }
 
-function swap(html, then) {
+function swap(kind, html, then) {
   htmx.swap("#workspace", html, { swapStyle: "none", swapDelay: 0, settleDelay: 0 });
   then();
+  tell("swapped", { kind, html });
+}
+
+const MIRRORED = { answer: arrived, refused: () => markStale(staleNames()), update() {}, text: (pane) => tell("text", pane) };
+
+/** Show what the page shows that this window belongs to. */
+function mirror({ kind, html, pane }) {
+  if (kind === "answer" || kind === "refused") {
+    begin();
+    done();
+  }
+  swap(kind, html, () => MIRRORED[kind](pane));
 }
 
 function form() {

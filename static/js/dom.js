@@ -50,4 +50,7 @@ export function announce(text) {
   $("#announce").textContent = text;
 }
 
+/** The pane that has this window to itself, if one has. */
+export const ownWindow = document.body.dataset.window ?? "";
+
 export const narrow = matchMedia("(max-width: 900px)");

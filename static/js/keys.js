@@ -8,6 +8,7 @@ import { duplicate, enlarge, focusPane, setOpen } from "./layout.js";
 import { changeTheme } from "./memory.js";
 import { titleOf } from "./pane-tabs.js";
 import { LISTINGS, PANES } from "./panes.js";
+import { popOut } from "./popout.js";
 import { share } from "./share.js";
 import { state, tell } from "./state.js";
 import { setOption, stepBy, toggleDiff } from "./steps.js";
@@ -22,6 +23,7 @@ const plain = {
   x: closePane,
   c: duplicatePane,
   t: stackFocused,
+  o: popOutFocused,
   "/": () => openFind(focusedListing() ?? LISTINGS.find((pane) => $(`#body-${pane}`).checkVisibility())),
   "[": () => stepBy(-1),
   "]": () => stepBy(1),
@@ -62,6 +64,11 @@ function closePane() {
   setOpen(pane, false);
   // The focus goes on to what is open, not back to the top of the page.
   titleOf($(".pane:not(.closed, .behind)").dataset.pane).focus();
+}
+
+function popOutFocused() {
+  const pane = focusedPane();
+  if (pane) popOut(pane);
 }
 
 /** Open another pane of the focused one's kind, if there may be several, and go on in it. */

@@ -20,7 +20,14 @@ export const ladder = {
   slide(measurements) {
     if (slid !== measurements) draw(slid = measurements);
   },
+  /** Draw what another page measures. */
+  mirror(measured) {
+    shown = measured;
+    buttons(shown.running);
+    draw();
+  },
   get isFresh() { return this.shown && !running && !$("#pane-bench").matches(".stale"); },
+  get chart() { return shown; },
   get measurements() { return shown?.stored ? undefined : shown?.measurements; },
 };
 
@@ -45,6 +52,7 @@ export function startLadder() {
     labelSteps();
   });
   on("replaced", ladder.forget);
+  on("away", () => { if (shown) draw(); }); // in the room that there is again
   on("edited", forgetPredictions);
   on("edited", () => { if ($("#bench table") && !state.sliding) $("#pane-bench").classList.add("stale"); });
 }
@@ -178,6 +186,7 @@ async function draw() {
 async function redraw() {
   do {
     again = false;
+    tell("charted", shown);
     labelSteps();
     $("#scale").hidden = false;
     $("#scale").value = shown.scale = recall("scale") ?? "auto";

@@ -1,10 +1,11 @@
 // Which panes show: all that are open, or one at a time where there is little room.
 import { beside, cellOf, stacked } from "./arrangement.js";
 import { OWN, adapt, bringForward, chooseArrangement, chosenArrangement, current, divide, suit, takeArrangement } from "./docking.js";
-import { $, $$, element, narrow, readJson, toast } from "./dom.js";
+import { $, $$, element, narrow, ownWindow, readJson, toast } from "./dom.js";
 import { recall, remember } from "./memory.js";
 import { startTabs } from "./pane-tabs.js";
 import { ARRANGEMENTS, PANES, paneOf, steppedAt } from "./panes.js";
+import { away, popOut } from "./popout.js";
 import { on, state, tell } from "./state.js";
 
 const inLesson = document.body.classList.contains("teaching");
@@ -26,6 +27,7 @@ export function startLayout() {
       tell("shown");
     });
   }
+  on("away", () => { arrange(); menu(); tell("shown"); });
   arrange();
   makeMenu();
   makeTabs();
@@ -43,6 +45,8 @@ export function startLayout() {
     const tab = target.closest("[data-front]");
     if (tab?.ariaSelected === "true") enlarge(tab.dataset.front);
     else if (tab) bringForward(tab.dataset.front);
+    const out = target.closest("[data-popout]");
+    if (out) popOut(out.dataset.popout);
     const open = target.closest("[data-open]");
     if (open) focusPane(open.dataset.open);
   });
@@ -67,7 +71,8 @@ const hasGraph = () => Boolean($("#strip .group.graph"));
 /** Show the panes of a level.
  * @param {"graph" | "code"} name */
 export function setLevel(name) {
-  const alone = $(".pane.alone");
+  if (ownWindow) name = paneOf(ownWindow).level || name;
+  const alone = ownWindow ? null : $(".pane.alone");
   if (alone && levelOf(alone.dataset.pane) !== name) enlarge(alone.dataset.pane);
   $("#right").dataset.level = name;
   arrange();
@@ -99,13 +104,15 @@ function offer() {
  * @param {string} pane
  * @param {boolean} open */
 export function setOpen(pane, open) {
+  if (ownWindow) return open ? undefined : window.close();
+  if (!open) away.get(pane)?.close();
   const now = closed();
   if (open) now.delete(pane);
   else now.add(pane);
-  if (NAMES.every((other) => now.has(other) || levelOf(other) !== level() || absent(paneOf(other)))) {
+  if (NAMES.every((other) => now.has(other) || away.has(other) || levelOf(other) !== level() || absent(paneOf(other)))) {
     toast("At least one pane must stay open");
     menu();
-    return;
+    return undefined;
   }
   if (!open && $(`#pane-${pane}`).classList.contains("alone")) enlarge(pane);
   const atFirst = new Set(PANES.filter((other) => other.open).map(({ name }) => name));
@@ -117,7 +124,7 @@ export function setOpen(pane, open) {
   if (open) bringForward(pane);
   offer();
   menu();
-  tell("shown");
+  return tell("shown");
 }
 
 const LEAST = [420, 130]; // width and height that a pane keeps when another one takes of its room, where it had as much
@@ -177,7 +184,8 @@ export function duplicate(pane) {
 /** Give the room to the panes that are open. */
 function arrange() {
   const shut = closed();
-  for (const pane of NAMES) $(`#pane-${pane}`).classList.toggle("closed", shut.has(pane) || levelOf(pane) !== level() || absent(paneOf(pane)));
+  const hidden = (pane) => shut.has(pane) || away.has(pane) || levelOf(pane) !== level() || absent(paneOf(pane));
+  for (const pane of NAMES) $(`#pane-${pane}`).classList.toggle("closed", ownWindow ? pane !== ownWindow : hidden(pane));
   const fresh = suit(level() === "graph" ? "model" : machine);
   divide();
   if (fresh) listed("opened").forEach(makeRoom);
@@ -245,17 +253,18 @@ export function showAlone(pane) {
 }
 
 export function focusPane(pane) {
+  if (away.has(pane)) return away.get(pane).focus();
   const alone = $(".pane.alone");
   if (alone && alone.dataset.pane !== pane) enlarge(pane);
   if (levelOf(pane) !== level()) {
-    if (levelOf(pane) === "graph" && !hasGraph()) return;
+    if (levelOf(pane) === "graph" && !hasGraph()) return undefined;
     setLevel(levelOf(pane));
   }
-  if (absent(paneOf(pane))) return;
+  if (absent(paneOf(pane))) return undefined;
   if (closed().has(pane)) setOpen(pane, true);
   bringForward(pane);
   showPane(pane);
-  $(`#pane-${pane}`).querySelector(".cm-content, [tabindex='0']")?.focus();
+  return $(`#pane-${pane}`).querySelector(".cm-content, [tabindex='0']")?.focus();
 }
 
 function makeTabs() {

@@ -9,6 +9,8 @@ import { keepInLinks, on, state, tell } from "./state.js";
 
 const TINTS = 8;
 const SOURCE = "source";
+const AXIS = "axis";
+const PIN = /^([a-z]+(?:-\d)?):([\d ]+)$/;
 const model = new LinkModel();
 const elements = new Map(); // pane -> set number -> lines in the document
 const cursors = new Map(); // pane -> index of the line that the arrow keys are at
@@ -40,6 +42,7 @@ export function startLinking() {
   on("unpin", unpin);
   on("played", follow);
   on("reveal", () => reveal(pinned?.pane));
+  on("light", light);
 }
 
 function readAnswer() {
@@ -62,26 +65,31 @@ function readAnswer() {
 
 // What is pinned, in a link
 
-/** Of a link: a pane and the number of its line, or `origins` and those of an axis or a node. */
+/** Of a link: a pane and the number of its line, or `origins` and those of a node, or `axis` and those of an axis. */
 let toPin = null;
 
 function takePin() {
-  toPin = /^([a-z]+(?:-\d)?):([\d ]+)$/.exec(state.view.pin ?? "");
+  toPin = PIN.exec(state.view.pin ?? "");
   delete state.view.pin;
   keepInLinks(() => (pinned?.pin ? { pin: pinned.pin } : {}));
 }
 
 /** Pin what the link had pinned, once there is an answer. */
 function pinKept() {
-  const [, pane, text] = toPin;
+  const place = placeAt(toPin);
   toPin = null;
-  const numbers = text.split(" ").map(Number);
-  const place = pane === SOURCE ? sourcePlace(numbers) : pane === "origins" ? atOrigins(numbers) : atLine(pane, numbers[0]);
   if (place && !isEmpty(place.footprint)) pin(place);
 }
 
+function placeAt([, pane, text]) {
+  const numbers = text.split(" ").map(Number);
+  if (pane === SOURCE) return sourcePlace(numbers);
+  return pane === "origins" ? atOrigins(numbers) : pane === AXIS ? atAxis(numbers) : atLine(pane, numbers[0]);
+}
+
 const atLine = (pane, index) => ({ pane, index, footprint: model.of(pane, index), pin: `${pane}:${index}` });
-const atOrigins = (ids, footprint = model.footprint(ids)) => ({ pane: "schedule", footprint, pin: `origins:${ids.join(" ")}` });
+const atOrigins = (ids) => ({ pane: "schedule", footprint: model.footprint(ids), pin: `origins:${ids.join(" ")}` });
+const atAxis = (ids) => ({ pane: "schedule", footprint: model.axis(ids), pin: `${AXIS}:${ids.join(" ")}` });
 
 function readPane(pane) {
   const block = $(`#links-${pane}`);
@@ -156,7 +164,7 @@ function placeOf(target) {
   const primitive = target.closest?.("[data-line]");
   if (primitive) return sourcePlace([Number(primitive.dataset.line)]);
   const axis = target.closest?.("[data-origins]");
-  if (axis) return atOrigins(idsOf(axis), axis.matches("p") ? model.axis(idsOf(axis)) : undefined);
+  if (axis) return (axis.matches("p") ? atAxis : atOrigins)(idsOf(axis));
   return null;
 }
 
@@ -220,7 +228,7 @@ function follow({ index, count }) {
   const loops = steppedAt("code").name;
   if (pinned || model.panes.get(loops)?.lines.length !== count) return;
   const footprint = model.of(loops, index);
-  show({ pane: loops, index, footprint });
+  show(atLine(loops, index));
   if (index === followed) return;
   followed = index;
   scrollTo(loops, [index]);
@@ -242,6 +250,21 @@ function show(place) {
   for (const node of lit) if (!now.has(node)) node.classList.remove("related");
   for (const node of now) if (!node.classList.contains("related")) node.classList.add("related");
   lit = now;
+  const at = `${place?.pin ?? ""}${pinned && place === pinned ? "!" : ""}`;
+  if (at !== told) tell("lit", { at: place?.pin ?? "", fixed: at.endsWith("!") });
+  told = at;
+}
+
+let told = ""; // what is lit, as other pages were told
+
+/** Light up what another page of this workspace does. */
+function light({ at, fixed }) {
+  const found = PIN.exec(at);
+  const place = found && placeAt(found);
+  if (fixed && place && !isEmpty(place.footprint)) return pin(place);
+  if (pinned) tell("pinned", []);
+  pinned = null;
+  return show(place);
 }
 
 /** The lines, axes and nodes that link to a footprint. */
@@ -352,7 +375,7 @@ function setCursor(pane, index, byKey) {
   if (!byKey) return;
   line?.closest("details")?.setAttribute("open", "");
   scrollTo(pane, [index]);
-  const place = { pane, footprint: model.of(pane, index) };
+  const place = atLine(pane, index);
   if (!pinned) show(place);
   announce(describe(index, line, place.footprint));
   tell("cursor", { pane, line });

@@ -1,5 +1,8 @@
 // What this browser remembers for us.  In a frame of another site it may refuse to; then nothing is remembered.
+const SHARED = ["theme", "text-size", "scale"]; // what the window of a pane is told in, the page is
+
 export function remember(key, text, storage = () => localStorage) {
+  if (document.body.dataset.window && !SHARED.includes(key)) return;
   try {
     storage().setItem(`strata.${key}`, text);
   } catch {

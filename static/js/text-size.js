@@ -10,7 +10,7 @@ let size = SIZES.usual;
 
 export function startTextSize() {
   const kept = Number(recall("text-size"));
-  if (kept >= SIZES.least && kept <= SIZES.most) show(kept);
+  if (kept) follow(kept);
   $("#text-smaller").addEventListener("click", () => resize(-1));
   $("#text-larger").addEventListener("click", () => resize(1));
 }
@@ -21,6 +21,11 @@ export function resize(by) {
   remember("text-size", String(size));
   announce(`Code size: ${size} pixels`);
   tell("shown"); // what is pinned, or the heart of a listing, would be out of sight
+}
+
+/** Take a size that was kept, here or by another page. */
+export function follow(pixels) {
+  if (pixels >= SIZES.least && pixels <= SIZES.most) show(pixels);
 }
 
 function show(pixels) {

@@ -212,6 +212,7 @@ CALLS = [
     Call("post", "/api/live/{name}/link", 404, path="/api/live/none/link"),
     Call("get", "/api/live/{name}/events", 404, path="/api/live/none/events"),
     Call("get", "/live/{name}", 404, path="/live/none"),
+    Call("get", "/window/{pane}", 200, path="/window/asm"),
     Call("get", "/healthz", 200),
     Call("get", "/readyz", 200),
     Call("get", "/docs/api", 200),

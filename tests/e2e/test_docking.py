@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import FloatRect, Page, expect
 
 from app.sandbox import Runner
+from tests.e2e.conftest import PATIENCE_MS, Console
 from tests.e2e.steps import MATMUL, reload, unwrap, violations, write
 from tests.e2e.test_page import WideRunner
 
@@ -269,3 +270,88 @@ def test_two_panes_of_a_kind_show_different_passes_and_machines(explorer: str, o
     page.click("#pane-llvm-2 [data-close]")
     expect(page.locator("#pane-llvm-2")).to_be_hidden()
     expect(page.locator("#body-asm-2")).to_contain_text("fmla")
+
+
+# Windows of their own
+
+
+def pop_out(page: Page, console: Console, pane: str = "asm") -> Page:
+    """Give a pane a window of its own by its key; returns that window, once it shows what the page shows."""
+    page.focus(f"#pane-{pane} .heading")
+    with page.context.expect_page() as opened:
+        page.keyboard.press("o")
+    window = opened.value
+    window.set_default_timeout(PATIENCE_MS)
+    window.on("console", lambda message: console.said.append(f"{message.type}: {message.text}"))
+    window.on("pageerror", lambda error: console.said.append(f"error: {error}"))
+    window.wait_for_selector("html[data-ready]")
+    expect(page.locator(f"#pane-{pane}")).to_be_hidden()
+    expect(window.locator(".pane:visible")).to_have_attribute("data-pane", pane)
+    return window
+
+
+def test_a_pane_has_a_window_of_its_own(fixed: str, open_page: Callable[..., Page], console: Console) -> None:
+    page = open_page(fixed)
+    before = box(page, "#pane-asm")
+    window = pop_out(page, console)
+    expect(page.locator("#pane-source .heading")).to_be_focused()
+    expect(page.locator("#announce")).to_have_text(re.compile("Assembly has a window of its own"))
+    window.locator("#body-asm .l", has_text="vfmadd231ps").hover()
+    expect(page.locator("#body-loops .l.related").first).to_be_visible()
+    expect(page.locator(".cm-line.related").first).to_be_visible()
+    page.locator("#body-llvm .l", has_text="fmuladd").hover()
+    expect(window.locator("#body-asm .l.related", has_text="vfmadd231ps")).to_be_visible()
+    page.locator("#body-llvm .l", has_text="fmuladd").click()
+    page.mouse.move(0, 0)
+    window.locator("#body-asm .l", has_text="retq").hover()
+    expect(window.locator("#body-asm .l.related", has_text="vfmadd231ps")).to_be_visible()
+    window.keyboard.press("Escape")
+    expect(page.locator("#panes .related")).to_have_count(0)
+    theme = page.evaluate("document.documentElement.dataset.theme")
+    page.click("#theme-button")
+    expect(window.locator("html")).not_to_have_attribute("data-theme", theme)
+    assert violations(window) == []
+    window.set_viewport_size({"width": 640, "height": 400})
+    page.wait_for_function("sessionStorage['strata.window:asm']?.endsWith('width=640,height=400')")
+    window.evaluate("setTimeout(() => document.querySelector('[data-close=asm]').click())")
+    expect(page.locator("#pane-asm")).to_be_visible()
+    assert box(page, "#pane-asm") == before
+    again = pop_out(page, console)
+    assert again.evaluate("[innerWidth, innerHeight]") == [640, 400]
+    with again.expect_event("close"):
+        page.reload()
+    expect(page.locator("#pane-asm")).to_be_visible()
+
+
+def test_a_window_of_a_pane_follows_the_page_and_leads_it(
+    explorer: str, open_page: Callable[..., Page], console: Console
+) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL)
+    window = pop_out(page, console, "schedule")
+    write(page, MATMUL.replace("factor=16", "factor=8"))
+    expect(window.locator("#pane-schedule")).to_contain_text("j.inner 8")
+    window.locator("#pane-schedule .primitives summary").click()
+    window.locator("#pane-schedule .primitive").first.click()
+    expect(page.locator("#body-loops")).not_to_contain_text("Broadcast")
+    expect(window.locator("#pane-schedule .primitive[aria-current]")).to_have_count(1)
+    window.keyboard.press("Control+Enter")
+    expect(page.locator("#state")).to_contain_text("ran")
+    script = pop_out(page, console, "source")
+    script.click(".cm-content")
+    script.keyboard.press("Control+End")
+    script.keyboard.insert_text("print(f'{6 * 7} in all')\n")
+    expect(script.locator("#state")).to_contain_text("compiled")
+    expect(page.locator("#pane-console")).to_contain_text("42 in all")
+
+
+def test_a_blocked_window_says_so_and_a_phone_offers_none(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    page.evaluate("window.open = () => null")
+    page.hover("#pane-asm")
+    page.click("#pane-asm [data-popout]")
+    expect(page.locator("#toast")).to_contain_text("blocked the window")
+    expect(page.locator("#pane-asm")).to_be_visible()
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.click("#tabs button:has-text('Assembly')")
+    expect(page.locator("[data-popout]:visible")).to_have_count(0)

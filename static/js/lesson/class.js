@@ -3,7 +3,7 @@ import { button as buttonOf, swap } from "../bars.js";
 import { showWorkspace } from "../beside.js";
 import { $, announce, element, toast } from "../dom.js";
 import { editor } from "../editor.js";
-import { choose, chosenView } from "../live/view.js";
+import { choose, chosenView } from "../live/setting.js";
 import { currentStep, lessonName, showAs, showOwn } from "../lesson.js";
 import { recall, remember } from "../memory.js";
 import { ask as reach, unreached } from "../server.js";

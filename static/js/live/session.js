@@ -1,14 +1,12 @@
 // A live workspace: what this page and those of the others tell each other, and who holds the pen.
 import { $, announce, toast } from "../dom.js";
-import { restoreControls } from "../draft.js";
 import { editor } from "../editor.js";
-import { detach } from "../files.js";
 import { recall, remember } from "../memory.js";
 import { ask as reach, post, retryAfter, unreached } from "../server.js";
-import { decode, encode, on, randomName, state, tell } from "../state.js";
+import { on, randomName, state, tell } from "../state.js";
 import { drawBar, endBar, startBar } from "./bar.js";
 import { allow, ownPlace, replace, showOthers, startMarks } from "./marks.js";
-import { choose, chosenView } from "./view.js";
+import { arrange, compared, setting } from "./setting.js";
 
 const MOVE_MS = 300; // between two reports of where one is
 const EDIT_MS = 250; // and between two changes
@@ -337,26 +335,4 @@ function finish(words, frozen = "") {
   if (document.body.classList.contains("teaching")) return;
   history.replaceState(null, "", frozen ? `/z/${frozen}` : "/");
   if (frozen) $("#saved").textContent = `saved · /z/${frozen}`;
-}
-
-// Everything besides the script
-
-/** What is compared to see whether the setting changed. */
-const compared = () => JSON.stringify([state.options, chosenView(), [...state.uploads], [...state.files].map(([name, { size }]) => [name, size])]);
-
-async function setting() {
-  const files = {};
-  for (const [name, blob] of state.files) files[name] = await encode(blob);
-  return { files, uploads: Object.fromEntries(state.uploads), options: state.options, view: chosenView() };
-}
-
-/** Take over files, options and chosen steps. */
-function arrange({ files = {}, uploads = {}, options = {}, view = {} }) {
-  state.files = new Map(Object.entries(files).map(([name, content]) => [name, decode(content)]));
-  state.uploads = new Map(Object.entries(uploads));
-  state.options = { ...options };
-  choose(view);
-  detach();
-  restoreControls(state.options);
-  tell("options");
 }
