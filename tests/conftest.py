@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import random
 import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 import compiler.classic  # noqa: F401  (TVM's names beside those of the core)
 from compiler.ir.origin import current_ambient
@@ -17,6 +19,7 @@ FRAMES = sys.getrecursionlimit()
 # A busy machine is no reason to fail.
 settings.register_profile("strata", deadline=None, max_examples=40)
 settings.register_profile("long", deadline=None, max_examples=200)
+NO_CONSTANTS = providers.Constants()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -25,11 +28,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Choose how much is tried."""
     settings.load_profile("long" if config.getoption("--long") else "strata")
+    if not config.getoption("--long"):  # each process would read all modules for numbers to try, for ten seconds
+        providers._get_local_constants = lambda: NO_CONSTANTS
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, object, object]:
+    """Let each worker read the files in an order of its own: what one has compiled, the others find compiled."""
+    report: pytest.CollectReport = yield
+    worker = getattr(collector.config, "workerinput", None)
+    if worker and isinstance(collector, pytest.Directory):
+        random.Random(worker["workerid"]).shuffle(report.result or [])
+    return report
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is long, and of a sampled test all but every so many-th case, unless all are asked for."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: item.path.parts)  # the order that all workers know
     if config.getoption("--long"):
         return
     cases: Counter[str] = Counter()
