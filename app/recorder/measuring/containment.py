@@ -102,6 +102,7 @@ class _Containment(Visitor):
         if n.buffer_var in self._allocated:
             raise NotContained(f"{n.buffer_var.name!r} is allocated twice")
         self._allocated[n.buffer_var] = _bytes(n.extents, n.dtype)
+        self.visit(n.condition)
         self.visit(n.body)
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> None:
@@ -111,6 +112,7 @@ class _Containment(Visitor):
     def visit_AttrStmt(self, n: AttrStmt) -> None:
         if n.attr_key not in _PRAGMAS:
             raise NotContained(f"it has the attribute {n.attr_key!r}")
+        self.visit(n.value)
         self.visit(n.body)
 
     def visit_IfThenElse(self, n: IfThenElse) -> None:
@@ -123,13 +125,13 @@ class _Containment(Visitor):
         self.visit(n.value)
 
     def visit_BufferStore(self, n: BufferStore) -> None:
-        self._check_access(n.buffer, n.indices)
+        self._check_access(n)
         self.visit(n.value)
 
     # expressions
 
     def visit_BufferLoad(self, n: BufferLoad) -> None:
-        self._check_access(n.buffer, n.indices)
+        self._check_access(n)
 
     def visit_Call(self, n: Call) -> None:
         name = getattr(n.op, "name", str(n.op))
@@ -158,8 +160,6 @@ class _Containment(Visitor):
 
     def _is_exact(self, condition: PrimExpr) -> bool:
         """Return whether a condition is evaluated without overflow."""
-        if dt.lanes(condition.dtype) != 1:
-            return False
         try:
             self._check_integers(condition, _CONDITION)
         except NotContained:
@@ -172,10 +172,13 @@ class _Containment(Visitor):
             raise NotContained(f"buffer {buffer.name!r} is larger than the memory allocated for it")
         self._buffers.add(buffer)
 
-    def _check_access(self, buffer: Buffer, indices: Sequence[PrimExpr]) -> None:
-        if buffer not in self._buffers or len(indices) != len(buffer.shape):
+    def _check_access(self, n: BufferLoad | BufferStore) -> None:
+        buffer = n.buffer
+        if buffer not in self._buffers:
             raise NotContained(f"buffer {buffer.name!r} is not declared")
-        for index, extent in zip(indices, buffer.shape, strict=True):
+        if n.predicate is not None:
+            self.visit(n.predicate)
+        for index, extent in zip(n.indices, buffer.shape, strict=True):
             scalar = self._scalar(index)
             self._check_integers(scalar, _INDEX)
             if not self._analyzer.can_prove(And(scalar >= 0, scalar < extent)):
@@ -186,16 +189,18 @@ class _Containment(Visitor):
         lanes = dt.lanes(index.dtype)
         if lanes == 1:
             return index
+        if dt.is_scalable(index.dtype):
+            raise NotContained(f"{index} has as many lanes as a processor says")
         lane = Var("lane", "int32")
         self._analyzer.bind(lane, Range.from_fields(const(0), const(lanes)))
         return _of_lane(index, lane)
 
-    def _check_integers(self, e: PrimExpr, allowed: tuple[type, ...]) -> None:
+    def _check_integers(self, e: PrimExpr, allowed: tuple[type[PrimExpr], ...]) -> None:
         """Check that all parts of an expression are integers that fit into 32 bits."""
-        todo: list[Node] = [e]
+        todo = [e]
         while todo:
             n = todo.pop()
-            if not isinstance(n, allowed) or not isinstance(n, PrimExpr):
+            if not isinstance(n, allowed):
                 raise NotContained(f"an index or a loop depends on {n}")
             if n.dtype != "bool":
                 bound = self._analyzer.const_int_bound(n)

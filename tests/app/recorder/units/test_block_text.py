@@ -30,6 +30,9 @@ CONTAINED = {
     "a guard": "for i, j in T.grid(3, 7):\n    if i * 7 + j < 16:\n        A[i * 7 + j] = T.float32(1)",
     "a guarded value": "for i in range(16):\n    A[i] = T.if_then_else(i > 0, A[i - 1], T.float32(0))",
     "vectors": "for i in range(2):\n    A[i * 8:i * 8 + 8] = T.Broadcast(T.exp(A[i]), 8)",
+    "a mask": "A.vstore([T.Ramp(0, 1, 8)], T.Broadcast(T.float32(1), 8), predicate=T.Broadcast(B[15] > 0, 8))",
+    "an index of the least integer":
+        "for i in range(2):\n    A[T.floordiv(i + -2147483648, -2147483648)] = T.float32(1)",
     "a buffer of its own": 'C = T.decl_buffer((4,))\nfor i in range(4):\n    C[i] = A[i]\n    A[i] = C[i]',
     "blocks": (
         "for i, j in T.grid(3, 7):\n    with T.block():\n        v = T.axis.spatial(16, i * 7 + j)\n"
@@ -87,6 +90,29 @@ ESCAPES = {
     "lanes that are converted": (
         "A[T.Cast('int32x4', T.Ramp(T.int64(0), 1, 4))] = T.Broadcast(T.float32(1), 4)",
         "is an index whose bounds cannot be proven",
+    ),
+    "as many lanes as a processor has": (
+        "A[T.Ramp(0, 1, T.vscale() * 4)] = T.Broadcast(T.float32(1), T.vscale() * 4)", "as a processor says"
+    ),
+    "a mask that calls": (
+        "A.vstore([T.Ramp(0, 1, 8)], T.Broadcast(T.float32(1), 8),\n"
+        "    predicate=T.Broadcast(T.call_extern('bool', 'abort'), 8))",
+        "which is not a pure intrinsic",
+    ),
+    "a mask of what is read that reads behind it": (
+        "A.vstore([T.Ramp(0, 1, 8)], A.vload([T.Ramp(0, 1, 8)], predicate=T.Broadcast(B[16] > 0, 8)))",
+        "is not proven to be below 16",
+    ),
+    "memory that is there where a call says": (
+        "C = T.allocate([4], 'float32', 'global', condition=T.call_extern('bool', 'abort'))\nA[0] = T.float32(1)",
+        "which is not a pure intrinsic",
+    ),
+    "a pragma that calls": (
+        "with T.attr(0, 'pragma_unroll_explicit', T.call_extern('int32', 'abort')):\n    A[0] = T.float32(1)",
+        "which is not a pure intrinsic",
+    ),
+    "an index that overflows by one": (
+        "for i in range(2):\n    A[T.floordiv(i + 2147483647, 2147483647)] = T.float32(1)", "may not fit into 32 bits"
     ),
     "memory of no size": ("C = T.decl_buffer((0,))\nA[0] = T.float32(1)", "is not constant"),
     "memory of the size that an argument says": ("C = T.decl_buffer((B[0],))\nA[0] = C[0]", "is not constant"),
