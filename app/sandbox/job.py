@@ -173,10 +173,9 @@ class SandboxedJob:
 
     def _hear(self) -> bool:
         """Receive a report; return False at the end."""
-        try:
+        message = b""
+        with contextlib.suppress(ConnectionResetError):
             message = self._streams.status.recv(wire.MAX_STATUS)
-        except ConnectionResetError:
-            return False
         if message:
             report = wire.decode_status(message)
             self._reports.append(report)

@@ -129,6 +129,15 @@ def test_jobs_go_on_where_what_few_scripts_need_cannot_be_imported(capfd: pytest
     assert "a library that few scripts need" in capfd.readouterr().err
 
 
+def test_a_zygote_in_which_what_few_scripts_need_starts_a_thread_ends(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    tier = Tier(mechanisms=STRONGEST.mechanisms)
+    with Sandbox("tests.app.sandbox.threaded_later:run", tier=tier, readable=[TESTS]) as sandbox:
+        assert sandbox._zygotes[0]._process.wait(60.0) != 0
+    assert "expected to be single-threaded" in capfd.readouterr().err
+
+
 def test_where_children_cannot_import_anything_a_zygote_has_done_so_first() -> None:
     tier = Tier(mechanisms=STRONGEST.mechanisms & {Mechanism.SECCOMP})
     with Sandbox("tests.app.sandbox.unhurried:run", tier=tier, readable=[TESTS]) as sandbox:
@@ -155,6 +164,16 @@ def test_a_zygote_that_was_stopped_is_replaced() -> None:
         assert sandbox.start(b"", limits=Limits(wall_seconds=3600.0)).outcome.detail == "the sandbox was restarted"
         assert sandbox.start(b"").outcome.status == "ok"
         assert sandbox.zygotes != [stopped]
+
+
+def test_a_zygote_that_has_ended_gets_no_job_while_a_process_of_it_still_holds_its_socket(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Sandbox(f"{HANDLERS}:run_script", tier=Tier(), preload=["json"], readable=[TESTS]) as sandbox:
+        [ended] = sandbox.zygotes
+        monkeypatch.setattr(sandbox._zygotes[0]._process, "poll", lambda: -signal.SIGKILL)
+        assert sandbox.start(b"").outcome.status == "ok"
+        assert sandbox.zygotes != [ended]
 
 
 def test_a_job_may_end_and_be_given_up_at_once() -> None:
