@@ -109,6 +109,7 @@ def _copy(room: Room) -> Iterator[Path]:
     """Yield a copy of the project in which the modules of a room are rewritten."""
     mutants, sources = mutated(room)
     with tempfile.TemporaryDirectory(prefix="mutants-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)  # jobs of a sandbox have other user ids
         copy = Path(folder) / "p"
         copy.mkdir()
         for source in room.root.iterdir():
