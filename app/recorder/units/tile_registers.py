@@ -2,23 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from app.artifacts import MAX_RULE, Layout
 from app.docstrings import shortened
-from compiler.ir.expr.primexpr import PrimExpr, Var
+from compiler.arith import Analyzer
+from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, StringImm, Var
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
 from compiler.ir.origin import Span
 from compiler.target.codegen.llvm.selection.pair_products import BF16_BITS
-from compiler.target.codegen.llvm.selection.tile_products import ROW_BYTES, TileOperand, TileProduct, read_product
+from compiler.target.codegen.llvm.selection.tile_products import (
+    LANES,
+    ROW_BYTES,
+    TileOperand,
+    TileProduct,
+    read_product,
+)
 from compiler.target.cpu.cpu_features import tile_dtypes
 from compiler.target.target import Target
+from compiler.tir.expressions.builtin import ACCESS_PTR, CALL_LLVM_INTRIN
+from compiler.tir.expressions.device_ops import TILE_CONFIGURATION
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.stmt import TILE_PRODUCT, AttrStmt, LetStmt
+from compiler.tir.statements.stmt import TILE_PRODUCT, AttrStmt, Evaluate, LetStmt
 from compiler.tir.statements.stmt_functor import StmtVisitor
 
 _GROUP_BYTES = 4
 """Bytes of an element of the sums, and of what is multiplied and added up for it at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """A tile register: the matrix that it holds, and where that lies."""
+
+    name: str
+    shape: tuple[int, int]
+    buffer: str
+    dtype: str
+    base: PrimExpr
+    """The first element."""
+    stride: int
+    """Bytes from a row to the next one; 0 where there is one row."""
 
 
 def tile_layouts(module: IRModule, target: Target) -> list[Layout]:
@@ -29,19 +55,23 @@ def tile_layouts(module: IRModule, target: Target) -> list[Layout]:
         for func in module.functions.values():
             if isinstance(func, PrimFunc):
                 finder.visit(func.body)
-    return [layout for product, span in finder.products[:1] for layout in _of_product(product, span)]
+    products = [(_of_product(product), span) for product, span in finder.products]
+    return [
+        _layout(tile, span) for tiles, span in products[:1] or _of_instructions(finder.instructions) for tile in tiles
+    ]
 
 
 class _Products(StmtVisitor):
-    """Finds the loops that are carried out in tile registers."""
+    """Finds the loops that are carried out in tile registers, and the instructions of tensor intrinsics."""
 
     def __init__(self, known: frozenset[str]) -> None:
         self.products: list[tuple[TileProduct, Span]] = []
+        self.instructions: list[tuple[str, tuple[PrimExpr, ...], Span]] = []
         self._known = known
         self._definitions: dict[Var, PrimExpr] = {}
 
     def visit_LetStmt(self, n: LetStmt) -> None:
-        self._definitions[n.var] = n.value
+        self._definitions[n.var] = substitute(n.value, self._definitions)
         self.visit_Node(n)
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
@@ -51,38 +81,88 @@ class _Products(StmtVisitor):
         else:
             self.products.append((product, n.span))
 
+    def visit_Evaluate(self, n: Evaluate) -> None:
+        if not isinstance(n.value, Call):
+            return
+        args = tuple(substitute(a, self._definitions) for a in n.value.args)
+        if n.value.op is TILE_CONFIGURATION:
+            self.instructions.append(("configuration", args, n.span))
+        elif n.value.op is CALL_LLVM_INTRIN and isinstance(args[0], StringImm):
+            self.instructions.append((args[0].value.removeprefix("llvm.x86."), args[-3:], n.span))
 
-def _of_product(product: TileProduct, span: Span) -> list[Layout]:
+
+def _of_product(product: TileProduct) -> list[_Tile]:
     height = product.parts[0][1]
     lanes, depth = product.extents[product.lanes], product.extents[product.depth]
     group = _GROUP_BYTES // product.left.bytes
     rows: Mapping[str, Var | None] = {"A": product.rows, "B": product.depth, "C": product.rows}
     shapes = {"A": (height, depth * group), "B": (depth * group, lanes), "C": (height, lanes)}
     operands = {"A": product.left, "B": product.right, "C": product.sums}
-    return [
-        _layout(name, operands[name], shapes[name], rows[name], group if name == "B" else 1, span) for name in operands
-    ]
+    return [_of_operand(name, operands[name], shapes[name], rows[name]) for name in operands]
 
 
-def _layout(
-    name: str, operand: TileOperand, shape: tuple[int, int], rows: Var | None, group: int, span: Span
-) -> Layout:
-    """Return how a tile register holds a matrix, of which ``group`` rows stand side by side in one of its rows."""
-    width = ROW_BYTES // operand.bytes
-    height, columns = shape
+def _of_operand(name: str, operand: TileOperand, shape: tuple[int, int], rows: Var | None) -> _Tile:
+    stride = operand.bytes * (operand.steps[rows] if rows is not None else 0)
+    return _Tile(name, shape, operand.buffer.name, operand.buffer.dtype, operand.base, stride)
+
+
+def _of_instructions(instructions: Sequence[tuple[str, tuple[PrimExpr, ...], Span]]) -> list[tuple[list[_Tile], Span]]:
+    """Return the operands of the first product among instructions: as they were loaded, the sums as they are stored."""
+    first = next((i for i, (name, _, _) in enumerate(instructions) if name.startswith("tdp")), None)
+    if first is None:
+        return []
+    registers = [a.value for a in instructions[first][1] if isinstance(a, IntImm)]
+    sizes: list[int] = []
+    moved: dict[int, tuple[PrimExpr, ...]] = {}
+    stored = [i for i in instructions[first:] if i[0].startswith("tilestore")]
+    for name, args, _ in [*reversed(stored), *instructions[:first]]:
+        if name == "configuration":
+            sizes = [a.value for a in args if isinstance(a, IntImm)]
+        elif name.startswith(("tileload", "tilestore")) and isinstance(args[0], IntImm) and _is_pointer(args[1]):
+            moved[args[0].value] = args
+    shapes = [tuple(sizes[2 * number : 2 * number + 2]) for number in registers]
+    fit = all(len(shape) == 2 and shape[0] <= LANES and shape[1] <= ROW_BYTES for shape in shapes)
+    if len(registers) < len("CAB") or not fit or not set(registers) <= set(moved):
+        return []
+    total, left, right = (
+        _of_move(name, moved[number], shape) for name, number, shape in zip("CAB", registers, shapes, strict=True)
+    )
+    return [([left, right, total], instructions[first][2])]
+
+
+def _is_pointer(e: PrimExpr) -> bool:
+    return isinstance(e, Call) and e.op is ACCESS_PTR
+
+
+def _of_move(name: str, args: tuple[PrimExpr, ...], size: Sequence[int]) -> _Tile:
+    """Return the tile of some rows, and bytes of a row, that a load or a store moves."""
+    _, pointer, stride = args
+    assert isinstance(pointer, Call)
+    kind, data, offset = pointer.args[:3]
+    rows, columns = size[0], size[1] // dt.storage_bytes(kind.dtype)
+    group = _GROUP_BYTES // dt.storage_bytes(kind.dtype) if name == "B" else 1
+    apart = stride.value if isinstance(stride, IntImm) else 0
+    return _Tile(name, (rows * group, columns // group), str(data), kind.dtype, Analyzer().simplify(offset), apart)
+
+
+def _layout(tile: _Tile, span: Span) -> Layout:
+    """Return how a tile register holds a matrix, of which a group of rows stands side by side in one row for ``B``."""
+    element = dt.storage_bytes(tile.dtype)
+    group = _GROUP_BYTES // element if tile.name == "B" else 1
+    width = ROW_BYTES // element
+    height, columns = tile.shape
     places = [row // group * width + column * group + row % group for row in range(height) for column in range(columns)]
     memory = [-1] * (-(-height // group) * width)
-    for element, place in enumerate(places):
-        memory[place] = element
-    stride = operand.bytes * (operand.steps[rows] if rows is not None else 0)
-    apart = f", rows {stride} bytes apart" if stride else ""
+    for number, place in enumerate(places):
+        memory[place] = number
+    apart = f", rows {tile.stride} bytes apart" if tile.stride else ""
     return Layout(
-        name=f"tile of {name}",
-        source=name,
-        rule=shortened(f"tile of {name}: {operand.buffer.name} from element {operand.base} on{apart}", MAX_RULE),
-        dtype="bfloat16" if operand.buffer.dtype == BF16_BITS else operand.buffer.dtype,
-        element=operand.bytes,
-        shape=list(shape),
+        name=f"tile of {tile.name}",
+        source=tile.name,
+        rule=shortened(f"tile of {tile.name}: {tile.buffer} from element {tile.base} on{apart}", MAX_RULE),
+        dtype="bfloat16" if tile.dtype == BF16_BITS else tile.dtype,
+        element=element,
+        shape=list(tile.shape),
         packed=[-(-height // group), width],
         axes=(0, 1),
         rows=height,

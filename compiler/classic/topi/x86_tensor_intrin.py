@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from compiler.classic.tir.intrinsics.amx import TileProductIntrin
+from compiler.classic.tir.tile_product_intrin import TileProductIntrin
 from compiler.ir.extension import public_module
 from compiler.te import compute, decl_tensor_intrin, placeholder, reduce_axis
 from compiler.te import sum as sum_over
