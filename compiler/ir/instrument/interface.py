@@ -148,6 +148,13 @@ class Instrument(PassInstrument):
     def graph_build_begin(self, module: IRModule, target: Target) -> None:
         """Called when ``relay.build`` or ``relay.vm.compile`` begins; the function ``main`` is the graph."""
 
+    def way_chosen(self, operator: str, usual: str, ways: Sequence[str]) -> str | None:
+        """Decide in which of several ways an operator is computed, where a pass knows them; ``usual`` is by its rule.
+
+        ``operator`` says what is computed: its name, types and attributes.
+        """
+        return None
+
     def kernel_defined(self, name: str, function: Function, definition: KernelDefinition) -> KernelDefinition | None:
         """Decide how a fused function of a graph is computed, given what its operators say.
 

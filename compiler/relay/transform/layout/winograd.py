@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 
 from compiler.ir.expr import RelayExpr
+from compiler.ir.instrument import active_instruments, first_answer
 from compiler.relay.expr import Call, Constant, array_const
 from compiler.relay.op.nn.conv_attrs import Conv2DPackedAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, tensor_type
 from compiler.relay.ty import TensorType
 from compiler.topi.nn.convolution.winograd_packed import WINDOW, is_exact, is_worth_winograd, transformed_weight
+
+_WAYS = ("sums of products", "transformed tiles")
 
 
 class Winograd(RewritePass, opt_level=3, required=("InferType",)):
@@ -19,7 +22,8 @@ class Winograd(RewritePass, opt_level=3, required=("InferType",)):
     Level 3; requires InferType.  Those in float32 with steps of 1 whose channels AlterOpLayout has brought into blocks
     multiply 36 values for each 4 x 4 outputs of two channels instead of 144.  The results differ by rounding: their
     largest error is about 5e-6 of the largest result, ten times that of the sums of products.  Those of 16-bit integers
-    that are made of bytes are transformed where the result is the same for all data, which the weights tell.
+    that are made of bytes are transformed where the result is the same for all data, which the weights tell.  Which of
+    those that can be are faster so is told by a rule, unless an instrument decides it.
 
     Examples
     --------
@@ -52,7 +56,7 @@ class _Transform(GraphMutator):
 
 
 def _is_filtered(call: Call, kernel: Constant, result: TensorType) -> bool:
-    """Return whether a packed convolution is one that has fewer products on transformed tiles."""
+    """Return whether a packed convolution is computed on transformed tiles, where it has fewer products."""
     attrs = Conv2DPackedAttrs.of(call)
     outer, inputs, *window, inner, block = kernel.data.shape[:6]
     pairs = math.prod(kernel.data.shape[6:])
@@ -64,7 +68,11 @@ def _is_filtered(call: Call, kernel: Constant, result: TensorType) -> bool:
         return False
     batch, _, height, width, _ = result.concrete_shape
     dtype = str(kernel.data.dtype)
-    return is_worth_winograd(inputs * inner * pairs, outer * block, batch, height, width, dtype)
+    is_usual = is_worth_winograd(inputs * inner * pairs, outer * block, batch, height, width, dtype)
+    data = tensor_type(call.args[0])
+    operator = f"{op_name(call)}({data}, {kernel.tensor_type}, padding={attrs.padding})"
+    answers = (each.way_chosen(operator, _WAYS[is_usual], _WAYS) for each in active_instruments())
+    return (first_answer(answers) or _WAYS[is_usual]) == _WAYS[True]
 
 
 def _is_as_right(data: RelayExpr, kernel: Constant, result: TensorType) -> bool:
