@@ -113,6 +113,16 @@ class Measuring(Protocol):
         """Take another kernel as the reference."""
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a kernel runs in a program, which leaves in the caches what it does."""
+
+    before: Callable[[], object]
+    """Runs the rest of the program, up to the kernel."""
+    arrays: Sequence[Any]
+    """The kernel's arguments there."""
+
+
 @dataclass
 class _Child:
     pid: int
@@ -136,6 +146,8 @@ class Measurer:
         Candidates that are built at the same time.
     is_flushing : bool
         Whether caches are flushed before each turn.
+    place : Place, optional
+        Where kernels are timed, a call in each turn.
     tolerance : float
         The difference from the expected result that is allowed, as a share of its size; by data type if 0.
     is_apart : bool
@@ -149,6 +161,7 @@ class Measurer:
     limits: Limits = field(default_factory=Limits)
     patience: Patience = field(default_factory=Patience)
     is_flushing: bool = False
+    place: Place | None = None
     tolerance: float = 0.0
     is_apart: bool = True
     _reference: Kernel | None = field(default=None, init=False)
@@ -189,21 +202,20 @@ class Measurer:
 
     def _compared(self, kernel: Kernel, patience: Patience) -> Measurement:
         assert self._reference is not None
-        copies, others = self._copies(), self._copies()
+        copies = self._copies()
         kernel(*copies)
         if wrong := wrong_result(copies, self._expected, self.tolerance):
             return Measurement("wrong", wrong)
         reference = self._reference
         clock = time.thread_time if self.threads == 1 else time.perf_counter
         flushed = np.zeros(_FLUSHED if self.is_flushing else 0, "uint8")
-        pairing = paired(
-            lambda: kernel(*copies),
-            lambda: reference(*others),
-            patience,
-            clock,
-            lambda: np.add(flushed, 1, out=flushed),
-        )
-        return Measurement(pairing=pairing)
+        if self.place is None:
+            others = self._copies()
+            before: Callable[[], object] = partial(np.add, flushed, 1, out=flushed)
+        else:
+            copies = others = list(self.place.arrays)
+            before, patience = self.place.before, replace(patience, turn=0.0)
+        return Measurement(pairing=paired(lambda: kernel(*copies), lambda: reference(*others), patience, clock, before))
 
     def _copies(self) -> list[NumPyArray]:
         return [array.copy() for array in self.arrays]

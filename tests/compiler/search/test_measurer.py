@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import ArgumentError
-from compiler.search.measurer import Kernel, Limits, Measurer, difference
+from compiler.search.measurer import Kernel, Limits, Measurer, Place, difference
 from compiler.search.pairing import Patience, paired
 
 _QUICK = Patience(turn=1e-5, most=4, seconds=0.1)
@@ -58,6 +58,23 @@ def test_what_fails_is_a_record_and_the_others_are_measured_in_order(parallel: i
 
 def test_a_default_that_crashes_does_not_end_the_search() -> None:
     assert _measurer().expect(lambda: _crash).kind == "crashed"
+
+
+def test_in_a_program_kernels_run_on_its_arrays_each_call_after_the_rest_of_it() -> None:
+    order: list[Any] = []
+
+    def kernel(a: Any, b: Any) -> None:
+        _double(a, b)
+        order.append(b is there[1])
+
+    there = [np.arange(8, dtype="float32"), np.zeros(8, "float32")]
+    measurer = _measurer(place=Place(lambda: order.append("rest"), there), is_apart=False)
+    measurer.expect(lambda: kernel)
+    (found,) = measurer.measure([lambda: kernel])
+    assert found.pairing is not None
+    timed = order[order.index("rest") :]
+    assert timed == ["rest", True] * (len(timed) // 2)
+    assert order.count(False) == 2, "its results are checked on other arrays, where nothing has written them before"
 
 
 def test_processor_time_ends_a_loop_that_a_patient_clock_would_wait_for() -> None:
