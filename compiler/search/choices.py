@@ -26,7 +26,9 @@ Choices: TypeAlias = tuple[tuple[str, Value], ...]
 
 _MOST = 1 << 63
 _NEAR = 0.6
-"""How often a changed tile differs from the one before in two places only: a factor that moved."""
+"""How often a changed tile differs from the one before in two places only, a factor that moved, and a size is one of
+the next ones."""
+_NEIGHBOURS = 4
 
 
 @dataclass(frozen=True)
@@ -91,20 +93,49 @@ class Picker:
 
     def _another(self, old: Value, options: Sequence[Value]) -> Value:
         others: list[Value] = [option for option in options if option != old]
+        if not isinstance(old, tuple) and (near := _by_distance(old, others)) and self._rng.random() < _NEAR:
+            return self._rng.choice(near[:_NEIGHBOURS])
         if isinstance(old, tuple) and self._rng.random() < _NEAR:
             sizes = [option for option in others if isinstance(option, tuple)]
-            near: list[Value] = [s for s in sizes if sum(a != b for a, b in zip(s, old, strict=True)) <= 2]
+            near = [s for s in sizes if sum(a != b for a, b in zip(s, old, strict=True)) <= 2]
             others = near or others
         return self._rng.choice(others)
 
 
 def _nearest(wanted: Value | None, options: Sequence[Value]) -> Value | None:
     """Return the tile or size whose factors differ least from a wanted one; None where no sizes are wanted."""
+    return next(iter(_by_distance(wanted, options)), None)
+
+
+def _by_distance(wanted: Value | None, options: Sequence[Value]) -> list[Value]:
+    """Return the tiles or sizes, those first whose factors differ least from wanted ones, if any are."""
     sizes = _sizes(wanted)
     fitting = [option for option in options if sizes and len(_sizes(option)) == len(sizes)]
-    if not fitting:
-        return None
-    return min(fitting, key=lambda o: sum(abs(math.log(a / b)) for a, b in zip(_sizes(o), sizes, strict=True)))
+    return sorted(fitting, key=lambda o: sum(abs(math.log(a / b)) for a, b in zip(_sizes(o), sizes, strict=True)))
+
+
+class Usual(Picker):
+    """Makes the choices that come first, and notes the others."""
+
+    def __init__(self) -> None:
+        super().__init__(random.Random(0))
+        self._options: dict[str, Sequence[Value]] = {}
+
+    def pick(self, name: str, options: Iterable[Any]) -> Any:
+        """Return the first option."""
+        self._options[name] = different = tuple(dict.fromkeys(options))
+        if len(different) > 1:
+            self.made[name] = different[0]
+        return different[0]
+
+    def neighbours(self) -> list[Choices]:
+        """Return what differs in one number, those first that differ least."""
+        steps = [
+            (at, name, option)
+            for name, (usual, *others) in self._options.items()
+            for at, option in enumerate(_by_distance(usual, others)[:_NEIGHBOURS])
+        ]
+        return [tuple({**self.made, name: option}.items()) for _, name, option in sorted(steps, key=lambda s: s[0])]
 
 
 def _sizes(value: Value | None) -> tuple[int, ...]:

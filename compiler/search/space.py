@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Protocol, TypeVar
 
 from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.module import IRModule
 from compiler.search.blocks import block_facts, blocks_of
-from compiler.search.choices import Choices, Picker, Wishes, crossed, mutation
+from compiler.search.choices import Choices, Picker, Usual, Wishes, crossed, mutation
 from compiler.search.machine import Machine
 from compiler.search.rules import Derivation, derive
 from compiler.tir.schedule.schedule import Schedule
@@ -80,6 +80,15 @@ class ScheduleSpace:
         most = ", ".join(f"{count} × {text}" for text, count in self.refused.most_common(3))
         raise ArgumentError(f"search: no schedule could be derived: {most}")
 
+    def usual(self) -> tuple[Choices | None, Sequence[Choices]]:
+        """Return the usual numbers, None where there are none to choose, and what differs from them in one."""
+        if self._numbers is None:
+            return None, ()
+        picker = Usual()
+        picker.pick(_WAY, self._ways)
+        self._numbers(picker)
+        return picker.choices, picker.neighbours()
+
     def mutated(self, candidate: Choices, rng: random.Random) -> Choices:
         """Return choices of which one is another, or the same where all that was tried is refused."""
         for _ in range(_ATTEMPTS):
@@ -118,7 +127,7 @@ class ScheduleSpace:
 
     def is_of_numbers(self, candidate: Choices) -> bool:
         """Return whether a candidate is the schedule that there is anyway, with other numbers."""
-        return dict(candidate).get(_WAY) == _NUMBERS
+        return self._numbers is not None and (len(set(self._ways)) == 1 or dict(candidate).get(_WAY) == _NUMBERS)
 
     def _note(self, refusal: TVMError) -> None:
         self.refused[str(refusal).strip().splitlines()[-1]] += 1

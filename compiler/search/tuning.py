@@ -176,6 +176,7 @@ class Tuning:
         self.space = ScheduleSpace(func, machine, wishes, numbers)
         self._pattern = structure(func)
         self._database, self._seeds = database, list[Choices]()
+        self._usual: Choices | None = None
 
         def built(program: IRModule | PrimFunc) -> Kernel:
             return build(program, target=made_for)
@@ -196,15 +197,19 @@ class Tuning:
         """Measure the default; raises ArgumentError if the default cannot be run."""
         if (begun := self.search.begin()).kind != "ok":
             raise ArgumentError(f"search: the default cannot be measured: {begun.message}")
+        self._usual, neighbours = self.space.usual()
         self._seeds = _seeds(self.search, self.space, self._database, self.workload, self._pattern)
+        self._seeds += neighbours
 
     def round(self, count: int) -> Sequence[Trial[Choices]]:
         """Measure some candidates and note them, those that were measured before an interruption, too."""
-        before, seeds, self._seeds = len(self.search.trials), self._seeds, []
+        before, seeds, self._seeds = len(self.search.trials), self._seeds[:count], self._seeds[count:]
         try:
             return self.search.round(count, seeds)
         finally:
             made = self.search.trials[before:]
+            if self._usual is not None and math.isfinite(self.search.default_seconds):
+                self.search.learn(self._usual, self.search.default_seconds)
             self._database.add([_record(self.workload, self._pattern, trial) for trial in made])
 
     def progress(self, seconds: float) -> Progress:
@@ -224,6 +229,14 @@ class Tuning:
             return Outcome(None, None, default, default, every)
         schedule = None if self.space.is_of_numbers(winner.candidate) else self.space.schedule(winner.candidate)
         return Outcome(schedule, winner.candidate, winner.seconds, default, every)
+
+    @property
+    def best(self) -> Choices | None:
+        """What was certainly faster than all before it, the default first; None if nothing was, or it is not sound."""
+        best = self.search.best
+        if best is None or best.candidate is None or not self.space.is_sound(best.candidate):
+            return None
+        return best.candidate
 
     def decide(self, choices: Choices | None, seconds: float) -> None:
         """Note what the function is to be built with: a candidate, or the default (None)."""
@@ -245,8 +258,12 @@ def _seeds(
 
 def workload_of(func: PrimFunc, target: Target, threads: int, processor: str = "") -> str:
     """Return what records call a function that is built for a target and run by so many threads, here or elsewhere."""
-    digest = hashlib.sha256(func.script().encode()).hexdigest()[:16]
-    return f"{digest} {target}{' on ' * bool(processor)}{processor} threads={threads}"
+    return f"{digest_of(func)} {target}{' on ' * bool(processor)}{processor} threads={threads}"
+
+
+def digest_of(func: PrimFunc) -> str:
+    """Return what tells functions that compute something else apart."""
+    return hashlib.sha256(func.script().encode()).hexdigest()[:16]
 
 
 def _record(workload: str, pattern: str, trial: Trial[Choices]) -> Record:

@@ -64,6 +64,21 @@ def test_a_mutation_changes_one_choice_and_a_crossing_takes_blocks_as_they_are()
         assert mixed[3:] in (first[3:], second[3:])
 
 
+def test_a_search_begins_with_what_differs_from_the_usual_numbers_in_one_and_least() -> None:
+    func, _ = product(random.Random(3))
+
+    def program(picker: Picker) -> tvm.IRModule:
+        picker.pick("rows", (4, 1, 2, 3, 5, 6, 7, 8))
+        picker.pick("outside", (False, True))
+        return tvm.IRModule({"main": func})
+
+    usual, neighbours = ScheduleSpace(func, MACHINE, numbers=program).usual()
+    assert usual == (("way", "numbers"), ("rows", 4), ("outside", False))
+    assert [dict(each)["rows"] for each in neighbours] == [5, 3, 6, 7]
+    assert all(dict(each) == dict(usual) | {"rows": dict(each)["rows"]} for each in neighbours)
+    assert ScheduleSpace(func, MACHINE).usual() == (None, ())
+
+
 def test_choices_for_other_shapes_are_taken_over_as_near_as_they_can_be() -> None:
     picker = Picker(random.Random(0), {"tile": (4, 16), "width": 12, "gone": True})
     assert picker.pick("tile", [(1, 1), (3, 15), (30, 2)]) == (3, 15)
