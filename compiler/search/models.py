@@ -2,15 +2,19 @@
 
 ::
 
-    kernels of the default build, timed in the model      log: records by workload
+    ways of operators, each in the model
+            │
+    kernels of this build, timed in the model             log: records by workload
             │                                                   │
     ┌─ the kernel of which a second of search is expected to gain most: a round of its search ─┐
     │     gain = calls × seconds × by what share rounds have made it faster of late            │   until time is up
     └───────────────────────────────────────────────────────────────────────────────────────────┘
             │
-    winners against their defaults ──→ in the model, kernel by kernel ──→ the model against the default build
+    winners in the model, kernel by kernel ──→ the model against the default build
 
-A kernel keeps what the default build has unless another program of it was faster in all three comparisons.
+Candidates are timed where their kernels run in the model: the rest of it runs before each call, so that weights and
+data are in the caches that they are in there.  A kernel keeps what the default build has unless another program of it
+was faster in all comparisons.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ import re
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from compiler.driver.build import build
-from compiler.driver.relay.build import build_graph
+from compiler.driver.relay.build import BuiltGraph, build_graph
 from compiler.driver.relay.lower import KernelDefinition
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import Instrument, instrumented
@@ -45,10 +49,11 @@ from compiler.search.cost_model import LearnedModel
 from compiler.search.database import Database, Record
 from compiler.search.ledger import KINDS, Ledger
 from compiler.search.machine import Machine
-from compiler.search.measurer import Limits, Measuring
+from compiler.search.measurer import Limits, Measurer, Measuring, Place
 from compiler.search.pairing import Patience, paired
 from compiler.search.space import ScheduleSpace
-from compiler.search.tuning import Tuning, learn, random_array, workload_of
+from compiler.search.tuning import Tuning, digest_of, learn, random_array
+from compiler.target.cpu.peak import measure_peak
 from compiler.target.target import Target
 from compiler.tir.statements.function import PrimFunc
 
@@ -60,14 +65,19 @@ if TYPE_CHECKING:
 _PER_ROUND = 8
 _POPULATION = 8
 """To derive a candidate takes about a tenth of the time that it takes to build and measure it."""
-_HOPE = 0.3
-"""By what share a round is expected to make a kernel faster that was not searched yet."""
+_HOPE = 0.5
+"""What share of what is left to the processor's peak a round is expected to gain of a kernel that was not searched
+yet."""
 _LEAST_HOPE = 0.002
-_LIMITS = Limits(build=4.0, run=3.0)
+_LIMITS = Limits(build=4.0, run=6.0)
+_PATIENCE = Patience(turn=0.0, most=16, seconds=2.0)
 _SEARCHING = 0.9
 """The share of the time that is for searching."""
 _TURNS = 12
-_LAST = Patience(turn=0.0, most=40, seconds=20.0, matters=0.0)
+_LAST = Patience(turn=0.0, most=160, seconds=40.0, matters=0.0)
+_BETTER = 0.98
+"""What the kernels of another way of computing an operator may take of the time of those before."""
+_WAY = "way"
 _THREADS = re.compile(r" threads=(\d+)$")
 
 
@@ -109,10 +119,38 @@ class Kernels(Instrument):
 
     def __init__(self) -> None:
         self.definitions: dict[str, KernelDefinition] = {}
+        self.flops: dict[str, int] = {}
+        """Floating-point operations of a call, where they are known."""
+
+    def graph_build_end(self, built: object) -> None:
+        if isinstance(built, BuiltGraph):
+            self.flops = {name: kernel.flops for name, kernel in built.kernels.items() if kernel.flops}
 
     def kernel_defined(self, name: str, function: Function, definition: KernelDefinition) -> KernelDefinition | None:
         self.definitions[name] = definition
         return None
+
+    def called(self, model: GraphExecutor) -> dict[str, list[str]]:
+        """Return the names of the kernels that a model calls, one for each call, by what they compute."""
+        found: dict[str, list[str]] = {}
+        for _, name in model.calls():
+            computed = name
+            with suppress(KeyError, TVMError):  # it is no kernel, or cannot be said in blocks
+                computed = digest_of(self.definitions[name].blocks())
+            found.setdefault(computed, []).append(name)
+        return found
+
+
+class Ways(Instrument):
+    """Lets operators be computed in some ways, and notes those that there are: the usual one and all."""
+
+    def __init__(self, chosen: Mapping[str, str]) -> None:
+        self._chosen = chosen
+        self.seen: dict[str, tuple[str, Sequence[str]]] = {}
+
+    def way_chosen(self, operator: str, usual: str, ways: Sequence[str]) -> str | None:
+        self.seen[operator] = usual, ways
+        return self._chosen.get(operator)
 
 
 class AppliedLog(Instrument):
@@ -131,17 +169,22 @@ class AppliedLog(Instrument):
     def graph_build_begin(self, module: IRModule, target: Target) -> None:
         self._target = target
 
+    def way_chosen(self, operator: str, usual: str, ways: Sequence[str]) -> str | None:
+        choices, _ = self._found(operator)
+        way = dict(choices or ()).get(_WAY)
+        return str(way) if way in ways else None
+
+    def _found(self, computed: str) -> tuple[Choices | None, int]:
+        """Return what was decided of what is computed, on any machine or on one like this, and for how many threads."""
+        names = (f"{computed} {self._target}{on}" for on in ("", f" on {this_machine().processor}"))
+        return next((self._decided[name] for name in names if name in self._decided), (None, 1))
+
     def kernel_defined(self, name: str, function: Function, definition: KernelDefinition) -> KernelDefinition | None:
         if not self._decided or self._target.kind != "llvm":
             return None
         with suppress(TVMError):  # it cannot be said in blocks, or not be derived any more
             func = definition.blocks()
-            here = (
-                _THREADS.sub("", workload_of(func, self._target, 1, name)) for name in ("", this_machine().processor)
-            )
-            choices, threads = next(
-                (self._decided[workload] for workload in here if workload in self._decided), (None, 1)
-            )
+            choices, threads = self._found(digest_of(func))
             if choices is not None:
                 space = ScheduleSpace(func, Machine.of(self._target, threads), None, numbers_of(definition))
                 if space.is_of_numbers(choices):
@@ -224,6 +267,8 @@ class ModelOutcome:
     default: float
     seconds: float
     tasks: Sequence[KernelTask]
+    ways: Mapping[str, str]
+    """Operators that are computed in other ways than usual."""
     is_interrupted: bool = False
 
     def table(self) -> str:
@@ -238,6 +283,7 @@ class ModelOutcome:
             rows.append(f"{task.line()}{kept}{' ' + task.trouble if task.trouble else ''}")
         total = "".join(f"{spent.seconds[kind]:10.1f}" for kind in KINDS)
         trials = sum(task.trials for task in self.tasks)
+        rows += [f"{way}: {operator}" for operator, way in self.ways.items()]
         rows.append(f"{'the model':48}{self.default * 1e3:10.3f}{self.seconds * 1e3:10.3f}{trials:7d}{total}")
         return "\n".join(rows)
 
@@ -268,24 +314,71 @@ class ModelTuning:
         self._mod, self._target, self._params, self._log = mod, Target(target), params, log
         self.threads = num_threads()
         self._clock = time.thread_time if self.threads == 1 else time.perf_counter
-        kernels, self._seed, self._model, self._measuring = Kernels(), seed, LearnedModel(), measuring
-        self._default = self._built(kernels)
-        seconds = self._kernel_seconds([self._default], 3)[0]
-        calls = Counter(name for _, name in self._default.calls())
+        self._seed, self._model, self._measuring = seed, LearnedModel(), measuring
+        self._default = self._built()
+        self.ways: dict[str, str] = {}
+        """Operators that are computed in other ways than usual."""
+        self._usual_ways: dict[str, str] = {}
+        self._begun, kernels = self._choose_ways()
+        seconds = self._kernel_seconds([self._begun], 3)[0]
+        calls = Counter(name for _, name in self._begun.calls())
+        peak = measure_peak("float32", self.threads) * 1e9
         self.tasks: list[KernelTask] = []
         for name, definition in kernels.definitions.items():
-            self._add(name, definition, calls[name], statistics.median(seconds[name]) / calls[name])
+            each = statistics.median(seconds[name]) / calls[name]
+            attained = kernels.flops.get(name, 0) / peak / max(each, 1e-9) if _is_float(definition) else 0.0
+            self._add(name, definition, calls[name], each, max(_HOPE * (1 - attained), _LEAST_HOPE))
         learn(self._model, log)
 
-    def _add(self, name: str, definition: KernelDefinition, calls: int, seconds: float) -> None:
+    def _choose_ways(self) -> tuple[GraphExecutor, Kernels]:
+        """Let operators be computed in the ways in which the model is faster, one after another, and build it so."""
+        noted, kernels = Ways({}), Kernels()
+        model = self._built(noted, kernels)
+        for operator, (usual, ways) in noted.seen.items():
+            self._usual_ways[operator] = usual
+            for way in ways:
+                if way != usual:
+                    chosen, its = {**self.ways, operator: way}, Kernels()
+                    other = self._built(Ways(chosen), its)
+                    if self._relative((other, its), (model, kernels)) < _BETTER:
+                        self.ways, model, kernels = chosen, other, its
+        return model, kernels
+
+    def _relative(self, one: tuple[GraphExecutor, Kernels], other: tuple[GraphExecutor, Kernels]) -> float:
+        """Return what the kernels that only one of two models has take, by what those take that the other one has."""
+        called = [kernels.called(model) for model, kernels in (one, other)]
+        times = self._kernel_seconds([one[0], other[0]], _TURNS)
+        own = [
+            {name for computed, names in these.items() if len(those.get(computed, ())) != len(names) for name in names}
+            for these, those in (called, called[::-1])
+        ]
+        return _ratio([_sums(names, taken) for names, taken in zip(own, times, strict=True)]) if all(own) else 1.0
+
+    def _place(self, name: str) -> Place:
+        """Return where a kernel is called first."""
+        model = self._begun
+        numbers = [number for number, called in model.calls() if model.thunk(number) is not None]
+        at = next(number for number, called in model.calls() if called == name)
+        after = numbers[numbers.index(at) + 1 :]
+        rest = [thunk for number in (*after, *numbers[: numbers.index(at)]) if (thunk := model.thunk(number))]
+
+        def before() -> None:
+            for thunk in rest:
+                thunk()
+
+        return Place(before, model.arguments(at))
+
+    def _add(self, name: str, definition: KernelDefinition, calls: int, seconds: float, hope: float) -> None:
         target = self._target
+        place = self._place(name)
+        place.before()
         try:
             func = definition.blocks()
             tuning = Tuning(
                 func, target, self._log, seed=self._seed, threads=self.threads, model=self._model,
-                limits=_LIMITS, population=_POPULATION,
+                arrays=[array.numpy() for array in place.arrays], limits=_LIMITS, population=_POPULATION,
                 default=partial(build, definition.lowered("main"), target=target),
-                measuring=self._measuring, numbers=numbers_of(definition),
+                measuring=self._measuring or partial(_measuring_at, place), numbers=numbers_of(definition),
             )  # fmt: skip
         except TVMError:
             return  # it stays as it is
@@ -294,7 +387,7 @@ class ModelTuning:
             same.names.append(name)
             same.calls += calls
             return
-        task = KernelTask([name], calls, seconds, tuning)
+        task = KernelTask([name], calls, seconds, tuning, hope)
         if (decided := self._log.decision(tuning.workload)) is not None:
             task.choices = decided.choices
         elif self._log.of(tuning.workload):
@@ -335,38 +428,53 @@ class ModelTuning:
         """
         for task in self.tasks:
             if task.trials:
-                task.choices = task.tuning.outcome().choices or task.choices
+                task.choices = task.tuning.best or task.choices
         default = statistics.median(self._seconds(self._default) for _ in range(3))
         chosen = [task for task in self.tasks if task.choices is not None]
         ratio = 1.0
         if chosen:
-            first, second = self._kernel_seconds([self._default, self._with(chosen)], _TURNS)
+            first, second = self._kernel_seconds([self._begun, self._with(chosen)], _TURNS)
             for task in chosen:
-                task.best = task.default * _ratio([_sums(task, times) for times in (second, first)])
+                task.best = task.default * _ratio([_sums(task.names, times) for times in (second, first)])
                 if task.best >= task.default:
                     task.choices = None
             chosen = [task for task in chosen if task.choices is not None]
-        if chosen:
+        if chosen or self.ways:
             tuned = self._with(chosen)
             pairing = paired(tuned.run, self._default.run, _LAST, self._clock)
             ratio, default = pairing.ratio, pairing.reference
             if not pairing.is_faster:
-                ratio, chosen = 1.0, []
+                ratio, chosen, self.ways = 1.0, [], {}
+        self._log.add(self._decided_ways())
         for task in self.tasks:
             task.choices = task.choices if task in chosen else None
             if task.trials or task.choices is not None:
                 task.tuning.decide(task.choices, task.best if task.choices is not None else task.default)
-        return ModelOutcome(default, ratio * default, self.tasks)
+        return ModelOutcome(default, ratio * default, self.tasks, self.ways)
 
     def _with(self, chosen: Sequence[KernelTask]) -> GraphExecutor:
         """Return the model with what was chosen for some of its kernels."""
         decided = Database()
+        decided.add(self._decided_ways())
         for task in chosen:
             decided.add([Record(task.tuning.workload, "", task.choices, "ok", task.best, is_decision=True)])
         return self._built(AppliedLog(decided))
 
-    def _built(self, instrument: Instrument) -> GraphExecutor:
-        with instrumented(instrument):
+    def _decided_ways(self) -> list[Record]:
+        return [
+            Record(
+                f"{operator} {self._target} threads={self.threads}",
+                "",
+                ((_WAY, way),),
+                "ok",
+                math.inf,
+                is_decision=True,
+            )
+            for operator, way in (self._usual_ways | self.ways).items()
+        ]
+
+    def _built(self, *instruments: Instrument) -> GraphExecutor:
+        with instrumented(*instruments):
             built = build_graph(self._mod, self._target, self._params)
         executor: GraphExecutor = built["default"](cpu(0))
         rng = np.random.default_rng(0)
@@ -397,9 +505,17 @@ class ModelTuning:
         return found
 
 
-def _sums(task: KernelTask, times: Mapping[str, Sequence[float]]) -> list[float]:
-    """Return what a task's kernels take together in each run."""
-    return [sum(each) for each in zip(*(times[name] for name in task.names), strict=True)]
+def _is_float(definition: KernelDefinition) -> bool:
+    return {tensor.dtype for tensor in definition.inputs} == {"float32"}
+
+
+def _measuring_at(place: Place, arrays: Sequence[NumPyArray], threads: int) -> Measurer:
+    return Measurer(arrays, threads, parallel=2, limits=_LIMITS, patience=_PATIENCE, place=place)
+
+
+def _sums(names: Iterable[str], times: Mapping[str, Sequence[float]]) -> list[float]:
+    """Return what some kernels take together in each run."""
+    return [sum(each) for each in zip(*(times[name] for name in names), strict=True)]
 
 
 def _ratio(both: Sequence[Sequence[float]]) -> float:

@@ -103,6 +103,40 @@ def test_a_model_with_what_a_log_decided_computes_the_same(way: str) -> None:
     assert len(others) == len(log) >= 1
 
 
+def _convolution() -> tuple[IRModule, dict[str, Any]]:
+    """Return a convolution that can be computed on transformed tiles, and is not usually."""
+    weight = np.random.default_rng(1).normal(size=(16, 16, 3, 3)).astype("float32")
+    x = relay.var("x", shape=(1, 16, 7, 7))
+    y = relay.nn.relu(relay.nn.conv2d(x, relay.const(weight), padding=1))
+    return IRModule.from_expr(relay.Function([x], y)), {}
+
+
+@pytest.mark.parametrize("is_faster", [True, False])
+def test_another_way_to_compute_an_operator_stays_where_the_model_is_faster(
+    is_faster: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def seconds(self: ModelTuning, models: Sequence[Any], turns: int) -> list[dict[str, list[float]]]:
+        return [{name: [0.5 if "winograd" in name else 1.0] * 3 for _, name in model.calls()} for model in models]
+
+    monkeypatch.setattr(ModelTuning, "_kernel_seconds", seconds)
+    ratio = 0.8 if is_faster else 1.1
+    monkeypatch.setattr("compiler.search.models.paired", lambda *_: Pairing(ratio, 1e-3, ratio, 1.0, (ratio,) * 4))
+    module, params = _convolution()
+    log = Database()
+    with tvm.transform.PassContext(opt_level=3):
+        usual = build_graph(module, TARGET, params)
+        tuning = ModelTuning(module, TARGET, params, log=log, measuring=lambda *_: _Always(1.5))
+        assert [*tuning.ways.values()] == ["transformed tiles"]
+        found = tuning.run(600, 0)
+        assert found.seconds == (0.8 if is_faster else 1.0), "in the whole model it may be slower"
+        assert ("transformed tiles: nn.contrib_conv2d" in found.table()) is is_faster
+        with instrumented(AppliedLog(log)):
+            built = build_graph(module, TARGET, params)
+    assert not any("winograd" in name for name in usual.kernels)
+    assert any("winograd" in name for name in built.kernels) is is_faster
+    np.testing.assert_allclose(_result(built), _result(usual), rtol=1e-4, atol=1e-4)
+
+
 def test_a_model_keeps_its_kernels_where_nothing_is_faster_and_its_log_says_so(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     module, params = _model(random.Random(1))
@@ -189,7 +223,7 @@ def test_an_interrupted_search_keeps_and_decides_what_was_measured(tmp_path: Pat
     found = tuning.run(600, 100, told)
     assert found.is_interrupted
     (task,) = (task for task in found.tasks if task.trials)
-    assert len(Database(log).of(task.tuning.workload)) == task.trials + 2, "the trials, the default and the decision"
+    assert len(Database(log).of(task.tuning.workload)) == task.trials + 1, "the trials and the decision"
 
 
 def test_a_search_goes_where_a_second_gains_most() -> None:
