@@ -83,7 +83,7 @@ def _is_small(fix: Fix) -> bool:
 def _import(failure: Failure) -> Fix | None:
     """Import the modules that the script uses under the names that tutorials give them."""
     exc = failure.exc
-    if not isinstance(exc, NameError) or isinstance(exc, UnboundLocalError) or exc.name not in IMPORTS:
+    if not isinstance(exc, NameError) or exc.name not in IMPORTS:
         return None
     missing = dict.fromkeys([exc.name, *(name for name in _undefined(failure) if name in IMPORTS)])
     statements = [IMPORTS[name] for name in missing]
@@ -96,7 +96,7 @@ def _after_imports(failure: Failure) -> int:
     tree = failure.tree
     if tree is None:
         return 1
-    body = [node for index, node in enumerate(tree.body) if index or not _is_docstring(node)]
+    body = tree.body if ast.get_docstring(tree) is None else tree.body[1:]
     imports = next(
         (at for at, node in enumerate(body) if not isinstance(node, (ast.Import, ast.ImportFrom))), len(body)
     )
@@ -115,14 +115,10 @@ def _first_line(statement: ast.stmt) -> int:
     return statement.lineno
 
 
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
 def _size(failure: Failure) -> Fix | None:
     """Give a size to the dimensions that the script names and leaves open."""
     exc, tree = failure.exc, failure.tree
-    if not isinstance(exc, NameError) or isinstance(exc, UnboundLocalError) or tree is None:
+    if not isinstance(exc, NameError) or tree is None:
         return None
     undefined = set(_undefined(failure))
     open_sizes = [name for name in _dimensions(tree) if name in undefined]
@@ -207,12 +203,9 @@ def _indent(failure: Failure) -> Fix | None:
 
 def _rewritten(failure: Failure, lines: list[str] | None) -> Fix | None:
     """Return the fix that writes other lines in the place of those that differ."""
-    changed = [at for at, (old, new) in enumerate(zip(failure.lines, lines or (), strict=False), 1) if old != new]
-    if lines is None or not changed:
-        return None
-    return Fix(
-        label=f"Indent {_ranges(changed)} anew", edits=[Edit(line=n, removed=1, text=lines[n - 1]) for n in changed]
-    )
+    pairs = zip(failure.lines, lines or (), strict=False)
+    edits = [Edit(line=at, removed=1, text=new) for at, (old, new) in enumerate(pairs, 1) if old != new]
+    return Fix(label=f"Indent {_ranges([edit.line for edit in edits])} anew", edits=edits) if edits else None
 
 
 def _indented_anew(failure: Failure, message: str) -> list[str] | None:
@@ -293,7 +286,7 @@ _INDENTATIONS: dict[str, Callable[[Failure, str], list[str] | None]] = {
 
 def _read_relay(failure: Failure) -> Fix | None:
     """Read Relay's text, which begins at the line where Python stops, as a module."""
-    if not isinstance(failure.exc, SyntaxError) or not _RELAY.match(failure.text):
+    if not _RELAY.match(failure.text):  # no Python begins so
         return None
     last = _cell_end(failure)
     if '"""' in "\n".join(failure.lines[failure.line - 1 : last]):

@@ -45,7 +45,7 @@ def suggestion(exc: BaseException, names: Mapping[str, Any]) -> str:
     if isinstance(exc, AttributeError) and exc.obj is not None:
         candidates = (name for name in dir(exc.obj) if not name.startswith("_"))
     elif isinstance(exc, NameError):
-        if missing in IMPORTS and not isinstance(exc, UnboundLocalError):
+        if missing in IMPORTS:
             return f"; {IMPORTS[missing]!r} is missing above"
         candidates = [*names, *(name for name in dir(builtins) if name != "input")]  # nobody types anything in here
     else:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.artifacts import Fix, Problem
+from app.artifacts import MAX_EDITS, Fix, Problem
+from app.proposals import MAX_EDIT
 from app.recorder.scripts.allowance import Allowance
 from app.recorder.scripts.script import Script
 from compiler.classic import alias
@@ -55,10 +56,12 @@ IF_LOST = "def f(x):\n    if x:\n    return 1\n    return 2\nf(1)\n"
             TE + "def called(f):\n    f()\nN = 64\n@called\ndef f():\n    return te.placeholder((N, 4))\n",
         ),
         # near names: of a variable, an attribute, a target
+        (TE + "size = 4\nte.placeholder((sise,))\n", "Write size", TE + "size = 4\nte.placeholder((size,))\n"),
         ("matmul = 1\nprint(matmull, 'matmull')\n", "Write matmul", "matmul = 1\nprint(matmul, 'matmul')\n"),
         (TE + "te.plaeholder((1,))\n", "Write placeholder", TE + "te.placeholder((1,))\n"),
         (TE + "tvm.target.Target('lvm -mcpu=znver4')\n", "Write llvm", TE + "tvm.target.Target('llvm -mcpu=znver4')\n"),
         # indentation that is lost, too deep, of no block, or of tabs
+        ("if 1:\nx = 1\n", "Indent line 2 anew", "if 1:\n    x = 1\n"),
         (IF_LOST, "Indent line 3 anew", IF_LOST.replace("    return 1", "        return 1")),
         ("x = 1\n    y = 2\n    z = 3\nw = 4\n", "Indent lines 2 to 3 anew", "x = 1\ny = 2\nz = 3\nw = 4\n"),
         ("def f():\n    x = 1\n   return x\n", "Indent line 3 anew", "def f():\n    x = 1\n    return x\n"),
@@ -118,6 +121,9 @@ def test_a_missing_file_can_be_chosen_under_its_name() -> None:
         "raise NameError('x; did you mean ' + chr(39) + 'y' + chr(39) + '?')\n",
         "class Far(SyntaxError):\n    pass\nraise Far('expected an indented block after x on line 99')\n",
         "for i in range(3):\n",
+        '"""\nn → m\n"""\nprint(somebody)\n',
+        "raise IndentationError('unexpected indent')\n",
+        'def @main(%x: Tensor[(2), int8]) {\n"""\n}\n',
     ],
 )
 def test_what_nothing_mends_has_no_fix(source: str) -> None:
@@ -136,5 +142,9 @@ def test_a_cell_behind_that_is_no_python_does_not_hide_what_is_missing() -> None
 def test_a_fix_that_is_too_long_for_the_page_is_left_out() -> None:
     assert problem("x = mat + 1  #" + "x" * 3_000 + "\nmatt = 1\n").fixes == []
     wrong = "matmul = 1\nprint(matmull)  # {}\n"
-    assert problem(wrong.format("x" * 3_000)).fixes
-    assert problem(wrong.format("x" * 5_000)).fixes == []
+    longest = "x" * (MAX_EDIT - len(wrong.partition("\n")[2].format("")) + len("l\n"))
+    assert problem(wrong.format(longest)).fixes
+    assert problem(wrong.format(f"{longest}x")).fixes == []
+    many = "x = 1\n" + "    y = 2\n" * MAX_EDITS
+    assert problem(many).fixes
+    assert problem(f"{many}    y = 2\n").fixes == []

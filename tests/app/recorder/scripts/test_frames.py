@@ -63,4 +63,5 @@ def test_a_cause_that_cannot_be_shown_is_named() -> None:
 
 
 def test_causes_inside_of_a_library_are_its_own_affair() -> None:
-    assert len(failure_of("import json\njson.loads('{')").trace) == 1
+    library = "try: 1 / 0\nexcept Exception as error: raise ValueError from error"
+    assert len(failure_of(f"exec(compile({library!r}, 'library.py', 'exec'))").trace) == 1

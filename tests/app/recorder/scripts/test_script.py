@@ -183,7 +183,9 @@ def test_a_script_that_does_not_end_is_given_up_at_its_line() -> None:
     assert script.timed_out
 
 
-@pytest.mark.parametrize(("status", "words"), [("3", "status 3"), ("'no input'", "'no input'"), ("True", "True")])
+@pytest.mark.parametrize(
+    ("status", "words"), [("3", "status 3"), ("0.0", "0.0"), ("'no input'", "'no input'"), ("True", "True")]
+)
 def test_a_script_that_exits_with_a_status_of_failure_is_said_to_have_ended_there(status: str, words: str) -> None:
     completed: list[bool] = []
     script = Script(f"import sys\nprint('x')\nsys.exit({status})\n")
