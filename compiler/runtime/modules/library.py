@@ -42,8 +42,10 @@ from compiler.runtime.modules.native_code import (
     host_features,
     host_triple,
 )
+from compiler.runtime.modules.object_file import ObjectFile, undefined_symbols
 from compiler.runtime.modules.shared_object import link_shared_object
 from compiler.runtime.modules.signature import Signature
+from compiler.runtime.modules.workspace import linked_pool
 
 _LARGEST = 1 << 26
 _LINKERS = ("cc", "gcc", "clang", "ld.lld", "ld")
@@ -142,6 +144,12 @@ def _linked_in(folder: Path, linker: str, object_code: bytes, attached: bytes) -
     library, source = folder / "module.so", folder / "module.o"
     source.write_bytes(object_code)
     command = [linker, "-shared", "-o", str(library), str(source)]
+    if "aligned_alloc" in undefined_symbols(object_code):
+        pool, options = linked_pool()
+        if pool and ObjectFile(pool).machine == ObjectFile(object_code).machine:
+            kept = folder / "pool.o"
+            kept.write_bytes(pool)
+            command += [*_linker_options(linker, options), str(kept)]
     if attached:
         data = folder / "attached.bin"
         data.write_bytes(attached)

@@ -2,7 +2,7 @@
 
 The C library gives large blocks back to the system at once, and taking them anew costs a page fault for each four
 kilobytes: for a convolution's steps of some megabytes that is longer than the arithmetic.  Where the system has no more
-memory, it gets back what is kept here, and is asked again.
+memory, it gets back what is kept here, and is asked again.  Exported shared libraries have a copy of this code.
 """
 
 from __future__ import annotations
@@ -135,19 +135,62 @@ end:
 """
 
 
+_CLEARED_AT_END = f"""
+%ending = type {{ i32, ptr, ptr }}
+@llvm.global_dtors = appending global [1 x %ending] [%ending {{ i32 65535, ptr @clear, ptr null }}]
+
+define internal void @clear() {{
+start:
+  br label %next
+next:
+  %i = phi i64 [ 0, %start ], [ %after, %next ]
+  %slot = getelementptr ptr, ptr @slots, i64 %i
+  %block = atomicrmw xchg ptr %slot, ptr null acq_rel
+  call void @drop(ptr %block)
+  %after = add i64 %i, 1
+  %done = icmp eq i64 %after, {_SLOTS}
+  br i1 %done, label %end, label %next
+end:
+  ret void
+}}
+"""
 _FUNCTIONS = {"aligned_alloc": "take", "free": "give"}
+
+
+def _code() -> str | None:
+    """Return the code above, which LLVM can now compile for this machine; None where blocks do not tell their size."""
+    process = ctypes.CDLL(None)  # LLVM finds the functions of the process only after it has linked something
+    size = next((name for name in _SIZE_OF_BLOCK if hasattr(process, name)), None)
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return None if size is None else _CODE.replace("SIZE_OF_BLOCK", size)
+
+
+@cache
+def linked_pool() -> tuple[bytes, list[str]]:
+    """Return object code of the code above for a library of its own, and the options by which a linker of ELF uses it.
+
+    The library keeps its memory until it is unloaded, and shares it with no other one.
+    """
+    code = _code()
+    if code is None:
+        return b"", []
+    for name, ours in _FUNCTIONS.items():
+        code = code.replace(f"define ptr @{ours}(", f"define hidden ptr @{ours}(")
+        code = code.replace(f"define void @{ours}(", f"define hidden void @{ours}(")
+        code = code.replace(f"@{name}(", f"@__real_{name}(").replace(f"@{ours}(", f"@__wrap_{name}(")
+    code = code.replace("= global i64", "= internal global i64") + _CLEARED_AT_END
+    machine = binding.Target.from_default_triple().create_target_machine(opt=2, reloc="pic")
+    return machine.emit_object(binding.parse_assembly(code)), [f"--wrap={name}" for name in _FUNCTIONS]
 
 
 @cache
 def pool() -> Any:
     """Return the machine code above; None where blocks do not tell their size."""
-    process = ctypes.CDLL(None)  # LLVM finds the functions of the process only after it has linked something
-    size = next((name for name in _SIZE_OF_BLOCK if hasattr(process, name)), None)
-    if size is None:
+    code = _code()
+    if code is None:
         return None
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    module = binding.parse_assembly(_CODE.replace("SIZE_OF_BLOCK", size))
+    module = binding.parse_assembly(code)
     machine = binding.Target.from_default_triple().create_target_machine(jit=True)
     engine = binding.create_mcjit_compiler(module, machine)
     engine.finalize_object()

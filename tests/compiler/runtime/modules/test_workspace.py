@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import resource
+import shutil
 import sys
 import threading
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 import compiler as tvm
 from compiler import te
+from compiler.runtime.modules.library import _LINKERS
 from compiler.runtime.modules.workspace import pool
 
 _MANY = 1 << 20
@@ -108,3 +111,29 @@ def test_threads_have_blocks_of_their_own() -> None:
     for thread in threads:
         thread.join()
     assert not failures
+
+
+@pytest.mark.skipif(not any(map(shutil.which, _LINKERS)), reason="no linker")
+def test_an_exported_library_keeps_its_pages_until_it_is_closed(tmp_path: Path) -> None:
+    many = 9 << 20  # more bytes than the C library ever keeps of itself
+    a = te.placeholder((many,), name="a")
+    b = te.compute((many,), lambda i: a[i] * 2, name="b")
+    c = te.compute((many,), lambda i: b[many - 1 - i] + 1, name="c")
+    tvm.build(te.create_schedule(c.op), [a, c], "llvm").export_library(str(tmp_path / "kept.so"))
+    function = tvm.runtime.load_module(str(tmp_path / "kept.so"))
+    x, y = (tvm.nd.array(np.arange(many, dtype="float32")) for _ in range(2))
+    function(x, y)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(4):
+        function(x, y)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 9216, "each call writes to 9216 pages"
+    np.testing.assert_array_equal(y.numpy(), x.numpy()[::-1] * 2 + 1)
+    held, handle = _resident(), ctypes.CDLL(str(tmp_path / "kept.so"))._handle
+    for _ in range(2):  # once for the module, which is not called any more
+        _ctypes.dlclose(handle)
+    assert held - _resident() > 30 << 20
+
+
+def _resident() -> int:
+    """Return how many bytes of memory this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
