@@ -51,6 +51,10 @@ def square_root(n):
         return None
 
 
+def is_lighter(n, m) -> bool:
+    return n < m
+
+
 def spoilt(n):
     if n:
         raise NotImplementedError
@@ -59,7 +63,7 @@ def spoilt(n):
 TESTS = """
 import subprocess, sys
 import pytest
-from limits.code import countdown, half, is_digit, positive, small
+from limits.code import countdown, half, is_digit, is_lighter, positive, small
 
 def test_positive():
     assert positive(1) == 1
@@ -82,6 +86,16 @@ def test_half_in_another_process():
     code = "from limits.code import half; half(4); half(5)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "ValueError: odd" in ended.stderr
+
+@pytest.fixture(scope="module")
+def lighter():
+    return is_lighter(1, 2)
+
+def test_first_of_those_that_share_a_fixture(lighter):
+    pass
+
+def test_last_of_those_that_share_a_fixture(lighter):
+    assert lighter
 
 def test_digits():
     assert is_digit(3)
@@ -128,12 +142,14 @@ def test_a_mutant_is_caught_survives_or_is_not_reached(result: Survey) -> None:
     assert verdicts(result, "answer") == {
         "return 0 <= n <= 9  →  return False": "caught",
         "return 0 <= n <= 9  →  return True": "caught",
+        "return n < m  →  return False": "caught",
+        "return n < m  →  return True": "unreached",
     }
 
 
 def test_a_boundary_is_reached_only_by_what_lies_on_it(result: Survey) -> None:
     assert set(verdicts(result, "boundary").values()) == {"unreached"}
-    assert result.counts("boundary").total() == 6
+    assert result.counts("boundary").total() == 7
 
 
 def test_an_exit_at_the_end_of_a_function_makes_no_mutant(result: Survey) -> None:

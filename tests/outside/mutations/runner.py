@@ -75,6 +75,8 @@ class Tests:
         self._failed = False
         self._items: list[pytest.Item] = []
         self._session: pytest.Session
+        self._by_fixture: dict[object, list[int]] = {}
+        """What was reached while each fixture that tests share was set up."""
 
     def pytest_configure(self, config: pytest.Config) -> None:
         """Hypothesis tries the same examples every time."""
@@ -86,6 +88,18 @@ class Tests:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._failed = self._failed or report.failed
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Iterator[None]:
+        """Note what a fixture reaches: later tests that share it depend on that, too."""
+        before = runtime.reached[:]
+        result = yield
+        if fixturedef.scope != "function":
+            after = runtime.reached[:]
+            self._by_fixture[fixturedef] = [
+                n for n, (old, new) in enumerate(zip(before, after, strict=True)) if new > old
+            ]
+        return result
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self._session, self._items = session, session.items
@@ -137,7 +151,10 @@ class Tests:
             cpu, wall = cpu_seconds(), time.monotonic()
             following = self._items[index + 1] if index + 1 < len(self._items) else None
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            yield Measured(index, not self._failed, cpu_seconds() - cpu, time.monotonic() - wall, self._reached())
+            reached = set(self._reached())
+            for definition in (d for defs in item._fixtureinfo.name2fixturedefs.values() for d in defs):
+                reached.update(self._by_fixture.get(definition, ()))
+            yield Measured(index, not self._failed, cpu_seconds() - cpu, time.monotonic() - wall, sorted(reached))
 
     def _mutants(self, tests: Sequence[Measured]) -> None:
         """Report mutants that no test reaches, which need not be run; then run the others, some at a time."""
