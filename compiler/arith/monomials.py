@@ -7,7 +7,7 @@ from compiler.ir.expr.primexpr import IntImm, Mul, PrimExpr, const
 
 
 def exact_quotient(dividend: PrimExpr, divisor: PrimExpr) -> PrimExpr | None:
-    """Divide a product by another one, not 0, whose factors are among its own; None if they do not cancel.
+    """Divide a product by another one whose factors are among its own; None if they do not cancel, or it is 0.
 
     For example ``n * 16384`` by ``n * 128`` → ``128``; ``n * 3`` by ``m`` → None.
     """

@@ -54,7 +54,13 @@ def test_numbers_that_are_rounded_down_lie_below():
 
 @pytest.mark.parametrize(
     ("most_x", "most_y", "limit", "known"),
-    [(2047, None, 2048, True), (4095, 4095, 2048, True), (4095, 8191, 2048, False), (None, None, 2048, False)],
+    [
+        (2048, None, 2048, True),
+        (2049, None, 2048, False),
+        (4095, 4095, 2048, True),
+        (4095, 8191, 2048, False),
+        (None, None, 2048, False),
+    ],
 )
 def test_a_product_is_compared_with_a_sum_on_request(most_x, most_y, limit, known):
     x, y = tir.Var("x", "int32"), tir.Var("y", "int32")

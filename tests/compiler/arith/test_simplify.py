@@ -14,6 +14,7 @@ from compiler import tir
 from compiler.arith import Analyzer, ConstIntBound, ModularSet
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.extension import Extension
+from compiler.arith.monomials import exact_quotient
 from compiler.ir.error import ArgumentError, DTypeError
 from compiler.ir.expr.primexpr import (
     NE,
@@ -312,6 +313,14 @@ def test_a_product_is_below_a_multiple_of_the_sum_only_if_both_factors_are_posit
     analyzer.bind(x, Range(low, 4))
     analyzer.bind(y, Range(1, 5))
     assert analyzer.can_prove(x * y < (x + y) * 2) is proven
+
+
+def test_what_does_not_divide_a_product_leaves_no_quotient() -> None:
+    quotient = exact_quotient(x * 12, x * 4)
+    assert quotient is not None
+    assert deep_equal(quotient, const(3))
+    for divisor in (x * 5, y * 4, const(0)):
+        assert exact_quotient(x * 12, divisor) is None
 
 
 def test_bind_to_a_value_and_to_one_iteration() -> None:
