@@ -33,6 +33,8 @@ const sizes = { Equal: 1, Minus: -1, Digit0: 0, NumpadAdd: 1, NumpadSubtract: -1
 
 export function startKeys() {
   document.addEventListener("keydown", pressed, true);
+  // A fact out of sight is shown while it has the focus.
+  document.addEventListener("focusout", ({ target }) => target.closest?.(".facts")?.scrollTo(0, 0));
   $("#skip").addEventListener("click", (event) => act(event, () => focusPane("source")));
   $("#open-help").addEventListener("click", () => $("#help").showModal());
   $("#open-gallery").addEventListener("click", () => $("#gallery").showModal());

@@ -12,6 +12,7 @@ const LEAST = [480, 320]; // width and height of a window that was not resized y
 /** @type {Map<string, Window>} The panes that are away, and where. */
 export const away = new Map();
 let looking = 0;
+let resting = null; // what has the focus instead of a pane that is away
 
 /** Give a pane a window of its own.
  * @param {string} pane */
@@ -30,7 +31,9 @@ export function popOut(pane) {
   tell("away");
   announce(`${paneOf(pane).title} has a window of its own; closing it brings the pane back`);
   const next = $("#panes .pane:not(.closed, .behind)");
-  if (focused && next) titleOf(next.dataset.pane).focus();
+  if (!focused || !next) return;
+  resting = titleOf(next.dataset.pane);
+  resting.focus();
 }
 
 /** Where the window of a pane was, in this session; else as large as the pane is. */
@@ -53,6 +56,7 @@ function look() {
     away.delete(pane);
     tell("away");
     announce(`${paneOf(pane).title} is back`);
+    if (resting && document.activeElement === resting) titleOf(pane).focus();
   }
   if (away.size) return;
   clearInterval(looking);

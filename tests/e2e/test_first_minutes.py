@@ -244,3 +244,78 @@ def test_the_editor_completes_and_explains_the_api(explorer: str, open_page: Cal
     page.keyboard.press("Escape")
     page.locator(f".cm-line:nth-child({SPLIT_LINE}) .f").hover()
     expect(page.locator(".documentation")).to_contain_text("factor")
+
+
+def tab_to(page: Page, name: str, kind: str = "button", key: str = "Tab") -> None:
+    """Press a key until a control of some name has the focus, where its ring shows that it has."""
+    control = page.get_by_role(kind, name=name, exact=True).first  # type: ignore[arg-type]
+    for _ in range(120):
+        page.keyboard.press(key)
+        if control.evaluate("control => control === document.activeElement"):
+            assert control.evaluate("control => getComputedStyle(control).outlineStyle") == "solid", name
+            expect(control).to_be_in_viewport()
+            return
+    raise AssertionError(f"{key} does not lead to {name}")
+
+
+def test_the_main_path_is_walked_by_keys_alone(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, 1280, 800)
+    press = page.keyboard.press
+    press("Tab")
+    expect(page.locator("#skip")).to_be_focused()
+    press("Enter")
+    expect(page.locator(".cm-content")).to_be_focused()
+    press("Control+a")
+    page.keyboard.insert_text(MATMUL)
+    settled(page)
+    press("Control+Enter")
+    expect(page.locator("#state")).to_contain_text("ran")
+    press("Control+Shift+Enter")
+    expect(page.locator("#ladder-button")).to_have_text("Stop")
+    press("Control+Shift+Enter")
+    expect(page.locator("#ladder-button")).to_have_text("Ladder")
+    expect(page.locator(".cm-content")).to_be_focused()
+    press("Escape")
+    tab_to(page, "Why?")
+    press("Enter")
+    expect(page.locator("#why")).to_be_focused()
+    press("Escape")
+    expect(page.locator("#why-button")).to_be_focused()
+    tab_to(page, "What can be applied to loop i of C next")
+    press("Enter")
+    expect(page.locator("#proposals li button").first).to_be_focused()
+    press("Enter")
+    expect(page.locator(".cm-content")).to_contain_text("parallel(i)")
+    settled(page)
+    press("Alt+2")
+    for _ in range(9):
+        press("ArrowDown")
+    press("Enter")
+    expect(page.locator(".cm-line.related").first).to_be_attached()
+    press("m")
+    expect(page.locator(".pane:visible")).to_have_count(1)
+    press("m")
+    expect(page.locator("#body-loops")).to_be_focused()
+    press("Escape")
+    tab_to(page, "Assembly", "tab")
+    press("ArrowLeft")
+    expect(page.locator("#tab-llvm")).to_be_focused()
+    expect(page.locator("#pane-llvm")).to_be_visible()
+    with page.context.expect_page() as opened:
+        press("o")
+    window = opened.value
+    expect(window.locator("#body-llvm")).to_be_focused()
+    window.evaluate("setTimeout(close)")
+    expect(page.locator("#tab-llvm")).to_be_focused()
+    press("Alt+1")
+    press("Escape")
+    press("Control+s")
+    expect(page.locator("#shared-link")).to_be_focused()
+    press("Escape")
+    expect(page.locator("#editor")).to_be_focused()
+    tab_to(page, "+ File", key="Shift+Tab")
+    with page.expect_file_chooser():
+        press("Enter")
+    tab_to(page, "Lessons", "link", "Shift+Tab")
+    press("Enter")
+    page.wait_for_url("**/learn")

@@ -42,8 +42,10 @@ def test_causes_are_ranked_and_a_remedy_is_tried(explorer: str, open_page: Calla
     write(page, DOT_PRODUCTS)
     settled(page)
     page.click("#why-button")
+    page.keyboard.press("Tab")  # to the button that closes, which the answer takes away
     first = page.locator("#why li").first
     expect(first).to_contain_text("additions of k to an element of C")
+    assert page.evaluate("document.querySelector('#why').contains(document.activeElement)")
     shares = [int(share.rstrip(" %")) for share in page.locator("#why .share").all_inner_texts()]
     assert shares == sorted(shares, reverse=True)
     assert violations(page) == []

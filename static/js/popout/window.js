@@ -1,7 +1,7 @@
 // The side of a pane's own window: it shows what its page shows, and what is done in it is done there.
 import { $, element, ownWindow } from "../dom.js";
 import { ladder } from "../ladder.js";
-import { showAlone } from "../layout.js";
+import { focusPane, showAlone } from "../layout.js";
 import { paneOf } from "../panes.js";
 import { on, tell } from "../state.js";
 import { link, say } from "./link.js";
@@ -15,8 +15,9 @@ export function start() {
   showAlone(ownWindow);
   link(location.hash.slice(1), {
     mirror(shown) {
-      heard = true;
       tell("mirror", shown);
+      if (!heard) focusPane(ownWindow);
+      heard = true;
     },
     chart: ladder.mirror,
   });

@@ -40,7 +40,9 @@ function close() {
 function show(...content) {
   const shut = element("button", { type: "button", class: "small", "aria-label": "Close" }, "✕");
   shut.addEventListener("click", close);
+  const focused = $("#why").contains(document.activeElement);
   $("#why").replaceChildren(element("div", { class: "why-head" }, element("h3", {}, "Why is it this fast?"), shut), ...content);
+  if (focused) $("#why").focus(); // what had it is gone
 }
 
 async function explained(script) {
