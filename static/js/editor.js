@@ -177,10 +177,10 @@ const textOf = (value) => (value instanceof Set || value instanceof Map ? [...va
 export const editor = {
   get text() { return view.state.doc.toString(); },
   set text(script) { view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: script } }); },
-  /** Begin with another script; nothing that belongs to the one before stays. */
+  /** Begin with another script, at its beginning; nothing that belongs to the one before stays. */
   open(script) {
     tell("replaced");
-    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: script }, effects: setLines.of(NO_LINES) });
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: script }, selection: { anchor: 0 }, effects: [setLines.of(NO_LINES), EditorView.scrollIntoView(0, { y: "start" })] });
   },
   /** Write lines in the place of others, or before one, as one step that Undo takes back. */
   replaceLines(...edits) {

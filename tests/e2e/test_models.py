@@ -85,11 +85,12 @@ def test_a_truncated_model_is_named_at_the_scripts_line(
     explorer: str, open_page: Callable[..., Page], name: str, tmp_path: Path
 ) -> None:
     content = content_of(name, tmp_path)
-    page = open_page(explorer, 1680, 980)
+    page = open_page(explorer, 1280, 800)
+    page.locator(".cm-scroller").evaluate("scroller => scroller.scrollTo(0, 600)")
     attach(page, name, content[: len(content) // 2])
     expect(page.locator("#state")).to_contain_text("at line")
     expect(page.locator("#pane-console .problem")).to_contain_text("from_")
-    expect(page.locator(".cm-lintRange-error").first).to_be_visible()
+    expect(page.locator(".cm-lintRange-error").first).to_be_in_viewport()
 
 
 def test_an_empty_model_is_refused_in_place(fixed: str, open_page: Callable[..., Page]) -> None:
