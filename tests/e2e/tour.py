@@ -67,6 +67,29 @@ def measured_model(page: Page, address: str) -> None:
     expect(page.locator(".kernels thead")).to_contain_text("GFLOP/s", timeout=PATIENCE_MS)
 
 
+def wrong_model(page: Page, address: str) -> None:
+    """A file that is no model, whatever it is called."""
+    opened(page, address)
+    file = {"name": "resnet18.onnx", "mimeType": "application/octet-stream", "buffer": b"<html>404 Not Found</html>"}
+    page.set_input_files("#attach", [file])  # type: ignore[list-item]
+    expect(page.locator("#state")).to_contain_text("✗")
+
+
+def challenges(page: Page, address: str) -> None:
+    """The list of challenges."""
+    page.goto(f"{address}/challenges")
+
+
+def challenge(page: Page, address: str) -> None:
+    """A challenge beside its workspace."""
+    opened(page, f"{address}/challenges/matmul")
+
+
+def docs(page: Page, address: str) -> None:
+    """A long page of the documentation."""
+    page.goto(f"{address}/docs/explorer")
+
+
 def residual_block(page: Page, address: str) -> None:
     """A small network."""
     opened(page, f"{address}/?example=residual-block")
@@ -301,8 +324,8 @@ def empty(page: Page, address: str) -> None:
 STATES: dict[str, Callable[[Page, str], None]] = {
     state.__name__: state
     for state in (
-        *(landing, model, measured_model, node, branches, fused, gpu, tensorir, reading, embedded),
-        *(lessons, lesson, failed_step, student, teacher, class_board, live),
+        *(landing, model, wrong_model, measured_model, node, branches, fused, gpu, tensorir, reading, embedded),
+        *(lessons, lesson, failed_step, student, teacher, class_board, live, challenges, challenge, docs),
         *(
             proposals,
             prediction,
