@@ -5,10 +5,11 @@ import { $, $$, element } from "./dom.js";
 import { keepHere, readHere } from "./draft.js";
 import { recall, remember } from "./memory.js";
 import { alone, makeBar, showTabs } from "./pane-tabs.js";
-import { ARRANGEMENTS, DOCKS, LISTINGS, PANES, SMALL_GROUPS } from "./panes.js";
+import { ARRANGEMENTS, DOCKS, LISTINGS, PANES, SMALL_GROUPS, steppedAt } from "./panes.js";
 import { keepInLinks, state, tell } from "./state.js";
 
 const inLesson = document.body.classList.contains("teaching");
+const challenged = Boolean($("#challenge"));
 const reading = document.body.classList.contains("reading");
 const ROOT = "columns";
 const STORED = inLesson ? "docking.lesson" : "docking";
@@ -31,6 +32,7 @@ function usualArrangement() {
 // Arrangements for what a script is, and one's own
 
 const SMALL = 1400; // pixels of a page that has no room for three texts beside the script
+const CROWDED = 1900; // pixels of one that has not room for two of them beside a challenge and the script
 export const OWN = "own";
 
 /** The arrangement for a kind of script.
@@ -42,7 +44,14 @@ function arrangementFor(kind) {
   const made = usualArrangement();
   const right = boxesOf(made).find(({ name }) => name === "right");
   if (small) right.sizes = right.parts.map(({ name }, index) => shares[name] ?? right.sizes[index]);
-  return (small ? SMALL_GROUPS : groups).reduce(grouped, made);
+  return (challenged && innerWidth < CROWDED ? oneText() : small ? SMALL_GROUPS : groups).reduce(grouped, made);
+}
+
+/** The groups of small pages, with the loops among the other texts. */
+function oneText() {
+  const [texts, ...others] = SMALL_GROUPS;
+  const loops = steppedAt("code").name;
+  return [{ panes: [loops, ...texts.panes], front: loops }, ...others];
 }
 
 function grouped(root, { panes, front }) {

@@ -33,6 +33,10 @@ def test_a_challenge_is_found_checked_entered_and_compared(
     page.get_by_text("Matrix product", exact=True).click()
     page.wait_for_selector("html[data-ready]")
     assert {theme, page.evaluate("document.documentElement.dataset.theme")} == {"dark", "light"}
+    loops = page.locator("#pane-loops").bounding_box()
+    assert loops is not None
+    assert loops["width"] > 420, "beside a challenge there is no room for three texts"
+    expect(page.get_by_role("tab", name="Assembly", exact=True)).to_be_visible()
     enter, verdict = page.locator("#challenge-enter"), page.locator("#challenge-verdict")
     expect(enter).to_be_disabled()
     page.click("#challenge-check")
