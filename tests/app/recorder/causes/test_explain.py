@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from app.recorder.causes.costs import Model
+from app.recorder.causes.explain import TYPICAL
+from app.recorder.causes.statements import Unmodelled
+from compiler.target.target import Target
+from compiler.tir.script.functions import from_source
+from compiler.tir.statements.function import PrimFunc
 from tests.app.recorder.proposals.test_proposer import edited
 from tests.benchmarks.causes import PLANTED, scripts, why
 
@@ -54,3 +60,44 @@ def test_where_no_model_knows_the_loops_it_says_so() -> None:
     said = why(script, "haswell")
     assert said.causes == []
     assert said.problem == "the loop i has an extent that is not a constant"
+
+
+def loop(body: str, dtype: str = "float32") -> PrimFunc:
+    arrays = ", ".join(
+        f'{name}: T.Buffer(({elements},), "{dtype}")' for name, elements in zip("ABC", (128, 128, 1), strict=True)
+    )
+    return from_source(f"@T.prim_func\ndef main({arrays}):\n    {body}\n")
+
+
+@pytest.mark.parametrize(
+    ("body", "dtype", "vector"),
+    [
+        ("for i in range(64): B[i] = A[i] * 2.0", "float32", True),
+        ("for i in T.parallel(64): B[i] = A[i] * 2.0", "float32", True),
+        ("for i in T.unroll(64): B[i] = A[i] * 2.0", "float32", False),
+        ("for i in T.unroll(2): B[T.Ramp(i * 8, 1, 8)] = A[T.Ramp(0, 1, 8)]", "float32", True),
+        ("B[0] = A[0]", "float32", False),
+        ("for i in range(64): C[0] = C[0] + A[i]", "float32", False),  # additions of floats keep their order
+        ("for i in range(64): C[0] = C[0] + A[i]", "int32", True),
+        ("for i in range(64): B[i] = B[i] + A[i]", "float32", True),
+        ("for i in range(64):\n        if i < 40: B[i] = A[i]", "float32", False),
+        ("for j, i in T.grid(2, 64):\n        if j < 1: B[i] = A[i]", "float32", True),
+        ("for i in range(64): B[i] = T.Cast('float32', i // 3)", "float32", False),
+        ("for i in range(64): B[i] = T.Cast('float32', i // 4)", "float32", True),
+        ("for i in range(64): B[i] = T.exp(A[i])", "float32", True),
+        ("for i in range(64): B[i] = T.call_pure_extern('float32', 'erff', A[i])", "float32", False),
+        ("for i in range(64): B[i * 2] = A[i]", "float32", False),
+        ("for i in range(64): B[i] = A[i * 2]", "float32", False),
+        ("for i in range(64): B[i] = A[63 - i]", "float32", False),
+        ("for i in range(64): B[i] = A[3]", "float32", True),
+    ],
+)
+def test_loops_that_llvm_makes_vectors_of(body: str, dtype: str, vector: bool) -> None:
+    model = Model(loop(body, dtype), Target("llvm -mcpu=haswell"), 1, TYPICAL)
+    [statement] = model.statements
+    assert model.is_vector(statement) is vector
+
+
+def test_a_while_loop_has_no_model() -> None:
+    with pytest.raises(Unmodelled, match="while loop"):
+        Model(loop("while C[0] < 9.0: C[0] = C[0] + 1.0"), Target("llvm"), 1, TYPICAL)
