@@ -29,12 +29,28 @@ MACHINES = {
 """What each has that this machine may not have, by a description."""
 
 
+PROCESSORS = ("x86-64", "x86-64-v2", "sandybridge", "haswell", "znver3", "skylake-avx512", "sapphirerapids")
+"""Processors that code generation treats differently, from few features to many."""
+
+
+def lacks(target: str) -> frozenset[str]:
+    """Return the features that code for a target of x86-64 uses and this machine's processor does not have."""
+    made = Target(target)
+    return frozenset(used_features(made.triple, made.cpu, made.llvm_features) - host_features())
+
+
+def processors() -> list[str]:
+    """Return those of `PROCESSORS` whose code this machine runs, at least four of any x86-64 with AVX2."""
+    if not host_triple().startswith("x86_64"):
+        return ["native"]
+    return [name for name in PROCESSORS if not lacks(f"llvm -mcpu={name}")]
+
+
 def require(target: str) -> None:
     """Skip a test that runs code for a target which this machine's processor cannot run."""
     if not host_triple().startswith("x86_64"):
         pytest.skip(f"{target} is for another architecture than this machine's")
-    made = Target(target)
-    lacking = used_features(made.triple, made.cpu, made.llvm_features) - host_features()
+    lacking = lacks(target)
     if lacking:
         pytest.skip(f"code for {target} uses {', '.join(sorted(lacking))}, which this machine lacks")
 

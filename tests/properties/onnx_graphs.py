@@ -21,11 +21,12 @@ from compiler.ir.error import TVMError
 from compiler.relay.frontend import from_onnx
 from compiler.runtime.device import cpu
 from compiler.runtime.graph.graph_module import GraphModule
+from tests.machines import processors
 from tests.properties.onnx_nodes import FLOATS, MAKERS, TYPES, Draft, numbers
 
 Array = np.ndarray[Any, Any]
 
-MCPUS = ("x86-64", "haswell", "skylake-avx512", "sapphirerapids")
+MCPUS = processors()
 OPSET = 20
 MOST = 4096
 """Elements of a value, and the magnitude beyond which rounding says little."""

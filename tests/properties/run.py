@@ -1,6 +1,6 @@
 """Checks many random programs, and says which compiled slowest and in which pass.
 
-    python -m tests.properties.run te --seeds 0:5000 --mcpu x86-64,haswell,skylake-avx512,sapphirerapids
+    python -m tests.properties.run te --seeds 0:5000
 
 Programs run in a process of their own, so that one that crashes or does not end is counted like any other.
 """
@@ -20,11 +20,11 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
 
+from tests.machines import processors
 from tests.properties.pass_times import PassTimes
 
 OUTCOMES = ("same", "refused", "wrong", "failed", "crashed", "over the limit")
 GOOD = ("same", "refused")
-PROCESSORS = "x86-64,haswell,skylake-avx512,sapphirerapids"
 _A_PROCESS = 250
 """Programs that a process checks before another takes its place, as loaded machine code is never given back."""
 
@@ -126,7 +126,11 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.properties.run", description=__doc__)
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("--seeds", default="0:100", metavar="FIRST:END")
-    parser.add_argument("--mcpu", default=PROCESSORS, help="names of LLVM; each program takes one of them in turn")
+    parser.add_argument(
+        "--mcpu",
+        default=",".join(processors()),
+        help="names, of which each program takes one in turn",
+    )
     parser.add_argument("--each", action="store_true", help="every program on every processor")
     parser.add_argument("--limit", type=float, default=120, help="processor seconds that a program may take")
     options = parser.parse_args(arguments)

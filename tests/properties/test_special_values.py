@@ -9,7 +9,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +22,10 @@ from compiler.arith import Analyzer
 from compiler.driver.build import build
 from compiler.driver.emulate import emulate
 from compiler.driver.lower import lower
-from compiler.ir.error import TVMError
 from compiler.ir.expr import primexpr as ir
 from compiler.tir.interpreter import interpret
 from tests.contracts.measures.sources import ROOT
+from tests.machines import processors
 from tests.properties.not_a_number import RULES, table
 
 Array = np.ndarray[Any, Any]
@@ -41,7 +40,7 @@ FLOATS: dict[str, tuple[Any, str]] = {
 }
 """NumPy's type, and that of its bits."""
 MANTISSA = {"float16": 10, "float32": 23, "float64": 52, "bfloat16": 7, "e4m3_float8": 3, "e5m2_float8": 2}
-MCPUS = ("x86-64", "haswell", "skylake-avx512", "sapphirerapids")
+MCPUS = processors()
 _ALL = os.environ.get("STRATA_SPECIAL") == "all"
 _WAYS = [(mcpu, lanes) for mcpu in MCPUS for lanes in (1, 8)]
 _FUNCTIONS: dict[str, Callable[..., Any]] = {name: f for rule in RULES for name, f in rule.functions.items()}
@@ -119,20 +118,6 @@ def found_in(name: str, result: Array) -> Array:
     return result.view(FLOATS[target][0]) if target in FLOATS else result
 
 
-@cache
-def runs(mcpu: str) -> bool:
-    """Return whether this machine runs code for a processor."""
-    a = te.placeholder((64,), name="a")
-    b = te.compute((64,), lambda i: a[i] + 1, name="b")
-    schedule = te.create_schedule(b.op)
-    schedule[b].vectorize(b.op.axis[0])
-    try:
-        build(schedule, [a, b], f"llvm -mcpu={mcpu}")(*[compiler.nd.array(np.zeros(64, "float32")) for _ in range(2)])
-    except TVMError:
-        return False
-    return True
-
-
 def ways(dtype: str) -> list[tuple[str, int]]:
     at = list(FLOATS).index(dtype)
     return _WAYS if _ALL else [_WAYS[(3 * at) % len(_WAYS)], _WAYS[(3 * at + 4) % len(_WAYS)]]
@@ -147,8 +132,6 @@ def test_machine_code_and_the_interpreter_follow_the_rules(dtype: str) -> None:
     for t, result in zip(outputs, arrays[2:], strict=True):
         assert_same(found_in(t.op.name, result), wanted[t.op.name], f"interpreted {t.op.name}")
     for mcpu, lanes in ways(dtype):
-        if not runs(mcpu):
-            continue
         schedule = te.create_schedule([t.op for t in outputs])
         for t in outputs if lanes > 1 else ():
             schedule[t].vectorize(schedule[t].split(t.op.axis[0], lanes)[1])
@@ -202,8 +185,6 @@ _GRAPH: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 @pytest.mark.parametrize("number", range(len(_GRAPH) if _ALL else 5))
 def test_executors_of_graphs_agree_with_numpy(number: int) -> None:
     mcpu = MCPUS[number % len(MCPUS)]
-    if not runs(mcpu):
-        pytest.skip(f"this machine runs no code for {mcpu}")
     names = list(_GRAPH)[number :: 1 if _ALL else 5][: 1 if _ALL else None]
     a, b = pairs("float32")
     x, y = (relay.var(name, shape=a.shape) for name in "xy")
@@ -332,8 +313,6 @@ def test_narrow_integers_keep_the_low_bits(dtype: str) -> None:
     whole = te.compute(x.shape, lambda i: a[i].astype(dtype), name="whole")
     clipped = te.compute(x.shape, lambda i: te.max(te.min(a[i], 127.0), 0.0).astype(dtype), name="clipped")
     for mcpu, lanes in _WAYS:
-        if not runs(mcpu):
-            continue
         schedule = te.create_schedule([whole.op, clipped.op])
         for t in (whole, clipped) if lanes > 1 else ():
             schedule[t].vectorize(schedule[t].split(t.op.axis[0], 16)[1])
