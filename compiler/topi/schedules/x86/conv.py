@@ -53,11 +53,13 @@ _MAX_BLOCKS_OF_PAIRS = 2
 """The same where 16 registers hold sums of pairs of products, see :func:`packed_tile`."""
 MAX_TUNED_BLOCKS = 8
 _MAX_TILES = 32
-"""Tiles of an image with some output channels whose sums stay in the first cache."""
+"""Tiles of some rows with some output channels whose sums stay in the first cache."""
+_WEIGHT_BYTES = 1 << 15
+"""Weights that do not stay in a first cache beside what they are multiplied with."""
 _STRIP_BYTES = 1 << 16
 """A strip of a padded image that stays in any second cache until each of its rows has been read several times."""
-_MIN_DEPTH, _MIN_STEPS = 512, 64
-"""Steps of a reduction that is cut, and of its parts, for which sums are loaded and stored once."""
+_MIN_STEPS = 64
+"""Steps of the parts of a reduction that is cut, for which sums are loaded and stored once."""
 
 
 def schedule_conv(attrs: object, outputs: Sequence[Tensor], target: Target) -> Schedule:
@@ -91,10 +93,11 @@ def _packed(group: Group, target: Target) -> None:
         s.unroll(ci)
         s.unroll(wi)
     vectorize_block(s, b, target)
-    if not is_tiled and _reads_weights_once(group, columns):
-        tile.compute_at(s, co)
+    if not is_tiled and (rows := _rows_of_sums(group, blocks, columns)):
+        ho, _ = s.split(h, factor=rows)
+        tile.compute_at(s, ho)
         _reduce_outside(tile, columns, target)
-        parallel(s, [n, co])
+        parallel(s, [n, co, ho])
         return
     tile.compute_at(s, wo)
     tile_n, tile_c, tile_h, tile_w, tile_b = tile.op.axis
@@ -123,19 +126,19 @@ def _fills_rows(group: Group) -> bool:
     return is_half or not _adds_pairs(group)
 
 
-def _reads_weights_once(group: Group, columns: int) -> bool:
-    """Return whether images are so small that it takes long to load the weights.
+def _rows_of_sums(group: Group, blocks: int, columns: int) -> int:
+    """Return of how many rows of the result sums are kept while the channels of the data are passed over in parts.
 
-    A tile that passes over all weights of its channels waits for them, as they come from behind the second cache; the
-    others find them there.
+    It is 0 where the weights of a tile stay in the first cache.  Otherwise a tile that passed over all of them would
+    wait for them, and for the data, whose channels are so far apart that nothing fetches them ahead.
     """
-    _, _, h, w, _ = (extent(axis) for axis in group.anchor.axis)
-    data = group.anchor.input_tensors[0]
-    size = [d.value for d in data.shape[2:4] if isinstance(d, IntImm)]
+    _, _, h, w, b = (extent(axis) for axis in group.anchor.axis)
     reduced = [extent(axis) for axis in group.anchor.reduce_axis]
-    if h is None or w is None or None in reduced or len(size) < 2 or size[0] > 2 * h or _adds_pairs(group):
-        return False  # with steps of 2, images take too much of the first cache
-    return 1 < h * -(-w // columns) <= _MAX_TILES and math.prod(e or 1 for e in reduced) >= _MIN_DEPTH
+    if h is None or w is None or b is None or None in reduced or _adds_pairs(group):
+        return 0
+    tiles = -(-w // columns)
+    weights = math.prod(e or 1 for e in reduced) * blocks * b * dt.storage_bytes(group.anchor.input_tensors[1].dtype)
+    return even_tile(h, max(_MAX_TILES // tiles, 1)) if h * tiles > 1 and weights >= _WEIGHT_BYTES else 0
 
 
 def _reduce_outside(tile: Stage, columns: int, target: Target) -> None:

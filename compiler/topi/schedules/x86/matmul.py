@@ -38,6 +38,10 @@ _MANY_ACCUMULATORS = 16
 _PANEL_COUNTS = (4, 3, 6, 5, 2, 1)
 """Panels that a tile covers, the best first."""
 _MAX_TILE_ROWS = 8
+_MANY_TILES = 32
+"""Tiles of rows of which the last may be partial, so that all others are as large as can be."""
+_SECOND_CACHE = 3 << 16
+"""Bytes that any second cache has room for, beside what they are multiplied with."""
 _MATRIX_ROWS, _MATRIX_COLUMNS = 6, 16
 """Of sums in 24 of AArch64's 32 registers."""
 _MATRIX_GROUPS = (2, 4)
@@ -57,7 +61,7 @@ def schedule_matmul(attrs: object, outputs: Sequence[Tensor], target: Target) ->
 
 
 def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Schedule:
-    """Panels outside, since they stay in the second cache; then tiles of rows."""
+    """Panels outside, since they stay in the second cache, unless all of them do; then tiles of rows."""
     group = tiled_group(outputs, anchor, (Tag.PANELS,), may_be_cut=True)
     product = PanelProduct.of(anchor)
     s, tile = group.schedule[group.result], group.schedule[group.tile]
@@ -74,7 +78,10 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
     rows = _choose_rows(anchor, -2, rows, _MAX_TUNED_ROWS)
     jo, ji = s.split(j, factor=count * product.width)
     io, ii = s.split(i, factor=rows)
-    s.reorder(*([jo, *outer] if product.is_shared else [*outer, jo]), io, ii, ji)
+    panels = next((op for op in group.computations if op.tag == Tag.PANELS), None)
+    by_rows = panels is None and product.is_shared and _is_tall(anchor)
+    order = [*outer, io, jo] if by_rows else [jo, *outer, io] if product.is_shared else [*outer, jo, io]
+    s.reorder(*order, ii, ji)
     if len(group.computations) > _LONG_EPILOGUE and not product.is_cut:
         s.vectorize(ji)
     else:
@@ -86,7 +93,7 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
     partition_partial_tile(s, i, io, rows)
     if product.is_cut:
         s.pragma(jo, "loop_partition_hint")
-    tile.compute_at(s, io)
+    tile.compute_at(s, order[-1])
     *tile_outer, tile_i, tile_j = group.tile.op.axis
     tile_v, tile_l = tile.split(tile_j, factor=product.width)
     if is_tiled:
@@ -99,12 +106,11 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
         tile.unroll(tile_i)
         tile.unroll(tile_v)
         tile.vectorize(tile_l)
-    panels = next((op for op in group.computations if op.tag == Tag.PANELS), None)
     if panels is None:
-        if not is_tiled and "x86_64" in target.triple:
+        if not (is_tiled or by_rows) and "x86_64" in target.triple:
             _fetch_ahead(tile)
         if is_worth_parallel(anchor, tile_lanes(target, group.tile.dtype)):
-            parallel(s, [jo, *outer, io] if product.is_shared else [*outer, jo, io])
+            parallel(s, order)
         return group.schedule
     stage = group.schedule[panels]
     stage.compute_at(s, jo)
@@ -114,6 +120,14 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
     else:
         parallel(s, [*outer, jo])
     return group.schedule
+
+
+def _is_tall(anchor: ComputeOp) -> bool:
+    """Return whether a product has more rows than columns, and a weight that stays in the second cache."""
+    rows, columns = (extent(axis) for axis in anchor.axis[-2:])
+    depth = prod(extent(axis) or _SECOND_CACHE for axis in anchor.reduce_axis)
+    size = depth * dt.storage_bytes(anchor.output(0).dtype) * (columns or _SECOND_CACHE)
+    return rows is not None and columns is not None and rows >= columns and size <= _SECOND_CACHE
 
 
 def _fetch_ahead(tile: Stage) -> None:
@@ -137,7 +151,8 @@ def _panel_tile(group: Group, product: PanelProduct, target: Target) -> tuple[in
     count = next(n for n in (_PANEL_COUNTS if is_wide else (1,)) if total % n == 0)
     # Four of many registers are left for a row of the panel.
     limit = (available - 4 if is_wide else available) // (count * registers)
-    return count, even_tile(extent(i) or 6, max(min(limit, _MAX_TILE_ROWS), 1))
+    most, size = max(min(limit, _MAX_TILE_ROWS), 1), extent(i) or 6
+    return count, most if size >= _MANY_TILES * most else even_tile(size, most)
 
 
 def _panel_count(group: Group, product: PanelProduct) -> int:

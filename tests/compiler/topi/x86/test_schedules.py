@@ -17,10 +17,11 @@ from compiler.relay.inference import infer_expr
 from compiler.target.target import Target
 from compiler.tir.layout.data_layout import layout
 from compiler.topi.compute import PanelProduct
-from compiler.topi.nn.matmul import matmul
+from compiler.topi.nn.matmul import dense_pack, matmul
 from compiler.topi.schedules.anchor import find_anchor
 from compiler.topi.schedules.kit import tile_lanes
 from compiler.topi.schedules.x86.conv import packed_tile
+from compiler.topi.schedules.x86.matmul import schedule_matmul
 from compiler.topi.tag import Tag
 from tests.compiler.relay.op.nn.harness import Array, check, random, variables
 from tests.machines import require
@@ -210,7 +211,7 @@ def test_known_weights_of_many_rows_stand_in_panels() -> None:
 
 @pytest.mark.parametrize(("target", "lines"), [("llvm -mcpu=haswell", 1), ("llvm -mtriple=aarch64-linux-gnu", 0)])
 def test_the_weight_of_a_product_is_fetched_ahead_where_that_was_measured(target: str, lines: int) -> None:
-    inputs = [te.placeholder(s, name=n) for n, s in (("x", (64, 96)), ("w", (2, 96, 16)))]
+    inputs = [te.placeholder(s, name=n) for n, s in (("x", (64, 2048)), ("w", (2, 2048, 16)))]
     with Target(target):
         call = nn.contrib_dense_pack(*(relay.var(i.name, shape=i.shape) for i in inputs), weight_layout="NC16n")
         infer_expr(call)
@@ -219,6 +220,20 @@ def test_the_weight_of_a_product_is_fetched_ahead_where_that_was_measured(target
     hints = re.findall(r"T\.prefetch\(.*", str(compiler.lower(schedule, [*inputs, *outputs])))
     assert len(hints) == lines
     assert all("+ 768]" in hint for hint in hints), "48 rows of a panel"
+
+
+def test_all_columns_of_tall_products_are_computed_from_rows_in_the_first_cache() -> None:
+    arrays = [random(200, 24), random(3, 24, 16)]
+    inputs = [te.placeholder(a.shape, name="x") for a in arrays]
+    with Target("llvm -mcpu=haswell") as target:
+        product = dense_pack(*inputs)
+        text = str(compiler.lower(schedule_matmul(None, [product], target), [*inputs, product]))
+    assert text.index("in T.parallel(33)") < text.index("for j_outer in range(3)"), (
+        "tiles of six rows do not divide 200"
+    )
+    assert "prefetch" not in text
+    expected = arrays[0] @ layout("NC16n").to_plain(arrays[1], "NC").T
+    check(lambda x, w: nn.contrib_dense_pack(x, w, "NC16n"), arrays, expected, 1e-4)
 
 
 class Schedules(Instrument):
@@ -253,7 +268,7 @@ def test_tiles_of_packed_convolutions_stay_in_registers(blocks: int, width: int,
     with Target(target) as chosen:
         lanes = tile_lanes(chosen)
         names = {"data_layout": "NCHW4c", "kernel_layout": f"OIHW4i{lanes}o", "out_layout": f"NCHW{lanes}c"}
-        types = [((1, 64, 3, width, 4), "float32"), ((blocks, 64, 1, 1, 4, lanes), "float32")]
+        types = [((1, 16, 3, width, 4), "float32"), ((blocks, 16, 1, 1, 4, lanes), "float32")]
         call = nn.contrib_conv2d_nchwc(*[relay.var("x", shape=s, dtype=d) for s, d in types], kernel_size=1, **names)
         infer_expr(call)
         inputs = [te.placeholder(shape, dtype, name="x") for shape, dtype in types]
@@ -314,9 +329,13 @@ def test_tiles_of_rows_have_many_channels_whatever_number_there_is(channels: int
     check(lambda x, w: nn.conv1d(x, w, padding=2), arrays, tolerance=1e-4)
 
 
-@pytest.mark.parametrize(("size", "stride"), [(7, 1), (9, 1), (14, 2)])
-def test_weights_of_small_images_are_passed_over_once(size: int, stride: int) -> None:
-    data, kernel = random(2, 6, size, size, 16), random(4, 6, 3, 3, 16, 16)
+@pytest.mark.parametrize(
+    ("size", "stride", "blocks", "rows"), [(7, 1, 6, 7), (14, 2, 6, 7), (23, 1, 6, 8), (9, 1, 1, 0)]
+)
+def test_weights_that_fill_the_first_cache_are_multiplied_with_rows_in_parts(
+    size: int, stride: int, blocks: int, rows: int
+) -> None:
+    data, kernel = random(2, blocks, size, size, 16), random(4, blocks, 3, 3, 16, 16)
     names = {"data_layout": "NCHW16c", "kernel_layout": "OIHW16i16o", "out_layout": "NCHW16c"}
     make = lambda x, w: nn.contrib_conv2d_nchwc(x, w, padding=1, strides=stride, kernel_size=(3, 3), **names)  # noqa: E731
     call = make(*variables([data, kernel]))
@@ -325,6 +344,5 @@ def test_weights_of_small_images_are_passed_over_once(size: int, stride: int) ->
     with Target("llvm -mcpu=skylake-avx512") as chosen:
         outputs = call.op.compute(call.attrs, inputs, call.checked_type)
         text = str(compiler.lower(call.op.schedule(call.attrs, outputs, chosen), [*inputs, *outputs]))
-    is_outside = "for ic_outer, h_c, " in text
-    assert is_outside == (stride == 1)
+    assert re.findall(r"for ic_outer, h_c.* in T\.grid\(\d+, (\d+)", text) == [str(rows)] * (rows > 0)
     check(make, [data, kernel], tolerance=1e-4)
