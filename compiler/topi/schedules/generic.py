@@ -229,9 +229,7 @@ def _partial_results(
     """Reduce with one partial result a lane, then over the lanes."""
     axes = list(stage.op.axis)
     size = math.prod(extent(axis) or 0 for axis in contiguous)
-    width = divisor(size, lanes)
-    if 2 * width < lanes and 2 * lanes < size:
-        width = lanes  # the last step of a row has fewer
+    width = lanes if size > 2 * lanes else divisor(size, lanes)  # the last of many steps has fewer
     steps = size // width
     if not size or width < MIN_LANES or steps < (_MIN_STEPS_OF_TUPLES if len(op.body) > 1 else 2):
         if is_worth_parallel(stage.op):

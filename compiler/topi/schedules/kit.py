@@ -134,5 +134,7 @@ def _fuse_to_vectors(stage: Stage, axes: list[IterVar], lanes: int) -> tuple[lis
 
 
 def _vector_factor(size: int, lanes: int) -> int:
-    """Return the number of lanes of a vector that divides an extent, else the widest."""
+    """Return how many lanes vectors along an extent have: the last of many is partial, few are all the same."""
+    if size > 2 * lanes:
+        return lanes
     return next((n for n in range(min(lanes, size), lanes // 4, -1) if size % n == 0), min(lanes, size))
