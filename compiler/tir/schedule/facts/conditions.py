@@ -139,7 +139,7 @@ def check_complete_or_reduction_block(state: ScheduleState, block: StmtSRef, sco
     """Reject a block that is neither complete nor a reduction."""
     complete = _lacks_of_complete_block(state, block, scope)
     reduction = _lacks_of_reduction_block(state, block, scope) if complete else 0
-    if complete and reduction:
+    if reduction:
         refuse(
             state.mod,
             "Not a complete or reduction block",

@@ -10,7 +10,9 @@ from compiler import tir
 from compiler.ir.error import ArgumentError
 from compiler.tir.expressions.intrin_registry import TensorIntrin
 from compiler.tir.schedule import ScheduleError
+from compiler.tir.schedule.facts.matching import DescriptionMatcher
 from compiler.tir.script import tir as T
+from compiler.tir.script.functions import from_source
 from compiler.tir.statements.stmt_functor import post_order_visit
 from tests.compiler.tir.schedule.programs import MATMUL
 
@@ -98,6 +100,37 @@ def test_what_an_intrinsic_does_not_describe_is_refused(steps: Any, message: str
         steps(sch, *sch.get_loops("C"))
     assert sch.mod is before
     sch.split(sch.get_loops("C")[0], factors=[None, 2])
+
+
+DESCRIPTION = """@T.prim_func
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4, 2)), C: T.Buffer((2,)), D: T.Buffer((4, 2))):
+    for j, k in T.grid(2, 4):
+        with T.block("update"):
+            vj = T.axis.spatial(2, j)
+            vk = T.axis.reduce((0, 4), k)
+            T.where(j + k < 5)
+            C[vj] = C[vj] + T.Cast("float32", T.Cast("int32", A[vk])) * B[vk, vj] + B[vk, vj]
+"""
+
+
+@pytest.mark.parametrize(
+    ("described", "own", "difference"),
+    [
+        ("j + k < 5", "j + k < 4", "block 'update' has another condition"),
+        ("T.axis.spatial(2, j)", "T.axis.reduce(2, j)", "axis 'vj' is another one than 'vj'"),
+        ("(0, 4), k", "(0, 5), k", "axis 'vk' is another one than 'vk'"),
+        ("(0, 4), k", "(1, 5), k", "axis 'vk' is another one than 'vk'"),
+        ("+ B[vk, vj]", "+ D[vk, vj]", "buffer 'D' cannot stand for 'B'"),
+        ('(4,), "float32"', '(4,), "float64"', "buffer 'A' cannot stand for 'A'"),
+        ('T.Cast("int32", A', 'T.Cast("int64", A', ""),
+        ("", "", None),
+    ],
+)
+def test_each_difference_from_a_description_is_one(described: str, own: str, difference: str | None) -> None:
+    matcher = DescriptionMatcher()
+    changed = from_source(DESCRIPTION.replace(described, own))
+    assert matcher.matches(changed.body.block.body, from_source(DESCRIPTION).body.block.body) is (difference is None)
+    assert matcher.difference == (difference or "")
 
 
 def test_tiles_of_another_size_are_refused() -> None:
