@@ -347,6 +347,7 @@ for i in range(8):
             C[vi, vj] = A[vi, vj]
 """)
     refused(s, lambda s: s.merge(loops(s, "B")[1], loops(s, "C")[1]), "is not the only child of outer loop")
+    refused(s, lambda s: s.fuse(*loops(s, "B")), "is not the only child of outer loop")
 
 
 def test_a_condition_on_inner_and_outer_loops_is_not_blockized() -> None:
