@@ -38,7 +38,7 @@ class Payoffs:
     def vectorize(self, loop: Var, extent: int | None) -> str:
         """Return why to vectorise an innermost loop."""
         stores = self._stores(loop)
-        if not stores or not _unit(stores):
+        if not _unit(stores):
             return ""
         lanes = self._target.vector_width(stores[0].dtype)
         if lanes < 2 or extent is None or extent > 4 * lanes:
@@ -60,7 +60,7 @@ class Payoffs:
     def split(self, loop: Var, extent: int | None, factor: int) -> str:
         """Return why to split a loop by a factor."""
         stores = self._stores(loop)
-        if not stores or not _unit(stores) or extent is None or extent % factor:
+        if not _unit(stores) or extent is None or extent % factor:
             return ""
         lanes = self._target.vector_width(stores[0].dtype)
         if factor != lanes or lanes < 2 or extent <= 4 * lanes:
@@ -70,7 +70,7 @@ class Payoffs:
     def move_inside(self, loop: Var, reduction: Var) -> str:
         """Return why a loop should be innermost in place of that of a reduction."""
         stores = self._stores(loop)
-        if not stores or not _unit(stores):
+        if not _unit(stores):
             return ""
         return (
             f"the reduction {reduction.name} is innermost, each addition waiting for the one before; the sums along "
@@ -103,7 +103,7 @@ class Payoffs:
 
 
 def _unit(stores: Sequence[Stride]) -> bool:
-    return all(step.elements == 1 for step in stores)
+    return bool(stores) and all(step.elements == 1 for step in stores)
 
 
 def _traffic(func: PrimFunc) -> dict[str, float | None]:

@@ -10,7 +10,12 @@ from app.artifacts import Answer
 from app.proposals import Edit, Place, Proposal, Proposed, Subject
 from app.protocol import Message, Request, Snapshot
 from app.recorder.proposals.insertion import ScriptText
+from app.recorder.proposals.payoffs import CORES, MAX_UNROLLED, Payoffs
 from app.recorder.session import Session
+from compiler.ir.expr.primexpr import Var
+from compiler.target.target import Target
+from compiler.tir.script.functions import from_source
+from compiler.tir.statements.stmt import For
 from tests.e2e.steps import MATMUL
 
 BLUR = """\
@@ -258,3 +263,20 @@ def test_a_form_feed_and_a_separator_of_unicode_end_no_line_of_a_script() -> Non
     edit = text.replacement("s.title()", 3)
     assert edit is not None
     assert (edit.line, edit.removed, edit.text) == (3, 1, "s.title()  # in place")
+
+
+@pytest.mark.parametrize(("index", "unit"), [("i", True), ("i * 2", False), ("0", False)])
+def test_a_reason_is_given_just_where_a_primitive_might_help(index: str, unit: bool) -> None:
+    arrays = 'A: T.Buffer((64,), "float32"), B: T.Buffer((128,), "float32")'
+    func = from_source(f"@T.prim_func\ndef main({arrays}):\n    for i in range(64): B[{index}] = A[i]\n")
+    assert isinstance(func.body, For)
+    loop, of = func.body.loop_var, Payoffs(func, Target("llvm -mcpu=haswell"))  # which has vectors of eight
+    assert [bool(of.vectorize(loop, extent)) for extent in (8, 32, 33, None)] == [unit, unit, False, False]
+    assert [bool(of.split(loop, *pair)) for pair in ((64, 8), (32, 8), (60, 8), (64, 4), (None, 8))] == [unit] + 4 * [
+        False
+    ]
+    assert bool(of.move_inside(loop, Var("k"))) is unit
+    assert not of.vectorize(Var("elsewhere"), 8)
+    assert [bool(of.unroll(extent)) for extent in (1, 2, MAX_UNROLLED, MAX_UNROLLED + 1)] == [False, True, True, False]
+    assert [bool(of.parallel("C", extent)) for extent in (1, 2, None)] == [False, True, False]
+    assert [bool(of.fuse(extent)) for extent in (2 * CORES - 1, 2 * CORES, None)] == [True, False, False]
