@@ -63,7 +63,7 @@ while left:
 """
 """LLVM prints the names once per process, and aborts when generating 64-bit code for a 32-bit CPU; the next child then
 continues with the following CPU."""
-_SECONDS = 30
+_SECONDS = 120
 _TABLE = Path(cpu_names.__file__)
 
 
