@@ -220,6 +220,8 @@ class Weight(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether fractions and histogram are computed of a sample."""
 
 
+FILE_KEY = "file:"
+"""Begins the keys of the nodes of a model's file as it is stored."""
 NodeKind = Literal["operator", "input", "function", "control"]
 
 

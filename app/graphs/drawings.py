@@ -11,6 +11,7 @@ from app.artifacts import Answer, Drawing, GraphEdge, GraphNode
 from app.graphs.folding import Folding, fold
 from app.graphs.layout import LAYER_HEIGHT, NODE_HEIGHT, SMALL_LETTER, Layout, Position, second_lines
 from app.graphs.stable_layouts import StableLayouts, stable_layouts
+from app.panes.graph_changes import NodeChange, UnitedGraph, unite_graphs
 from app.panes.limits import MAX_STEPS
 from app.panes.names import elided
 
@@ -18,10 +19,14 @@ Steps = tuple[str, ...]
 """The keys of the drawings of a graph, in order of the steps."""
 MAX_POINTS = 100_000
 """Capacity of the layout cache of an answer, in nodes and edge points."""
+MAX_UNITED = 4
+"""Number of comparisons whose layouts are kept."""
 BAND_LAYERS = 8
 """Number of layers that are drawn or hidden together."""
 MAX_LABEL = 30
 """Maximum length of a label, which fits the widest box."""
+MAX_DIFFERENCES = 8
+"""Maximum number of differences in the tooltip of a node."""
 MAX_TYPE = 200
 """Maximum length of a type written along an edge."""
 
@@ -40,6 +45,7 @@ class Drawings:
         self._capacity = capacity
         self._layouts: OrderedDict[tuple[Steps, Folding], list[StableLayouts]] = OrderedDict()
         self._points = 0
+        self._united: OrderedDict[tuple[str, str, Folding], DrawnGraph] = OrderedDict()
         self._steps: dict[str, list[Steps]] = {}
         """For each drawing, the graphs that have it as a step."""
         for unit in answer.units:
@@ -75,6 +81,29 @@ class Drawings:
             step -= len(layouts.drawings)
         raise AssertionError("every step is in a union")
 
+    def compared(self, key: str, other: str, folding: Folding = "") -> DrawnGraph | None:
+        """Return a drawing and another one, which is that before, as one.
+
+        Returns
+        -------
+        DrawnGraph, optional
+            None if one of them does not exist, or both together are too large.
+        """
+        known = self._united.get((key, other, folding))
+        if known is not None:
+            return known
+        sides = [self._drawings.get(name) for name in (other, key)]
+        before, after = [fold(side, folding) if side is not None and folding else side for side in sides]
+        united = unite_graphs(before, after) if before is not None and after is not None else None
+        if united is None or not united.changes:
+            return None
+        [layouts] = stable_layouts([united.drawing])
+        drawn = DrawnGraph(united.drawing, layouts.layout(0), list(range(len(united.changes))), united)
+        self._united[key, other, folding] = drawn
+        while len(self._united) > MAX_UNITED:
+            self._united.popitem(last=False)
+        return drawn
+
     def _stable(self, steps: Steps, folding: Folding) -> list[StableLayouts]:
         """Return the layouts of a graph's steps, from the cache if possible."""
         layouts = self._layouts.get((steps, folding))
@@ -101,6 +130,8 @@ class DrawnNode:
     """Identifies the node across all steps."""
     position: Position
     second_line: str
+    change: NodeChange | None = None
+    """What became of it, where two graphs are drawn as one."""
 
     @property
     def subtitle(self) -> str:
@@ -118,7 +149,21 @@ class DrawnNode:
         """Label, layers, type, attributes and constants of the node, one per line."""
         node = self.node
         layers = f"layer {', '.join(node.layers)}" if node.layers else ""
-        return "\n".join(text for text in (node.label, layers, node.type, node.detail, *node.constants) if text)
+        told = (node.label, layers, node.type, node.detail, *node.constants, *self._changed)
+        return "\n".join(text for text in told if text)
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether only the graph before has it, where two graphs are drawn as one."""
+        return self.change is not None and self.change.kind == "removed"
+
+    @property
+    def _changed(self) -> list[str]:
+        """What became of it, one difference per line."""
+        if self.change is None or self.change.kind == "same":
+            return []
+        found = [f"{item.what}: {item.before or '–'} → {item.after or '–'}" for item in self.change.differences]
+        return [f"{self.change.kind}:" if found else self.change.kind, *found[:MAX_DIFFERENCES]]
 
 
 @dataclass(frozen=True)
@@ -131,6 +176,8 @@ class DrawnEdge:
     """Its type, unless another edge from the same node shows it."""
     x: float
     y: float
+    change: str = ""
+    """Whether it is added or removed, where two graphs are drawn as one."""
 
 
 @dataclass(frozen=True)
@@ -141,11 +188,15 @@ class DrawnGraph:
     layout: Layout
     slots: list[int]
     """The slot of each node; equal slots in different steps are the same node."""
+    united: UnitedGraph | None = None
+    """Of two graphs that are drawn as one, what changed."""
 
     @property
     def nodes(self) -> list[DrawnNode]:
         """The nodes in order."""
-        rows = zip(self.drawing.nodes, self.slots, self.layout.positions, second_lines(self.drawing), strict=True)
+        changes = self.united.changes if self.united is not None else [None] * len(self.slots)
+        texts = second_lines(self.drawing)
+        rows = zip(self.drawing.nodes, self.slots, self.layout.positions, texts, changes, strict=True)
         return [DrawnNode(*row) for row in rows]
 
     @property
@@ -154,12 +205,13 @@ class DrawnGraph:
         labelled: set[tuple[int, str]] = set()
         drawn = []
         room = self._label_letters()
-        for edge, route in zip(self.drawing.edges, self.layout.routes, strict=True):
+        changes = self.united.edges if self.united is not None else [""] * len(self.drawing.edges)
+        for edge, route, change in zip(self.drawing.edges, self.layout.routes, changes, strict=True):
             fresh = (edge.source, edge.type) not in labelled and self.drawing.nodes[edge.source].kind != "input"
             labelled.add((edge.source, edge.type))
             x, y = route[0]
             label = _fitting(edge.type.partition(" float32")[0], room[edge.source]) if fresh else ""
-            drawn.append(DrawnEdge(edge, edge_path(route), label, x + 5, y + NODE_HEIGHT / 2 + 12))
+            drawn.append(DrawnEdge(edge, edge_path(route), label, x + 5, y + NODE_HEIGHT / 2 + 12, change))
         return drawn
 
     def _label_letters(self) -> list[int]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.artifacts import HEIGHTS, Answer, GraphNode, OriginId, Unit, Weight
 from app.graphs.drawings import DrawnGraph, DrawnNode
-from app.panes.kernels import KernelRow, kernel_rows
-from app.panes.limits import MAX_KERNELS, MAX_STEPS
-from compiler.ir.dtype import bits
-from compiler.ir.error import TVMError
+from app.panes.graph_changes import NodeChange, type_bytes
+from app.panes.kernels import KernelRow, became
+from app.panes.limits import MAX_STEPS
 
 MAX_NEIGHBOURS, MAX_WEIGHTS, MAX_ATTRIBUTES, MAX_ORIGINS = 12, 8, 40, 200
 """Of a node that are told."""
@@ -83,6 +81,12 @@ class NodeDetails:
         return self.drawn.node
 
     @property
+    def change(self) -> NodeChange | None:
+        """What became of it, where two graphs are drawn as one and that is something."""
+        change = self.drawn.change
+        return change if change is not None and (change.kind != "same" or change.revalued) else None
+
+    @property
     def attributes(self) -> list[tuple[str, str]]:
         """Names and values of the attributes."""
         return list(self.node.attributes.items())[:MAX_ATTRIBUTES]
@@ -116,19 +120,7 @@ class NodeDetails:
         return None if self.bytes is None or None in sizes else self.bytes + sum(size or 0 for size in sizes)
 
 
-def type_bytes(text: str) -> float | None:
-    """Return the size in bytes of a type like ``(1, 64) float32``; None if unknown."""
-    match = _TYPE.fullmatch(text)
-    if match is None:
-        return None
-    count = math.prod(float(extent) for extent in re.findall(r"\d+", match[1]))
-    try:
-        return count * bits(match[2]) / 8
-    except TVMError:
-        return None
-
-
-def node_details(answer: Answer, graph: DrawnGraph, key: str, slot: int) -> NodeDetails | None:
+def node_details(answer: Answer, graph: DrawnGraph, key: str, slot: int, other: str = "") -> NodeDetails | None:
     """Return the details of a node.
 
     Parameters
@@ -139,6 +131,8 @@ def node_details(answer: Answer, graph: DrawnGraph, key: str, slot: int) -> Node
         Key of the drawing.
     slot : int
         Slot of the node.
+    other : str
+        Key of the drawing that it is drawn as one with; nodes that are removed are of that one.
 
     Returns
     -------
@@ -157,7 +151,7 @@ def node_details(answer: Answer, graph: DrawnGraph, key: str, slot: int) -> Node
         [_neighbour(nodes[edge.source], edge.type) for edge in edges if edge.target == at][:MAX_NEIGHBOURS],
         [_neighbour(nodes[edge.target], edge.type) for edge in edges if edge.source == at][:MAX_NEIGHBOURS],
         source_lines(answer, node.origins[:MAX_ORIGINS]),
-        became(_unit_of(answer, key), group, graph.drawing.name == "file"),
+        became(_unit_of(answer, other if nodes[at].is_removed else key), group, graph.drawing.name == "file"),
         [other.label for other in group if other is not node],
     )
 
@@ -184,19 +178,3 @@ def source_lines(answer: Answer, origins: Sequence[OriginId]) -> list[int]:
             lines.add(row.line)
         todo += row.parents
     return sorted(lines)
-
-
-def became(unit: Unit | None, group: Sequence[GraphNode], stored: bool = False) -> list[KernelRow]:
-    """Return the kernels of a group of nodes: those with exactly its operators, or else those with one of them.
-
-    The operators of a stored file have other names; its nodes became whatever comes from them.
-    """
-    if unit is None:
-        return []
-    origins = {origin for node in group for origin in node.origins}
-    operators = sorted(node.label for node in group)
-    near = [row for row in kernel_rows(unit.kernels[:MAX_KERNELS]) if origins.intersection(row.kernel.origins)]
-    if stored:
-        return near
-    same = [row for row in near if sorted(row.kernel.operators) == operators]
-    return same or [row for row in near if set(operators).intersection(row.kernel.operators)]

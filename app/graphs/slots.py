@@ -8,13 +8,13 @@ all steps form an acyclic graph, the union, which is laid out once, so that no n
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from app.artifacts import Drawing, GraphEdge, GraphNode
 from app.graphs.layout import beside_trunk
+from app.panes.acyclic import on_cycles, stable_order
 
 MAX_SLOTS = 12_000
 """Maximum number of slots of a union; steps that need more start a new union."""
@@ -98,7 +98,7 @@ class _Table:
         matched = self._match(drawing.nodes, beside)
         count = len(self.nodes)
         slots = self._settled(drawing, matched)
-        cyclic = _on_cycles(self._with(drawing, slots))
+        cyclic = on_cycles(self._with(drawing, slots))
         if cyclic:  # nodes that a pass reordered get new slots
             del self.nodes[count:]
             matched = {index: slot for index, slot in matched.items() if slot not in cyclic}
@@ -179,7 +179,7 @@ class _Table:
 
     def union(self) -> Union:
         """Return the union of the steps so far."""
-        order = _order(self._edges)
+        order = stable_order(self._edges)
         position = {slot: index for index, slot in enumerate(order)}
         slots = [[position[slot] for slot in row] for _, row in self.steps]
         members: list[list[tuple[int, int]]] = [[] for _ in order]
@@ -196,43 +196,3 @@ def _alike(label: str, other: str) -> bool:
     """Return whether one operator is a variant of another, such as ``nn.contrib_conv2d_NCHWc`` of ``nn.conv2d``."""
     short, long = sorted((label.rpartition(".")[2], other.rpartition(".")[2]), key=len)
     return short in long
-
-
-def _on_cycles(edges: Sequence[set[int]]) -> set[int]:
-    """Return the nodes of a graph on or between cycles."""
-    backwards: list[set[int]] = [set() for _ in edges]
-    for node, readers in enumerate(edges):
-        for reader in readers:
-            backwards[reader].add(node)
-    left = set(range(len(edges)))
-    for onwards, sources in ((edges, backwards), (backwards, edges)):
-        waiting = {node: len(sources[node] & left) for node in left}
-        todo = [node for node, count in waiting.items() if not count]
-        while todo:
-            node = todo.pop()
-            left.discard(node)
-            for reader in onwards[node]:
-                if reader in left:
-                    waiting[reader] -= 1
-                    if not waiting[reader]:
-                        todo.append(reader)
-    return left
-
-
-def _order(edges: Sequence[set[int]]) -> list[int]:
-    """Return the topological order of an acyclic graph, stable in the order of its nodes."""
-    waiting = [0] * len(edges)
-    for readers in edges:
-        for reader in readers:
-            waiting[reader] += 1
-    ready = [node for node, count in enumerate(waiting) if not count]
-    heapq.heapify(ready)
-    order = []
-    while ready:
-        node = heapq.heappop(ready)
-        order.append(node)
-        for reader in edges[node]:
-            waiting[reader] -= 1
-            if not waiting[reader]:
-                heapq.heappush(ready, reader)
-    return order

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.artifacts import Kernel, ModelRace, OwnKernel, Unit
+from app.artifacts import GraphNode, Kernel, ModelRace, OwnKernel, Unit
+from app.panes.limits import MAX_KERNELS
 from app.panes.numbers import BUSY, DISTURBED, count, duration
 from app.panes.pane import Pane
 from app.panes.selection import Selection
@@ -152,6 +153,22 @@ def kernel_rows(kernels: Sequence[Kernel]) -> list[KernelRow]:
     total = sum(kernel.seconds or 0.0 for kernel in kernels)
     rows = [KernelRow(k, k.seconds / total if total and k.seconds is not None else None) for k in kernels]
     return sorted(rows, key=lambda row: (-(row.share or 0.0), -(row.flops or 0.0)))
+
+
+def became(unit: Unit | None, group: Sequence[GraphNode], stored: bool = False) -> list[KernelRow]:
+    """Return the kernels of a group of nodes: those with exactly its operators, or else those with one of them.
+
+    The operators of a stored file have other names; its nodes became whatever comes from them.
+    """
+    if unit is None:
+        return []
+    origins = {origin for node in group for origin in node.origins}
+    operators = sorted(node.label for node in group)
+    near = [row for row in kernel_rows(unit.kernels[:MAX_KERNELS]) if origins.intersection(row.kernel.origins)]
+    if stored:
+        return near
+    same = [row for row in near if sorted(row.kernel.operators) == operators]
+    return same or [row for row in near if set(operators).intersection(row.kernel.operators)]
 
 
 def produce_kernels(pane: Pane, selection: Selection) -> KernelTable | None:

@@ -12,8 +12,8 @@ from app.panes.differences import Diff, diff
 from app.panes.listings import WRAPPED, Chunk, LineLinks, chunks, line_links
 from app.panes.numbers import count, graph_fact, listing_fact, percent
 from app.panes.pane import Pane
-from app.panes.selection import OPENED, PREVIOUS, Selection
-from app.panes.steps import TimelineStep, describe, phase_title
+from app.panes.selection import MODEL, OPENED, PREVIOUS, Selection, unit_label
+from app.panes.steps import TimelineStep, counterpart, describe, phase_title, timeline_steps
 
 _RANKED = ("vector bits", "fma", "spills", "registers", "spilled bytes", "occupancy", "instructions")
 _FACT_RANK = {name: rank for rank, name in enumerate(_RANKED)}
@@ -43,7 +43,11 @@ class PaneListing:
     """Number of unchanged steps that cannot be chosen."""
     step: TimelineStep | None = None
     against: str = ""
-    """Id of the step compared with, ``previous``, or empty."""
+    """Id of the step compared with, ``previous``, another graph, or empty."""
+    graphs: list[tuple[str, str]] = field(default_factory=list)
+    """The other graphs that it can be compared with: what stands for each, and its label."""
+    united: str = ""
+    """Key of the drawing compared with, of another graph."""
     omitted: bool = False
     """Whether the lines are omitted because the page already shows them."""
 
@@ -142,19 +146,28 @@ def produce_listing(pane: Pane, selection: Selection) -> PaneListing | None:
     listing = _listing_of(step, answer)
     assert listing is not None
     against = chosen.get(pane.against, "") if pane.against else ""
-    earlier = _compared_with(choices, step, against)
+    other = selection.other_graph(against) if pane.group == "graph" else None
+    label = f"{unit_label(answer, other)} · " if other is not None else ""
+    earlier = counterpart(step, timeline_steps(other)) if other is not None else _compared_with(choices, step, against)
     before = _listing_of(earlier, answer) if earlier is not None else None
     return PaneListing(
         pane,
         listing,
         describe(step),
-        before_label=describe(earlier) if earlier is not None else "",
+        before_label=f"{label}{describe(earlier)}" if earlier is not None else "",
         diff=diff(before, listing) if before is not None else None,
         choices=choices,
         left_out=len(steps) - len(choices),
         step=step,
         against=against,
+        graphs=_other_graphs(selection) if pane.group == "graph" else [],
+        united=(earlier.step.drawing or "") if other is not None and earlier is not None else "",
     )
+
+
+def _other_graphs(selection: Selection) -> list[tuple[str, str]]:
+    named = enumerate(unit_label(selection.answer, unit) for unit in selection.graphs)
+    return [(f"{MODEL}{at}", label) for at, label in named if selection.graphs[at] is not selection.graph]
 
 
 def _belongs_to(step: TimelineStep, pane: Pane) -> bool:

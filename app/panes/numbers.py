@@ -57,7 +57,7 @@ def operations(value: float) -> str:
 
 def graph_fact(name: str, value: float) -> str:
     """Format a statistic of a graph: ``12`` operators, ``657 KB`` of bytes read."""
-    return size(value) if name.startswith("bytes") else f"{value:,.0f}"
+    return size(value) if "bytes" in name else f"{value:,.0f}"
 
 
 def listing_fact(name: str, value: float | str) -> str:

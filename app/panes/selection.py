@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from app.artifacts import Answer, Options, Unit
+from app.artifacts import Answer, Cell, Options, Unit
 from app.panes.limits import trimmed
 from app.panes.steps import TimelineStep, timeline_steps
 
@@ -18,6 +18,12 @@ MAX_VIEW = 50_000
 
 OPENED = "opened"
 """Name under which a view lists the panes that are open and were not at first."""
+
+GRAPH_AGAINST = "graph_against"
+"""Name under which a view keeps what the graph is compared with."""
+
+MODEL = "model:"
+"""Begins what stands for another graph of the answer in a comparison; its position among them follows."""
 
 PREVIOUS = "previous"
 """Stands for the step before in a comparison."""
@@ -70,6 +76,31 @@ class Selection:
     def graphs(self) -> list[Unit]:
         """The graphs to choose from."""
         return _of_kind(self.answer, "graph")
+
+    @property
+    def compared(self) -> Unit | None:
+        """The graph that is compared with the one that is shown, if another one was chosen."""
+        return self.other_graph(self.view.chosen.get(GRAPH_AGAINST, ""))
+
+    def other_graph(self, against: str) -> Unit | None:
+        """Return the graph of the answer that ``against`` stands for, unless it is the one that is shown."""
+        position = against.removeprefix(MODEL) if against.startswith(MODEL) else ""
+        graphs = self.graphs
+        found = graphs[int(position)] if position.isdecimal() and int(position) < len(graphs) else None
+        return found if found is not self.graph else None
+
+
+def unit_label(answer: Answer, unit: Unit) -> str:
+    """Return what a unit is called beside others: its name and line; of the only graph of a cell, the cell's title."""
+    cell = _cell_of(answer, unit)
+    if unit.kind == "graph" and cell is not None and cell.title:
+        beside = [other for other in _of_kind(answer, "graph") if _cell_of(answer, other) is cell]
+        return cell.title if len(beside) == 1 else f"{cell.title} · line {unit.line}"
+    return f"{unit.name} · line {unit.line}" if unit.line else unit.name
+
+
+def _cell_of(answer: Answer, unit: Unit) -> Cell | None:
+    return next((cell for cell in answer.cells if unit.line and cell.line <= unit.line <= cell.end_line), None)
 
 
 def select(answer: Answer, view: View, options: Options) -> Selection:

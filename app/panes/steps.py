@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.artifacts import Step, Unit
@@ -114,6 +115,13 @@ def timeline_steps(unit: Unit) -> list[TimelineStep]:
         before = unit.steps[position - 1] if position else None
         steps.append(TimelineStep(f"{step.group}:{step.name}:{nth}", step, position, before, max(prefix, 0)))
     return steps
+
+
+def counterpart(step: TimelineStep, others: Sequence[TimelineStep]) -> TimelineStep | None:
+    """Return the step of another unit that corresponds to a step: the same pass, else the last one before it."""
+    same = next((other for other in others if other.id == step.id), None)
+    earlier = (other for other in reversed(others) if other.step.listing and other.position <= step.position)
+    return same or next(earlier, None)
 
 
 def phase_title(phase: int) -> str:

@@ -15,6 +15,7 @@ from app.panes.buttons import by_change, by_effect, by_phase, by_primitive, by_s
 from app.panes.gpu import produce_gpu
 from app.panes.kernels import produce_kernels
 from app.panes.listing_pane import produce_listing
+from app.panes.model_changes import produce_changes
 from app.panes.pane import LISTING_TEMPLATE, Arrangement, Dock, Group, Pane
 from app.panes.results import produce_console
 from app.panes.schedule import produce_schedule
@@ -216,6 +217,18 @@ _ORIGINALS = (
         template="panes/_kernels.html",
         producer=produce_kernels,
         empty="The kernels of a graph appear here when relay.build makes them. Run measures each.",
+    ),
+    Pane(
+        name="changes",
+        title="Compared models",
+        dock="graph-lower",
+        size=100,
+        template="panes/_changes.html",
+        producer=produce_changes,
+        empty="Choose “with another model …” under “compare” of the graph, or compare with one of the graphs that the"
+        " script makes: what differs between the two appears here.",
+        open=False,
+        wanted=(520, 200),
     ),
     Pane(
         name="kernel",

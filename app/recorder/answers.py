@@ -91,15 +91,15 @@ class AnswerBuilder:
         )
 
     def _units(self) -> list[Unit]:
+        self._graphs.print_ends(self._recorder.graphs)
         graphs = [self._graphs.unit(graph) for graph in self._recorder.graphs]
-        refused = self._recorder.refused_file
-        files = [self._graphs.file(refused)] if refused is not None else []
+        files = [self._graphs.file(refused) for refused in self._recorder.refused_files]
         return [*graphs, *files, *(self._functions.unit(function) for function in self._recorder.functions)]
 
     def _problems(self) -> list[Problem]:
-        """Return what ended the script, at the nodes of the model's file where its import failed."""
-        file = self._recorder.refused_file
-        return [p if file is None else self._graphs.at_nodes(p, file) for p in self._script.problems]
+        """Return what ended the script, at the nodes of the models' files where their import failed."""
+        files = self._recorder.refused_files
+        return [self._graphs.at_nodes(problem, files) for problem in self._script.problems]
 
     def _faults(self) -> list[Problem]:
         """Return what the sanitizer found, at the lines of the script; the code is what the script asked for."""

@@ -154,9 +154,10 @@ class Completion:
             return
         graph = built[-1]
         if self._mode == "run":
-            graph.kernel_times = measure_kernels(graph.built)
-            if not graph.kernel_times:
-                graph.unmeasured = f"not measured: that takes longer than {MEASURING_SECONDS:g} s"
+            for measured in built[-2:]:  # two models are compared with each other
+                measured.kernel_times = measure_kernels(measured.built)
+                if not measured.kernel_times:
+                    measured.unmeasured = f"not measured: that takes longer than {MEASURING_SECONDS:g} s"
             graph.race = race_models(graph.built, self._options.threads)
         name = self._options.kernel or (None if len(self._recorder.functions) else hottest_kernel(graph))
         if name is not None and not show_kernel(graph, name, self._recorder):

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 DEVICE_PHASE = 4
 """Phase of the passes that split kernels from the host's functions; those before are the phases of lowering."""
+MAX_FILES = 4
+"""Models that were read and not imported of one script that are shown."""
 MAX_SCHEDULES = 200
 """Schedules that are kept."""
 
@@ -73,8 +75,8 @@ class Recorder(Instrument):
         self.graphs: SubjectList[GraphSubject] = SubjectList(MAX_GRAPHS)
         self.schedules: list[ScheduleRecord] = []
         self.calls = CallValues()
-        self.refused_file: ModelFile | None = None
-        """The model that was read last, until it is imported."""
+        self.refused_files: list[ModelFile] = []
+        """The models that were read and not imported, the last ones."""
         self.last_program: PrimFunc | IRModule | None = None
         self._function: FunctionSubject | None = None
         self._graph: GraphSubject | None = None
@@ -229,13 +231,14 @@ class Recorder(Instrument):
 
     def model_read(self, model: ModelProto) -> None:
         table = current_ambient().table
-        self.refused_file = read_file(model, current_line(), len(table.rows) if table is not None else 0)
+        file = read_file(model, current_line(), len(table.rows) if table is not None else 0)
+        self.refused_files = [*self.refused_files, file][-MAX_FILES:]
 
     def model_imported(self, module: IRModule) -> None:
+        file = self.refused_files.pop()
         for graph in self.graphs:
             if graph.first is module:
-                graph.file = self.refused_file
-        self.refused_file = None
+                graph.file = file
 
     def module_created(self, module: IRModule) -> None:
         if is_graph(module):

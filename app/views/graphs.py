@@ -17,18 +17,28 @@ from app.web.requests import current_client
 from app.workers.tasks import FindLoopFigures, LoopFigures, RenderFlow, RenderGraph, RenderNode, RenderThroughput
 
 bp = Blueprint("graphs", __name__)
+MAX_KEY = 64
+"""Maximum length of a drawing's key."""
 MAX_FUNCTION_NAME = 400
 """Maximum length of a function name."""
 
 
 @bp.get("/graph/<key>")
 def graph(key: str) -> Response:
-    """A graph after one pass as SVG, with node positions shared with ``last``, the graph's last drawing."""
+    """A graph after one pass as SVG, with node positions shared with ``last``, the graph's last drawing.
+
+    ``with`` names another graph's drawing: both are drawn as one, with what is added, removed and changed.
+    """
     last = request.args.get("last", key)
     try:
-        return for_ever(render(RenderGraph(key, _folding(), last), [having(last)]))
+        return for_ever(render(RenderGraph(key, _folding(), last, _other()), [having(last)]))
     except Overrun as error:
         return sentence(error)
+
+
+def _other() -> str:
+    """Return the key of the drawing that one is compared with."""
+    return request.args.get("with", "")[:MAX_KEY]
 
 
 def _folding() -> Folding:
@@ -42,7 +52,7 @@ def _folding() -> Folding:
 def node(key: str, slot: int) -> Response:
     """The details of a node of a graph after one pass: attributes, weights, neighbours, origin, cost."""
     last = request.args.get("last", key)
-    response = make_response(render(RenderNode(key, _folding(), last, slot), [having(last)]))
+    response = make_response(render(RenderNode(key, _folding(), last, slot, _other()), [having(last)]))
     response.headers["Cache-Control"] = "no-store"  # a run measures its kernels
     return response
 

@@ -95,7 +95,7 @@ class Exporter:
         """Return a listing with the steps whose texts fit the budget."""
         choices = [step for step in content.choices if self._take_text(content, step)]
         for step in choices:
-            self._take_drawing(step.step.drawing)
+            self._take_drawing(step.step.drawing, content.united if step is content.step else "")
         return FullListing(_own(content.pane), content.listing, content.label, choices=choices, step=content.step)
 
     def _take_text(self, content: PaneListing, step: TimelineStep) -> bool:
@@ -110,9 +110,12 @@ class Exporter:
         self._texts[key] = FullListing(_own(content.pane), listing)
         return True
 
-    def _take_drawing(self, key: str | None) -> None:
-        drawn = self._drawings.get(key) if key and key not in self._graphs else None
-        if key and drawn is not None and len(drawn.drawing.nodes) <= self._nodes:
+    def _take_drawing(self, key: str | None, other: str) -> None:
+        """Add a drawing to the file; as one with that of ``other`` if that is given."""
+        if not key or key in self._graphs:
+            return
+        drawn = (self._drawings.compared(key, other) if other else None) or self._drawings.get(key)
+        if drawn is not None and len(drawn.drawing.nodes) <= self._nodes:
             self._nodes -= len(drawn.drawing.nodes)
             self._graphs[key] = drawn
 

@@ -12,7 +12,7 @@ import msgspec
 from app.artifacts import Answer, Listing
 from app.editor.inference import public_type
 from app.errors import NotFound
-from app.graphs.drawings import Drawings
+from app.graphs.drawings import Drawings, DrawnGraph
 from app.graphs.flows import draw_flow
 from app.graphs.node_details import node_details
 from app.jobs.answers import StoredAnswer, pack
@@ -231,18 +231,24 @@ def _instructions(task: TellInstructions, answers: Sequence[DecodedAnswer]) -> I
 
 def _graph(task: RenderGraph, answers: Sequence[DecodedAnswer]) -> Html:
     for decoded in answers:
-        drawn = decoded.drawings.get(task.drawing, task.folding, task.last)
+        drawn = _drawn(decoded, task)
         if drawn is not None:
             return Html(_template("panes/_graph.html", graph=drawn))
     raise NotFound("this drawing has expired; compile again to see it")
 
 
+def _drawn(decoded: DecodedAnswer, task: RenderGraph | RenderNode) -> DrawnGraph | None:
+    if task.other:
+        return decoded.drawings.compared(task.drawing, task.other, task.folding)
+    return decoded.drawings.get(task.drawing, task.folding, task.last)
+
+
 def _node(task: RenderNode, answers: Sequence[DecodedAnswer]) -> Html:
     for decoded in answers:
-        drawn = decoded.drawings.get(task.drawing, task.folding, task.last)
-        details = node_details(decoded.answer, drawn, task.drawing, task.slot) if drawn is not None else None
-        if details is not None:
-            return Html(_template("panes/_node.html", details=details))
+        drawn = _drawn(decoded, task)
+        found = drawn and node_details(decoded.answer, drawn, task.drawing, task.slot, task.other)
+        if found:
+            return Html(_template("panes/_node.html", details=found))
     raise NotFound("this step of the graph does not have the node")
 
 

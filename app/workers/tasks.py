@@ -276,6 +276,8 @@ class RenderGraph(msgspec.Struct, frozen=True, tag=True):
     folding: Folding
     last: str = ""
     """Key of the last drawing of the graph; all steps share its layout."""
+    other: str = ""
+    """Key of another graph's drawing that it is compared with, both drawn as one."""
 
 
 class RenderNode(msgspec.Struct, frozen=True, tag=True):
@@ -285,6 +287,7 @@ class RenderNode(msgspec.Struct, frozen=True, tag=True):
     folding: Folding
     last: str
     slot: int
+    other: str = ""
 
 
 class RenderFlow(msgspec.Struct, frozen=True, tag=True):

@@ -18,6 +18,7 @@ from app.panes.listings import blocks
 from app.panes.messages import message_words
 from app.panes.names import layer_name
 from app.panes.numbers import busy, conditions, count, duration, how_measured, number, operations
+from app.panes.selection import unit_label
 from app.panes.sources import sources, wording
 from app.panes.steps import describe
 from app.units import size
@@ -56,6 +57,7 @@ FILTERS: Mapping[str, Callable[..., object]] = {
         size,
         sources,
         table.panes_of,
+        unit_label,
         wording,
     )
 }

@@ -38,6 +38,15 @@ export function startFiles() {
   showShapes();
 }
 
+let before = null; // the program of the model that was open before this one
+
+/** Compare the model that is open with another one. */
+export async function compareModel() {
+  if (!(await (await import("./model/compare.js")).compareModels(before))) return;
+  before = null;
+  draw();
+}
+
 let shapes = false; // whether the module is loaded that shows the sizes of what a model's file leaves open
 
 function showShapes() {
@@ -74,16 +83,25 @@ async function take(files) {
 async function open(model, files) {
   const { modelScript } = await import("./model/script.js");
   const script = await modelScript(model);
+  const last = [...state.uploads.keys()].filter((name) => isModel(name) && !files.some((file) => file.name === name)).at(-1);
+  before = last ? { label: last, script: editor.text, files: new Map(state.files), uploads: new Map([...state.uploads].filter(([name]) => !files.some((file) => file.name === name))) } : null;
   for (const name of state.uploads.keys()) if (isModel(name) && !files.some((file) => file.name === name)) state.uploads.delete(name);
   tell("model");
   editor.open(script);
 }
 
-/** Let the server keep a file; returns whether it does. */
+/** Let the server keep a file of the workspace; returns whether it does. */
 async function store(file) {
+  const id = await storeFile(file);
+  if (id) state.uploads.set(file.name, id);
+  return Boolean(id);
+}
+
+/** Let the server keep a file; returns its hash, which is empty if it does not. */
+export async function storeFile(file) {
   if (!file.size) {
     toast(`${file.name} is empty`);
-    return false;
+    return "";
   }
   const form = new FormData();
   form.append("file", file);
@@ -92,11 +110,10 @@ async function store(file) {
   const body = await answer?.json().catch(() => null);
   if (!answer?.ok) {
     toast(body ? `${file.name}: ${body.error.message}${body.error.expected ? `, expected ${body.error.expected}` : ""}` : "the server is not responding");
-    return false;
+    return "";
   }
-  state.uploads.set(file.name, body.id);
   toast(`Attached ${file.name}`);
-  return true;
+  return body.id;
 }
 
 /** Attach a text as a file of the workspace. */
@@ -111,11 +128,17 @@ export function detach(...names) {
   draw();
 }
 
+export { draw as redrawFiles };
+
 function draw() {
-  $$(".file").forEach((old) => old.remove());
+  $$(".file, .compares").forEach((old) => old.remove());
   for (const name of [...state.files.keys(), ...state.uploads.keys()]) {
     const remove = element("button", { type: "button", "aria-label": `Remove ${name}` }, "✕");
     remove.addEventListener("click", () => { state.files.delete(name); state.uploads.delete(name); draw(); tell("options"); });
     $("#attached").append(element("span", { class: "file", title: name }, element("span", {}, name), remove));
   }
+  if (![...state.uploads.keys()].some(isModel)) return;
+  const compare = element("button", { type: "button", class: "small compares", title: "Show what differs between this model and another one" }, `± Compare with ${before ? before.label : "…"}`);
+  compare.addEventListener("click", compareModel);
+  $("#attached").append(compare);
 }

@@ -32,6 +32,10 @@ async function compare() {
   const mine = asking;
   clear();
   const graph = $("#graph");
+  if (graph?.dataset.compared) { // with another graph, by the server
+    $("#graph-compared").textContent = graph.dataset.compared;
+    return;
+  }
   const key = other();
   if (!key) return;
   const own = [...$("#step-graph").options].some(({ dataset }) => dataset.drawing === key);
@@ -119,6 +123,7 @@ function sign(node, what) {
 }
 
 function clear() {
+  if ($("#graph")?.dataset.compared) return;
   for (const part of $$("#graph .gone, #graph .sign")) part.remove();
   for (const node of $$("#graph :is(.is-added, .is-changed, .is-fused)")) node.classList.remove("is-added", "is-changed", "is-fused");
   if ($("#graph-compared")) $("#graph-compared").textContent = "";

@@ -32,6 +32,8 @@ export function startGraph() {
   document.addEventListener("keydown", (event) => { if (event.target.id === "graph-search" && event.key === "Enter") next(); });
   document.addEventListener("click", ({ target }) => {
     const button = target.closest("[data-zoom]");
+    const row = target.closest("[data-nodes]");
+    if (row) goToNext(row);
     if (button) ({ in: () => zoom(ZOOM), out: () => zoom(1 / ZOOM), fit: () => fit(true) }[button.dataset.zoom])();
   });
   body.addEventListener("wheel", wheel, { passive: false });
@@ -47,7 +49,8 @@ function drawn(index) {
   const key = options.slice(0, index + 1).findLast((step) => step.dataset.drawing)?.dataset.drawing ?? "";
   const last = options.findLast((step) => step.dataset.drawing)?.dataset.drawing ?? "";
   const folding = $("#fold")?.value ?? "";
-  const common = `fold=${folding}&last=${last}`;
+  const united = $("#against-graph")?.dataset.united ?? ""; // the drawing of another graph, to be drawn with this one
+  const common = `fold=${folding}&last=${last}${united && `&with=${united}`}`;
   return { key, folding, common, address: key && `${key}?${common}` };
 }
 
@@ -202,6 +205,13 @@ function centre(node) {
   view.x = x - body.clientWidth / view.scale / 2;
   view.y = y - body.clientHeight / view.scale / 2;
   place();
+}
+
+/** Go to the node of a row of the comparison of models that follows the one it led to last. */
+function goToNext({ dataset }) {
+  const slots = dataset.nodes.split(" ");
+  dataset.last = slots[(slots.indexOf(dataset.last) + 1) % slots.length];
+  go(nodes().findIndex((node) => node.dataset.slot === dataset.last));
 }
 
 function go(index) {

@@ -1,6 +1,7 @@
 // The timeline: schedule primitives, passes, LLVM's stages; stepping and comparing.
 import { bringForward } from "./docking.js";
 import { $, $$, painted } from "./dom.js";
+import { compareModel } from "./files.js";
 import { fetchAhead, fragment } from "./fragments.js";
 import { KEEP, LINK, baseline, compare, forget, keep, keepLink, offer, panesThatKeep, shownIn, takeLinked } from "./kept.js";
 import { askForLink } from "./link-dialog.js";
@@ -11,6 +12,7 @@ import { on, state, tell } from "./state.js";
 const FADE = 16; // pixels at the end of a group in which chips fade out
 const LEAD = 14; // pixels behind a group's title in which they do
 const AHEAD = 2; // steps that are fetched before keys ask for them: one may be on its way while the next key comes
+const MODEL = "model"; // begins what stands for another graph; alone it is one to be asked for
 const wanted = new Map(); // pane -> address of the text that it shows, or will once it is there
 
 export function startSteps() {
@@ -29,6 +31,11 @@ export function startSteps() {
   document.addEventListener("change", ({ target }) => {
     if (target.matches(".against") && target.value === LINK) {
       compareWithLink(target);
+      return;
+    }
+    if (target.matches(".against") && target.value === MODEL) {
+      target.value = state.view[paneOf(target.dataset.pane).against] ?? "";
+      compareModel();
       return;
     }
     if (target.matches(".against")) chooseBaseline(target);
@@ -181,8 +188,13 @@ function showStep(pane) {
     return;
   }
   const chosen = select.selectedOptions[0];
+  const before = state.view[paneOf(pane).against] ?? "";
   const step = select.selectedIndex === select.options.length - 1 ? "" : chosen.value;
   Object.assign(state.view, { [pane]: step, [paneOf(pane).against]: against });
+  if (`${before} ${against}`.includes(`${MODEL}:`)) { // what differs from another graph is found with the answer
+    tell("options");
+    return;
+  }
   load(pane, chosen.dataset, beforeOf(select, select.selectedIndex, against)?.dataset);
   tell("stepping", pane);
 }

@@ -80,6 +80,14 @@ function draw(key) {
   if (graph) $(".drawing")?.replaceChildren(graph.content.cloneNode(true));
 }
 
+/** Go to the node of a row of the comparison of models that follows the one it led to last. */
+function goToNext({ dataset }) {
+  const slots = dataset.nodes.split(" ");
+  dataset.last = slots[(slots.indexOf(dataset.last) + 1) % slots.length];
+  for (const node of $$("#graph .node")) node.classList.toggle("cursor", node.dataset.slot === dataset.last);
+  $("#graph[data-compared] .node.cursor")?.scrollIntoView({ block: "center", inline: "center" });
+}
+
 /** The timeline says which steps are shown, and which can be. */
 function mark() {
   for (const chip of $$(".chip")) {
@@ -101,7 +109,9 @@ function click({ target }) {
   const chip = target.closest(".chip");
   const level = target.closest("button[data-level]");
   const heading = target.closest(".heading");
-  if (arrow) {
+  const row = target.closest("[data-nodes]");
+  if (row) goToNext(row);
+  else if (arrow) {
     const select = $(`#step-${arrow.dataset.pane}`);
     choose(select, select.selectedIndex + Number(arrow.dataset.step));
   } else if (chip) {

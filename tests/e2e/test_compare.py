@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import onnx.parser
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -152,3 +153,47 @@ def test_drawings_are_compared_with_that_of_a_link(explorer: str, open_page: Cal
     write(page, RELU.replace("relay.nn.relu(x)", "relay.tanh(x)"))
     expect(page.locator("#graph-compared")).to_have_text("1 added · 1 removed · 0 changed")
     expect(page.locator("#graph .gone")).to_contain_text("relu")
+
+
+MODEL = """<ir_version: 8, opset_import: ["": 17]>
+network (float[1, 16] x) => (float[1, 8] y)
+<float[16, 8] w = {WEIGHTS}> { h = MatMul(x, w) r = Relu(h) y = Softmax(r) }"""
+WEIGHTS = ", ".join(str(at / 128) for at in range(128))
+OTHER = MODEL.replace("y = Softmax(r)", "s = Sigmoid(r) y = Neg(s)").replace("Relu", "LeakyRelu <alpha = 0.5>")
+
+
+def attach_model(page: Page, name: str, text: str) -> None:
+    content = onnx.parser.parse_model(text.replace("WEIGHTS", WEIGHTS)).SerializeToString()
+    page.set_input_files("#attach", {"name": name, "mimeType": "application/octet-stream", "buffer": content})
+    expect(page.locator(".file", has_text=name)).to_be_visible()
+    settled(page)
+    expect(page.locator("#graph .node").first).to_be_attached()
+
+
+def test_two_models_are_compared_as_graphs_with_the_times_of_their_kernels(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer, 1680, 980)
+    attach_model(page, "old.onnx", MODEL)
+    attach_model(page, "new.onnx", OTHER)
+    page.get_by_role("button", name="Compare with old.onnx").click()
+    page.click("#model-before")
+    compared = page.locator("#graph-compared")
+    expect(compared).to_have_text("3 added · 2 removed · 0 changed")
+    expect(page.locator("#graph .node.is-added")).to_have_count(3)
+    expect(page.locator("#graph .node.is-removed")).to_have_count(2)
+    changes = page.locator("#changes")
+    expect(changes.locator("tr", has_text="Softmax").first).to_contain_text("−1")
+    changes.get_by_role("button", name="+1").first.press("Enter")
+    expect(page.locator("#graph .node.cursor.is-added")).to_be_in_viewport()
+    assert violations(page) == []
+    page.click("#run-button")
+    expect(page.locator("#state")).to_contain_text("ran in")
+    expect(changes.locator("table.kernels tr.total")).to_contain_text("×")
+    other = open_page(share(page), 390, 800, has_touch=True)  # a link has it, and a phone shows it
+    other.locator("#tabs button", has_text="Compared models").click()
+    expect(other.locator("#changes .summary")).to_contain_text("3 added · 2 removed · 0 changed")
+    assert other.evaluate("document.documentElement.scrollWidth") <= 390
+    page.select_option("#against-graph", "")
+    expect(compared).to_have_text("")
+    expect(page.locator("#graph .is-added")).to_have_count(0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import msgspec
 
 from app.artifacts import Drawing, Kernel, Listing, OwnKernel, Problem, Step, Unit
@@ -73,14 +75,22 @@ class GraphUnits:
             memory=memory_words(graph.built) if graph.built is not None else [],
         )
 
+    def print_ends(self, graphs: Iterable[GraphSubject]) -> None:
+        """Print how each graph begins and ends, before there is no time for it, so that any two can be compared."""
+        with recording(self._table):
+            for graph in graphs:
+                self._file_steps(graph.file)
+                self._shown(graph.first)
+                self._shown(graph.last)
+
     def file(self, file: ModelFile) -> Unit:
         """Build the unit of a model that could not be imported."""
         with recording(self._table):
             return Unit(name=FILE, kind="graph", line=file.line, steps=self._file_steps(file))
 
-    def at_nodes(self, problem: Problem, file: ModelFile) -> Problem:
-        """Return a problem with the nodes of a file that it names."""
-        origins = faulty_origins(file, self._table, problem.message)
+    def at_nodes(self, problem: Problem, files: Sequence[ModelFile]) -> Problem:
+        """Return a problem with the nodes of the files that it names."""
+        origins = [origin for file in files for origin in faulty_origins(file, self._table, problem.message)]
         return msgspec.structs.replace(problem, origins=origins) if origins else problem
 
     def _file_steps(self, file: ModelFile | None) -> list[Step]:
@@ -96,7 +106,7 @@ class GraphUnits:
             Step(
                 group="graph",
                 name="File",
-                detail="the model as it is stored",
+                detail="the model as it is stored: ONNX",
                 line=file.line,
                 listing=listing.key if listing else None,
                 drawing=drawing.key if drawing else None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.artifacts import Drawing, GraphEdge, GraphNode, Line, Listing, NodeKind, drawing_key, make_listing
+from app.artifacts import FILE_KEY, Drawing, GraphEdge, GraphNode, Line, Listing, NodeKind, drawing_key, make_listing
 from app.recorder.units.graph_drawing import MAX_ATTRIBUTE, MAX_NODES, MAX_SCOPES
 from compiler.ir.origin import NO_SPAN, OriginTable
 
@@ -258,7 +258,7 @@ class _Shown:
 
     def _add(self, label: str, kind: NodeKind, scope: list[str], **facts: object) -> int:
         self.keys[label] = count = self.keys.get(label, 0) + 1
-        node = GraphNode(key=f"file:{label}:{count}", label=label, kind=kind, scope=scope[:MAX_SCOPES])
+        node = GraphNode(key=f"{FILE_KEY}{label}:{count}", label=label, kind=kind, scope=scope[:MAX_SCOPES])
         self.nodes.append(msgspec.structs.replace(node, **facts))
         return len(self.nodes) - 1
 

@@ -7,7 +7,9 @@ import pytest
 
 from app.artifacts import Answer, GraphNode, Kernel, Origin, Unit
 from app.graphs.drawings import Drawings
-from app.graphs.node_details import NodeDetails, became, node_details, source_lines, type_bytes
+from app.graphs.node_details import NodeDetails, node_details, source_lines
+from app.panes.graph_changes import type_bytes
+from app.panes.kernels import became
 from tests.app.graphs.test_drawings import answer_of, drawn
 
 
