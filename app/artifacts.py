@@ -210,6 +210,8 @@ class Weight(Struct, frozen=True, kw_only=True, omit_defaults=True):
     type: Annotated[str, Meta(max_length=200)]
     minimum: float
     maximum: float
+    mean: float | None = None
+    """Of the finite values."""
     zeros: Annotated[float, Meta(ge=0, le=1)] = 0.0
     """Fraction of zeros."""
     unusual: Annotated[float, Meta(ge=0, le=1)] = 0.0

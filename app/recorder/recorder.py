@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from app.recorder.gpus.device_code import kernels_of
 from app.recorder.hints.values import CallValues
 from app.recorder.scripts.frames import current_line
-from app.recorder.units.model_file import ModelFile, read_file
+from app.recorder.units.file_formats import read_file
+from app.recorder.units.model_file import ModelFile
 from app.recorder.units.schedules import BlockSchedule, ScheduleRecord, Source, TensorSchedule
 from app.recorder.units.subjects import (
     MAX_FUNCTIONS,
@@ -31,6 +32,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.origin import current_ambient
 from compiler.ir.printing.text import TextBuilder
 from compiler.ir.transform import PassInfo
+from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.modules.module import Module
 from compiler.runtime.vm import Executable
 from compiler.target.assembly_targets import AssemblyTarget
@@ -41,8 +43,6 @@ from compiler.tir.schedule.step import ScheduleStep
 from compiler.tir.statements.function import PrimFunc
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
-
     from compiler.ir.instrument.interface import Callee
 
 DEVICE_PHASE = 4
@@ -229,13 +229,16 @@ class Recorder(Instrument):
 
     # graphs
 
-    def model_read(self, model: ModelProto) -> None:
+    def model_read(self, form: str, model: object) -> None:
         table = current_ambient().table
-        file = read_file(model, current_line(), len(table.rows) if table is not None else 0)
-        self.refused_files = [*self.refused_files, file][-MAX_FILES:]
+        file = read_file(form, model, current_line(), len(table.rows) if table is not None else 0)
+        if file is not None:
+            self.refused_files = [*self.refused_files, file][-MAX_FILES:]
 
-    def model_imported(self, module: IRModule) -> None:
-        file = self.refused_files.pop()
+    def model_imported(self, module: IRModule, weights: Mapping[str, NDArray]) -> None:
+        file = self.refused_files.pop() if self.refused_files else None
+        if file is not None:
+            file = replace(file, imported=weights, stored=None)
         for graph in self.graphs:
             if graph.first is module:
                 graph.file = file

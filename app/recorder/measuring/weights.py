@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from app.artifacts import HEIGHTS, Weight
 from app.recorder.printing import Memo
-from compiler.relay.expr import Constant
+from compiler.runtime.arrays.ndarray import NDArray
 
 BARS = 32
 """Of a histogram."""
@@ -24,8 +24,8 @@ class Weights:
     def __init__(self) -> None:
         self._made: Memo[Weight | None] = Memo()
 
-    def of(self, constant: Constant, name: str, kind: str) -> Weight | None:
-        """Return the figures of a constant; None for one without several numbers.
+    def of(self, data: NDArray, name: str, kind: str) -> Weight | None:
+        """Return the figures of a constant's data; None for one without several numbers.
 
         Parameters
         ----------
@@ -34,7 +34,7 @@ class Weights:
         kind : str
             Its type, in words.
         """
-        made = self._made.make(constant.data, lambda: summarised(constant.value, kind))
+        made = self._made.make(data, lambda: summarised(data.view(), kind))
         return made if made is None or made.name == name else msgspec.structs.replace(made, name=name)
 
 
@@ -65,6 +65,7 @@ def summarised(values: npt.NDArray[Any], kind: str) -> Weight | None:
         type=kind,
         minimum=low,
         maximum=high,
+        mean=float(finite.mean()),
         zeros=float(np.mean(sample == 0)),
         unusual=1 - finite.size / sample.size,
         histogram="".join(HEIGHTS[height] for height in heights),

@@ -195,7 +195,7 @@ class _Walk:
     def _weights_of(self, call: Call) -> list[Weight]:
         """Return the statistics of a call's constant arguments, including those of a fused function."""
         made = (
-            self._weights.of(source, _input_name(call, index), _shape_text(source.tensor_type))
+            self._weights.of(source.data, _input_name(call, index), _shape_text(source.tensor_type))
             for index, arg in enumerate(call.args)
             if isinstance(source := self._sources.get(arg, arg), Constant)
         )

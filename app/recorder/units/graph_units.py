@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from app.artifacts import Drawing, Kernel, Listing, OwnKernel, Problem, Step, Unit
+from app.artifacts import Drawing, Kernel, Listing, OwnKernel, Problem, Step, Unit, Weight
 from app.recorder.gpus.kernel_scripts import KernelScripts
 from app.recorder.listings import from_builder
-from app.recorder.measuring.weights import Weights
+from app.recorder.measuring.weights import Weights, summarised
 from app.recorder.printing import ArtifactPrinter, Memo
 from app.recorder.units.graph_drawing import draw_module, layer_names
 from app.recorder.units.kernels import kernel_groups, kernels_of, why_unmeasured
@@ -96,7 +96,7 @@ class GraphUnits:
     def _file_steps(self, file: ModelFile | None) -> list[Step]:
         if file is None:
             return []
-        listing, drawing = self._printing.once(self._files, file, lambda: show_file(file, self._table)) or (None, None)
+        listing, drawing = self._printing.once(self._files, file, lambda: self._shown_file(file)) or (None, None)
         if listing is not None:
             listing = self._printing.keep(listing)
         if drawing is not None:
@@ -106,7 +106,7 @@ class GraphUnits:
             Step(
                 group="graph",
                 name="File",
-                detail="the model as it is stored: ONNX",
+                detail=f"the model as it is stored: {file.form}",
                 line=file.line,
                 listing=listing.key if listing else None,
                 drawing=drawing.key if drawing else None,
@@ -114,6 +114,15 @@ class GraphUnits:
                 facts={"operators": float(count)},
             )
         ]
+
+    def _shown_file(self, file: ModelFile) -> tuple[Listing, Drawing | None]:
+        def figures(name: str, kind: str) -> Weight | None:
+            if name in file.imported:
+                return self._weights.of(file.imported[name], name, kind)
+            values = file.stored(name) if file.stored is not None else None
+            return summarised(values, kind) if values is not None else None
+
+        return show_file(file, self._table, figures)
 
     def _first_step(self, graph: GraphSubject) -> Step:
         listing, drawing, facts = self._shown(graph.first)

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy.typing as npt
 
-from app.artifacts import FILE_KEY, Drawing, GraphEdge, GraphNode, Line, Listing, NodeKind, drawing_key, make_listing
+from app.artifacts import (
+    FILE_KEY,
+    Drawing,
+    GraphEdge,
+    GraphNode,
+    Line,
+    Listing,
+    NodeKind,
+    Weight,
+    drawing_key,
+    make_listing,
+)
 from app.recorder.units.graph_drawing import MAX_ATTRIBUTE, MAX_NODES, MAX_SCOPES
 from compiler.ir.origin import NO_SPAN, OriginTable
+from compiler.runtime.arrays.ndarray import NDArray
 
 if TYPE_CHECKING:
     import onnx
@@ -72,24 +86,35 @@ class FileGraph:
 class ModelFile:
     """What a file holds, without the values of its tensors."""
 
+    form: str
+    """Its format."""
     title: str
     graph: FileGraph
     line: int | None
     rows: int
     """How many origins there were when it was read; those of its nodes come later."""
+    stored: Callable[[str], npt.NDArray[Any] | None] | None = None
+    """Returns the values of a tensor by name; of one that was imported, the importer's are there already."""
+    imported: Mapping[str, NDArray] = field(default_factory=dict)
+    """The weights, if it was imported."""
 
 
-def read_file(model: onnx.ModelProto, line: int | None, rows: int) -> ModelFile:
-    """Keep what is shown of an ONNX model: every tensor that it holds could be large."""
+Figures = Callable[[str, str], Weight | None]
+"""Returns the figures of a tensor by its name and type."""
+
+
+def read_onnx(model: onnx.ModelProto) -> tuple[str, FileGraph]:
+    """Return the title and the graph of an ONNX model."""
     opsets = ", ".join(f"{o.domain or 'ai.onnx'} {o.version}" for o in model.opset_import)
     producer = f"{model.producer_name} {model.producer_version}".strip()
     said = [f"operators of {opsets}" if opsets else "", f"made by {producer}" if producer else ""]
     title = ", ".join(filter(None, [f"model {model.graph.name or 'without a name'}", *said]))
-    return ModelFile(title, _graph(model.graph, 0), line, rows)
+    return title, _graph(model.graph, 0)
 
 
 def _graph(graph: onnx.GraphProto, depth: int) -> FileGraph:
-    weights = [FileValue(t.name, _type(t.dims, t.data_type)) for t in graph.initializer]
+    kinds = [_type(tensor.dims, tensor.data_type) for tensor in graph.initializer]
+    weights = [FileValue(t.name, kind) for t, kind in zip(graph.initializer, kinds, strict=True)]
     held = {weight.name for weight in weights}
     inputs = [FileValue(item.name, _value_type(item)) for item in graph.input if item.name not in held]
     typed = [*graph.input, *graph.value_info, *graph.output]
@@ -121,14 +146,15 @@ def _attribute(attribute: onnx.AttributeProto) -> str:
         return _dtype(attribute.i)
     if attribute.type in (AttributeProto.STRING, AttributeProto.INT, AttributeProto.FLOAT):
         value = get_attribute_value(attribute)
-        return value.decode(errors="replace") if isinstance(value, bytes) else _number(value)
+        return value.decode(errors="replace") if isinstance(value, bytes) else number_text(value)
     if attribute.type in (AttributeProto.INTS, AttributeProto.FLOATS):
         values = get_attribute_value(attribute)
-        return f"[{', '.join(map(_number, values[:16]))}{', …' if len(values) > 16 else ''}]"
+        return f"[{', '.join(map(number_text, values[:16]))}{', …' if len(values) > 16 else ''}]"
     return str(AttributeProto.AttributeType.Name(attribute.type)).lower()
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
+    """Return a number of a file: a whole one with all of its digits."""
     return str(value) if isinstance(value, int) else f"{value:g}"
 
 
@@ -143,7 +169,12 @@ def _value_type(item: onnx.ValueInfoProto) -> str:
 
 
 def _type(dims: Sequence[object], dtype: int) -> str:
-    return f"({', '.join(map(str, dims))}) {_dtype(dtype)}"
+    return type_words(dims, _dtype(dtype))
+
+
+def type_words(dims: Sequence[object], dtype: str) -> str:
+    """Return a type in the words of drawings: ``(1, 64) float32``."""
+    return f"({', '.join(map(str, dims))}) {dtype}"
 
 
 def _dtype(number: int) -> str:
@@ -156,9 +187,9 @@ def _dtype(number: int) -> str:
         return f"data type {number}"
 
 
-def show_file(file: ModelFile, table: OriginTable) -> tuple[Listing, Drawing | None]:
+def show_file(file: ModelFile, table: OriginTable, figures: Figures) -> tuple[Listing, Drawing | None]:
     """Return the text of a file and its drawing; None if it is too large to be drawn."""
-    shown = _Shown(_origins(file, table), [Line(f"# {file.title}")])
+    shown = _Shown(_origins(file, table), figures, [Line(f"# {file.title}")])
     shown.graph(file.graph, "", [], {})
     if len(shown.lines) > MAX_LINES:
         shown.lines[MAX_LINES:] = [Line(f"# … {len(shown.lines) - MAX_LINES} more lines")]
@@ -198,6 +229,7 @@ class _Shown:
     """The lines, nodes and edges so far."""
 
     origins: Mapping[str, int]
+    figures: Figures
     lines: list[Line]
     nodes: list[GraphNode] = field(default_factory=list)
     edges: list[GraphEdge] = field(default_factory=list)
@@ -251,10 +283,15 @@ class _Shown:
             detail=", ".join(f"{name}={_cut(text)}" for name, text in node.attributes.items())[: 4 * MAX_ATTRIBUTE],
             attributes={_cut(name): _cut(text) for name, text in [*node.attributes.items()][:MAX_LISTED]},
             constants=[f"{_cut(name)} {held[name]}" for name in node.inputs if name in held][:MAX_LISTED],
+            weights=self._weights((name, held[name]) for name in node.inputs if name in held),
             line=line,
             origins=origins,
             layers=[_cut(node.name)] if node.name else [],
         )
+
+    def _weights(self, values: Iterable[tuple[str, str]]) -> list[Weight]:
+        found = ((name, self.figures(name, kind)) for name, kind in islice(values, MAX_LISTED))
+        return [msgspec.structs.replace(figures, name=_cut(name)) for name, figures in found if figures is not None]
 
     def _add(self, label: str, kind: NodeKind, scope: list[str], **facts: object) -> int:
         self.keys[label] = count = self.keys.get(label, 0) + 1

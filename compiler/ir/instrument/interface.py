@@ -8,12 +8,10 @@ argument.  With no instrument active an event costs one read of a context variab
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
-
     from compiler.driver.relay.build import BuiltGraph
     from compiler.driver.relay.lower import KernelDefinition
     from compiler.ir.error import TVMError
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from compiler.ir.passes.context import PassInfo
     from compiler.ir.printing.text import TextBuilder
     from compiler.relay.function import Function
+    from compiler.runtime.arrays.ndarray import NDArray
     from compiler.runtime.graph.graph_executor import GraphExecutor
     from compiler.runtime.modules.module import Module
     from compiler.runtime.vm import Executable, VirtualMachine
@@ -136,11 +135,14 @@ class Instrument(PassInstrument):
 
     # graphs
 
-    def model_read(self, model: ModelProto) -> None:
-        """Called when an ONNX file has been read; ``model_imported`` follows if it can be imported."""
+    def model_read(self, form: str, model: object) -> None:
+        """Called when a file has been read: its format, and the model as its importer represents it.
 
-    def model_imported(self, module: IRModule) -> None:
-        """Called when the file that was read last has been imported, after ``module_created``."""
+        ``model_imported`` follows if it can be imported.
+        """
+
+    def model_imported(self, module: IRModule, weights: Mapping[str, NDArray]) -> None:
+        """Called when the file that was read last has been imported, after ``module_created``, with its weights."""
 
     def module_created(self, module: IRModule) -> None:
         """Called when a user creates a module: from an expression, a text, or a model's file."""

@@ -13,16 +13,18 @@ from app.artifacts import Answer, Drawing, GraphEdge, GraphNode, Kernel, Step, U
 from app.panes.graph_changes import UnitedGraph, differences, unite_graphs
 from app.panes.model_changes import ModelChanges
 from app.panes.steps import timeline_steps
-from app.recorder.units.model_file import read_file, show_file
+from app.recorder.units.file_formats import read_file
+from app.recorder.units.model_file import show_file
 from compiler.ir.origin import OriginTable, recording
 from tests import models
 
 
 def drawn(model: onnx.ModelProto) -> Drawing:
     """Return the drawing of a model as its file holds it."""
-    table = OriginTable()
+    table, file = OriginTable(), read_file("ONNX", model, 1, 0)
+    assert file is not None
     with recording(table):
-        _, drawing = show_file(read_file(model, 1, 0), table)
+        _, drawing = show_file(file, table, lambda name, kind: None)
     assert drawing is not None
     return drawing
 

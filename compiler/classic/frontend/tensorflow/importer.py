@@ -31,6 +31,7 @@ from compiler.relay.frontend.shared.errors import (
 )
 from compiler.relay.frontend.shared.folding import constant, keeping, ops, settle
 from compiler.relay.frontend.shared.parameters import is_weight, module_of
+from compiler.relay.frontend.shared.telling import tell_imported, tell_read
 from compiler.relay.frontend.span_filling import mint_layer, name_parameter
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType
@@ -52,6 +53,7 @@ def convert_graph(
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """Convert a graph to a module and its weights; see :func:`from_tensorflow`."""
     graph, own = read_graph(model)
+    tell_read("TensorFlow", graph)
     outputs = outputs if outputs is not None else own or None
     nodes = {node.name: node for node in graph.node}
     if len(nodes) < len(graph.node):
@@ -74,7 +76,9 @@ def convert_graph(
     with keeping(frozenset(weights)):
         walk.convert(order, values)
     results = values[given[0]] if outputs is None else [_result(values, name, "outputs") for name in given]
-    return module_of(list(inputs.values()), results, weights)
+    mod, params = module_of(list(inputs.values()), results, weights)
+    tell_imported(mod, params)
+    return mod, params
 
 
 def _parts(name: str) -> tuple[str, int]:

@@ -31,6 +31,7 @@ from compiler.relay.expr import Constant, Tuple, Var
 from compiler.relay.frontend.shared.errors import ModelError, UnsupportedOperatorError, naming_node
 from compiler.relay.frontend.shared.folding import constant, keeping, settle
 from compiler.relay.frontend.shared.parameters import is_weight, module_of
+from compiler.relay.frontend.shared.telling import tell_imported, tell_read
 from compiler.relay.frontend.shared.tensors import bounded
 from compiler.relay.frontend.span_filling import mint_layer, name_parameter
 from compiler.relay.function import Function
@@ -46,6 +47,7 @@ def convert_model(
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """Convert a model to a module and its weights; see :func:`from_tflite`."""
     graphs = read_model(model)
+    tell_read("TensorFlow Lite", graphs)
     _check_operators(graphs)
     graph = graphs[0]
     inputs = _inputs(graph, shapes, dtypes)
@@ -57,7 +59,9 @@ def convert_model(
             names[value] = unused(graph.tensors[i].name or f"tensor{i}", taken)
     with keeping(frozenset(names)), reading():
         outputs = program.run(0, [inputs[i] for i in graph.inputs])
-    return _with_states(program.variables, list(inputs.values()), outputs, names)
+    mod, params = _with_states(program.variables, list(inputs.values()), outputs, names)
+    tell_imported(mod, params)
+    return mod, params
 
 
 def _with_states(

@@ -10,7 +10,6 @@ from typing import Any
 import onnx
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from, mint, mint_use
 from compiler.relay.expr import Var
@@ -33,6 +32,7 @@ from compiler.relay.frontend.shared.errors import ModelError
 from compiler.relay.frontend.shared.folding import constant, keeping
 from compiler.relay.frontend.shared.open_dims import naming_open_dims
 from compiler.relay.frontend.shared.parameters import is_weight, module_of
+from compiler.relay.frontend.shared.telling import tell_imported, tell_read
 from compiler.relay.frontend.span_filling import begin_import
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import AnyDim, Dim, TensorType
@@ -102,8 +102,7 @@ def from_onnx(
     opsets = opset_imports(proto, _checked_opset(opset))
     if export_node_renamed_model_path is not None:
         save_named(proto, export_node_renamed_model_path)
-    for instrument in active_instruments():
-        instrument.model_read(proto)
+    tell_read("ONNX", proto)
     begin_import()
     span = mint("graph", proto.graph.name or "model", mint_use("from_onnx", _VOCABULARY))
     with derived_from(span):
@@ -117,9 +116,9 @@ def from_onnx(
         with keeping(frozenset(kept)), remembering(), remembering_integers(), converting(config), named:
             outputs = importer.graph(proto.graph, {**weights, **inputs})
         mod, params = module_of(list(inputs.values()), outputs, kept)
-        for instrument in active_instruments():
-            instrument.model_imported(mod)
-        frozen = {name: w.data for name, w in weights.items() if is_weight(w)} if freeze_params else {}
+        held = {name: w.data for name, w in weights.items() if is_weight(w)}
+        tell_imported(mod, held)
+        frozen = held if freeze_params else {}
         return mod, {**frozen, **params}
 
 

@@ -54,7 +54,7 @@ def test_large_weights_are_sampled_but_for_their_range() -> None:
 def test_scalars_are_no_weights_and_a_weight_is_summed_up_once() -> None:
     assert summarised(np.array(3.0), "t") is None
     assert summarised(np.array(["a", "b"]), "t") is None
-    weights, values = Weights(), const(np.arange(4, dtype="float32"))
+    weights, values = Weights(), const(np.arange(4, dtype="float32")).data
     first, second = weights.of(values, "weight", "t"), weights.of(values, "bias", "t")
     assert first is not None
     assert second is not None

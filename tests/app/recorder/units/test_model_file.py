@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
+import onnx
+import pytest
+
+from app.artifacts import Drawing, Weight
+from app.recorder.measuring.weights import summarised
+from app.recorder.units.file_formats import read_file
 from app.recorder.units.model_file import FileGraph, FileNode, FileValue, ModelFile, show_file
-from compiler.ir.origin import OriginTable
+from compiler.ir.origin import OriginTable, recording
 
 
 class Counted(tuple[str, ...]):
@@ -25,7 +32,7 @@ def node(name: str, inputs: tuple[str, ...], *outputs: str) -> FileNode:
 def shown(nodes: list[FileNode]) -> tuple[list[str], set[tuple[int, int]]]:
     """Return the values that the lines make, in order, and the edges of the drawing, by the order of its nodes."""
     graph = FileGraph([FileValue("x", "(4) float32")], [], nodes, [], {})
-    listing, drawing = show_file(ModelFile("model", graph, 1, 0), OriginTable())
+    listing, drawing = show_file(ModelFile("ONNX", "model", graph, 1, 0), OriginTable(), lambda name, kind: None)
     assert drawing is not None
     lines = [line.text.partition(" = ")[0] for line in listing.lines if " = " in line.text]
     return lines, {(edge.source, edge.target) for edge in drawing.edges}
@@ -53,3 +60,66 @@ def test_a_file_that_stores_its_nodes_backwards_is_not_read_once_more_for_each_o
     Counted.reads = 0
     assert shown(nodes[::-1])[0] == [f"%{at}" for at in range(200)]
     assert Counted.reads == sound
+
+
+DATA = Path(__file__).parents[3] / "compiler" / "classic" / "frontend" / "data"
+
+
+def drawn(form: str, model: object) -> Drawing:
+    """Return the drawing of a model as the importer of its format represents it."""
+    file = read_file(form, model, 1, 0)
+    assert file is not None
+    table = OriginTable()
+
+    def figures(name: str, kind: str) -> Weight | None:
+        values = file.stored(name) if file.stored is not None else None
+        return summarised(values, kind) if values is not None else None
+
+    with recording(table):
+        _, drawing = show_file(file, table, figures)
+    assert drawing is not None
+    assert drawing.is_sound
+    return drawing
+
+
+def test_a_flatbuffer_is_shown_with_its_options_scales_and_the_figures_of_its_weights() -> None:
+    pytest.importorskip("tflite")
+    from compiler.classic.frontend.tflite.reader import read_model
+
+    graphs = read_model(DATA / "quantized.tflite")
+    operators = [node for node in drawn("TensorFlow Lite", graphs).nodes if node.kind == "operator"]
+    assert [node.label for node in operators] == [operation.operator for operation in graphs[0].operations]
+    at = next(at for at, node in enumerate(operators) if node.label == "CONV_2D")
+    shown, held = operators[at], graphs[0].operations[at]
+    assert shown.attributes["StrideW"] == str(held.options.StrideW())
+    quantization, values = graphs[0].tensors[held.outputs[0]].quantization, graphs[0].tensors[held.inputs[1]].data
+    assert quantization is not None
+    assert values is not None
+    assert float(shown.attributes["scale"]) == pytest.approx(quantization.scale.item(), rel=1e-5)
+    assert (shown.weights[0].minimum, shown.weights[0].maximum) == (values.min(), values.max())
+    assert shown.weights[0].mean == pytest.approx(values.mean())
+
+
+def test_a_graph_of_tensorflow_is_shown_with_its_attributes_and_constants() -> None:
+    from compiler.classic.frontend.tensorflow.reader import read_graph
+
+    message, _ = read_graph(DATA / "frozen.pb")
+    drawing = drawn("TensorFlow", message)
+    computing = [node for node in message.node if node.op not in ("Const", "Placeholder")]
+    operators = [node for node in drawing.nodes if node.kind == "operator"]
+    assert sorted((node.label, node.layers[0]) for node in operators) == sorted((n.op, n.name) for n in computing)
+    [conv, *_] = [node for node in operators if node.label == "Conv2D"]
+    assert "padding" in conv.attributes
+    assert conv.weights[0].histogram
+    assert len(drawing.edges) >= len(operators)
+
+
+def test_a_damaged_weight_of_an_onnx_file_has_no_figures_and_others_have_them() -> None:
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    network (float[1, 4] x) => (float[1, 4] y) <float[4] a = {1, 2, 3, 6}, float[4] b = {0, 0, 0, 0}>
+    { h = Add(x, a) y = Mul(h, b) }"""
+    model = onnx.parser.parse_model(text)
+    model.graph.initializer[1].dims[0] = 5
+    add, mul = (node for node in drawn("ONNX", model).nodes if node.kind == "operator")
+    assert [(w.name, w.minimum, w.maximum, w.mean) for w in add.weights] == [("a", 1.0, 6.0, 3.0)]
+    assert (mul.weights, mul.constants) == ([], ["b (5) float32"])
