@@ -1,5 +1,6 @@
 """What a build leaves: sources and objects, libraries that are loaded again, parameters, profiles and memory."""
 
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -88,3 +89,4 @@ machine = VirtualMachine(executable, tvm.cpu(0))
 machine.set_input("main", x=x)
 machine.invoke_stateful("main")
 print("outputs:", [out.shape for out in machine.get_outputs()])
+shutil.rmtree(folder)

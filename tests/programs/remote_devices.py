@@ -1,5 +1,6 @@
 """A server of devices and its clients on one machine: functions, arrays, modules and a graph that run over there."""
 
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -46,3 +47,4 @@ try:
 finally:
     server.terminate()
     tracker.terminate()
+    shutil.rmtree(folder)
