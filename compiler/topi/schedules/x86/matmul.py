@@ -152,7 +152,8 @@ def _panel_tile(group: Group, product: PanelProduct, target: Target) -> tuple[in
     # Four of many registers are left for a row of the panel.
     limit = (available - 4 if is_wide else available) // (count * registers)
     most, size = max(min(limit, _MAX_TILE_ROWS), 1), extent(i) or 6
-    return count, most if size >= _MANY_TILES * most else even_tile(size, most)
+    fits = (most + 1) * count * registers < tile_registers(target)  # a row of the panels and an element of the data too
+    return count, most if fits and size >= _MANY_TILES * most else even_tile(size, most)
 
 
 def _panel_count(group: Group, product: PanelProduct) -> int:
