@@ -264,7 +264,8 @@ function light({ at, fixed }) {
   if (fixed && place && !isEmpty(place.footprint)) return pin(place);
   if (pinned) tell("pinned", []);
   pinned = null;
-  return show(place);
+  // The other page may say that the pointer left it when the pointer is on a line of this one already.
+  return show(place ?? (hovered && placeOf(hovered)));
 }
 
 /** The lines, axes and nodes that link to a footprint. */

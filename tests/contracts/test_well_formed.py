@@ -18,7 +18,7 @@ from compiler.ir.transform import PassInfo
 from compiler.tir.analysis import undefined_vars
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Stmt
-from tests.golden.test_programs import PROGRAMS
+from tests.golden.test_programs import LOWERED
 
 RAW = {"tir.InjectPrefetch", "tir.InjectRollingBuffer"}
 """Passes before memory is flattened: facts about a buffer stand around the statement that makes it."""
@@ -62,7 +62,7 @@ class WellFormed(Instrument):
                 self.problems.append(f"{info.name} defines {', '.join(shadows.found)} anew in\n{func}")
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("program", LOWERED, ids=lambda p: p.stem)
 def test_every_pass_leaves_a_function_well_formed(program: Path) -> None:
     alias.install()
     checks = WellFormed()

@@ -5,6 +5,7 @@ A frame's ``at`` is already the next instruction when one is executed; jumps cha
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -43,7 +44,7 @@ class Frame:
 
 
 @dataclass(slots=True)
-class Instruction:
+class Instruction(ABC):
     """Base of instructions: ``target`` is the register of the result, ``reads`` names the fields with other ones."""
 
     reads: ClassVar[tuple[str, ...]] = ()
@@ -55,9 +56,9 @@ class Instruction:
         values = [getattr(self, name) for name in self.reads]
         return [register for value in values for register in (value if isinstance(value, tuple) else (value,))]
 
+    @abstractmethod
     def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         """Do what the instruction is for."""
-        raise NotImplementedError(type(self).__name__)
 
 
 @dataclass(slots=True)

@@ -135,8 +135,9 @@ def test_an_exported_library_keeps_its_pages_until_it_is_closed(tmp_path: Path) 
     assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 9216, "each call writes to 9216 pages"
     np.testing.assert_array_equal(y.numpy(), x.numpy()[::-1] * 2 + 1)
     held, handle = _resident(), ctypes.CDLL(str(tmp_path / "kept.so"))._handle
-    for _ in range(2):  # once for the module, which is not called any more
-        _ctypes.dlclose(handle)
+    for _ in range(8):  # as often as it was opened, by the module, too, which is not called any more
+        if "kept.so" in Path("/proc/self/maps").read_text():
+            _ctypes.dlclose(handle)
     assert held - _resident() > 30 << 20
 
 
