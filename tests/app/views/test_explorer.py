@@ -136,7 +136,7 @@ def test_a_failing_script_leaves_the_panes_it_does_not_reach(page_client: FlaskC
     assert "split: factor must be positive" in html
     assert "body-loops" not in html
     copies = "loops-2 loops-3 llvm-2 llvm-3 asm-2 asm-3 graph-2 graph-3"
-    stale = f"loops llvm asm flow gpu schedule graph drawing kernels kernel ptx sass tvm {copies} strip"
+    stale = f"loops llvm asm flow gpu schedule graph drawing kernels changes kernel ptx sass tvm {copies} strip"
     assert f'data-stale="{stale}"' in html
 
 
