@@ -15,6 +15,7 @@ from compiler.tir.analysis.features import features
 from compiler.tir.statements.allocations import element_count
 from compiler.tir.statements.buffer import Buffer, BufferLoad, moved_index
 from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.renewal import RenewDefs
 from compiler.tir.statements.stmt import (
     THREAD_KEYS,
     Allocate,
@@ -255,7 +256,7 @@ class _Inject(StmtMutator):
             fill = _UseHalf(filling, const(0, n.loop_var.dtype)).visit(fill)
             if not isinstance(n.extent, IntImm):
                 fill = IfThenElse(n.extent > 0, fill)
-            first.append(self.visit(fill))
+            first.append(self.visit(RenewDefs().visit(fill)))
         return first
 
     def _loop(self, n: For, body: Stmt) -> Stmt:
@@ -267,12 +268,13 @@ class _Inject(StmtMutator):
         turns = binary(FloorDiv, n.extent - 1, split)
         if not isinstance(turns, IntImm):
             turns = Max(turns, const(0, turns.dtype))
-        turn = [substitute(body, {n.loop_var: n.min + (outer * split + k)}) for k in range(split)]
+        copies = [body, *(RenewDefs().visit(body) for _ in range(2 * split - 1))]
+        turn = [substitute(copies[k], {n.loop_var: n.min + (outer * split + k)}) for k in range(split)]
         main = rebuild(n, loop_var=outer, min=const(0, outer.dtype), extent=turns, body=seq(turn))
         rest: list[Stmt] = []
         for k in range(split):
             last = turns * split + k
-            copy = _DropMarks().visit(substitute(body, {n.loop_var: n.min + last}))
+            copy = _DropMarks().visit(substitute(copies[split + k], {n.loop_var: n.min + last}))
             rest.append(IfThenElse(binary(LT, last, n.extent), copy))
         return seq([main, *rest])
 

@@ -8,6 +8,7 @@ import pytest
 
 from compiler.ir.expr.primexpr import Call
 from compiler.ir.transform import Sequential
+from compiler.tir.analysis import verify_ssa
 from compiler.tir.expressions.builtin import STORAGE_SYNC
 from compiler.tir.statements.stmt import Allocate, DeclBuffer, For
 from compiler.tir.transform import FlattenBuffer, InjectDoubleBuffer, Simplify, StorageRewrite, ThreadSync
@@ -198,6 +199,7 @@ for i in range(8):
 def test_what_is_filled_ahead_computes_the_same(source: str, doubled: bool, split: int) -> None:
     func = program(source, params=PARAMS)
     after = apply(func, InjectDoubleBuffer(split_loop=split))
+    assert verify_ssa(after)
     assert ("double_buffer_write" in str(after)) == doubled
     for result in (after, apply(after, StorageRewrite())):
         assert_same(func, result)
