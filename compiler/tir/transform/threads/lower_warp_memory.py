@@ -160,7 +160,7 @@ class _Rewrite(StmtExprMutator):
         self._warp_size = warp_size
         if accesses.thread is None or not isinstance(accesses.thread.extent, IntImm):
             raise self._error("there must be a threadIdx.x of a constant extent")
-        self._thread = accesses.thread.variables[0]
+        self._thread = self._here = accesses.thread.variables[0]
         same = dict.fromkeys(accesses.thread.variables[1:], self._thread)
         self._same = same | {var: substitute(value, same) for var, value in accesses.values.items()}
         self._width = self._threads_of_a_warp(accesses.thread.extent.value)
@@ -207,7 +207,9 @@ class _Rewrite(StmtExprMutator):
         return e if self._whole else _Lanes(self._thread, self._width, self._lane).visit(e)
 
     def _in_threads(self, e: PrimExpr) -> PrimExpr:
-        return e if self._whole else substitute(e, {self._lane: self._thread % self._width})
+        """Return an expression in terms of the variable of the threads that are launched here."""
+        lane = {} if self._whole else {self._lane: self._here % self._width}
+        return substitute(e, {self._thread: self._here, **lane})
 
     def rewritten(self) -> Stmt:
         """Return the allocation of a thread's part, with the accesses in terms of it."""
@@ -231,6 +233,20 @@ class _Rewrite(StmtExprMutator):
         place = simplify(index // group * part + index % part)
         return place, simplify(index % group // part)
 
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        return self._within(n)
+
+    def visit_For(self, n: For) -> Stmt:
+        return self._within(n)
+
+    def _within(self, n: AttrStmt | For) -> Stmt:
+        outside, launch = self._here, launch_of(n)
+        if launch is not None and launch.tag == "threadIdx.x":
+            self._here = launch.variables[0]
+        new = self.visit_Node(n)
+        self._here = outside
+        return new
+
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         value, indices = self.visit(n.value), self._visit_tuple(n.indices)
         if n.buffer.data is not self._allocation.buffer_var:
@@ -238,7 +254,7 @@ class _Rewrite(StmtExprMutator):
         place, lane = self._split(indices[0])
         if self._lane in free_vars(place) or not self._analyzer.can_prove_equal(lane, self._lane):
             raise self._error(f"a thread stores to element {show(n.indices[0])}, which is not in its part")
-        return rebuild(n, buffer=self._local(n.buffer), value=value, indices=(place,))
+        return rebuild(n, buffer=self._local(n.buffer), value=value, indices=(self._in_threads(place),))
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         indices = self._visit_tuple(n.indices)
@@ -249,7 +265,7 @@ class _Rewrite(StmtExprMutator):
             raise self._error(
                 f"element {show(n.indices[0])} is at an offset within its thread's part that differs between threads"
             )
-        load = rebuild(n, buffer=self._local(n.buffer), indices=(place,))
+        load = rebuild(n, buffer=self._local(n.buffer), indices=(self._in_threads(place),))
         if self._analyzer.can_prove_equal(lane, self._lane):
             return load
         if dt.lanes(n.dtype) != 1:
@@ -262,7 +278,8 @@ class _Rewrite(StmtExprMutator):
         args = list(self._visit_tuple(n.args))
         for pointer, first in _register_operands(n):
             if args[pointer] is self._allocation.buffer_var:
-                args[pointer], (args[first], lane) = self._data, self._split(args[first])
+                place, lane = self._split(args[first])
+                args[pointer], args[first] = self._data, self._in_threads(place)
                 if _elements_of_thread(n) is None and not self._analyzer.can_prove_equal(lane, self._lane):
                     raise self._error(f"a thread passes element {show(n.args[first])}, which is not in its part")
         return rebuild(n, args=tuple(args))

@@ -51,8 +51,7 @@ class ReadBack(Instrument):
     run_after_pass = run_before_pass
 
 
-# The memory of a GPU's buffers is printed by a name that cannot be read: B_shared.data = T.allocate(...).
-@pytest.mark.parametrize("program", [p for p in LOWERED if p.stem != "gpu_kernels"], ids=lambda p: p.stem)
+@pytest.mark.parametrize("program", LOWERED, ids=lambda p: p.stem)
 def test_programs_after_every_pass(program: Path) -> None:
     alias.install()
     seen = ReadBack()

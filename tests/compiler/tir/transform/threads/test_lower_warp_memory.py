@@ -9,6 +9,7 @@ import pytest
 
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call
+from compiler.ir.expr.substitute import free_vars
 from compiler.target.target import Target
 from compiler.tir import PrimFunc
 from compiler.tir.expressions.device_ops import WARP_SHUFFLE
@@ -97,6 +98,23 @@ with T.launch_thread("threadIdx.x", 64) as tx:
 """
     ).with_attr("target", Target("cuda"))
     lowered = apply(func, LowerWarpMemory())
+    np.testing.assert_array_equal(run(lowered), run(apply(func, ThreadSync("warp"))))
+
+
+def test_threads_that_are_launched_again() -> None:
+    func = program(
+        """
+T.launch_thread("blockIdx.x", 1)
+W = T.decl_buffer((32,), "int32", scope="warp")
+with T.launch_thread("threadIdx.x", 64) as tx:
+    W[tx % 32] = A[tx]
+with T.launch_thread("threadIdx.x", 64) as ty:
+    C[ty] = W[31 - ty % 32]
+"""
+    ).with_attr("target", Target("cuda"))
+    lowered = apply(func, LowerWarpMemory())
+    [shuffle] = [call for call in nodes(lowered, Call) if call.op is WARP_SHUFFLE]
+    assert [var.name for var in free_vars(shuffle.args[2])] == ["ty"]
     np.testing.assert_array_equal(run(lowered), run(apply(func, ThreadSync("warp"))))
 
 
