@@ -32,9 +32,9 @@ from compiler.classic.tir.intrinsics.mma_m16n8k8 import (
     index_map_shared_16x16_to_ldmatrix_32x8_layout,
 )
 from compiler.classic.tir.intrinsics.products import register_intrinsic
+from compiler.classic.tir.intrinsics.program_text import parse_function
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.tir.layout.matrix_fragments import WARP as WARP_SIZE
-from compiler.tir.script import from_source
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 
@@ -56,12 +56,6 @@ M_DIM = N_DIM = 16
 HALF_WARP = WARP_SIZE // 2
 
 
-def _function(source: str) -> PrimFunc:
-    func = from_source(source)
-    assert isinstance(func, PrimFunc)
-    return func
-
-
 def _buffer(name: str, shape: tuple[int, int], dtype: str, scope: str, strides: bool = False) -> str:
     form = f"strides=[{name}_s0, {name}_s1], " if strides else ""
     memory = f'{form}align=64, offset_factor={shape[1]}, scope="{scope}"'
@@ -71,7 +65,7 @@ def _buffer(name: str, shape: tuple[int, int], dtype: str, scope: str, strides: 
 def _head(*names: str, strides: str = "") -> str:
     params = ", ".join(f"{name.lower()}: T.handle" for name in names)
     declared = "".join(f"    {name}_s{at} = T.int32()\n" for name in strides for at in (0, 1))
-    return f"\n@T.prim_func\ndef main({params}):\n{declared}"
+    return f"def main({params}):\n{declared}"
 
 
 def _fragment(name: str, shape: tuple[int, int]) -> str:
@@ -133,7 +127,7 @@ def get_wmma_load_intrin(
             A.access_ptr("r"), A.strides[0], "{layout}", dtype="handle"))
 """
     )
-    return _function(_copy(shape, dtype, shared_scope, scope)), _function(implementation)
+    return parse_function(_copy(shape, dtype, shared_scope, scope)), parse_function(implementation)
 
 
 def get_wmma_fill_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str) -> Pair:
@@ -164,7 +158,7 @@ def get_wmma_fill_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str) -> Pair
             T.float32(0), dtype="handle"))
 """
     )
-    return _function(description), _function(implementation)
+    return parse_function(description), parse_function(implementation)
 
 
 def get_wmma_store_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str, scope: str) -> Pair:
@@ -182,7 +176,7 @@ def get_wmma_store_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str, scope:
             C.access_ptr("w"), C.strides[0], "row_major", dtype="handle"))
 """
     )
-    return _function(_copy(shape, dtype, _ACCUMULATOR, scope)), _function(implementation)
+    return parse_function(_copy(shape, dtype, _ACCUMULATOR, scope)), parse_function(implementation)
 
 
 def get_wmma_sync_intrin(m_dim: int, n_dim: int, k_dim: int, in_dtype: str, out_dtype: str, b_transposed: bool) -> Pair:
@@ -216,7 +210,7 @@ def get_wmma_sync_intrin(m_dim: int, n_dim: int, k_dim: int, in_dtype: str, out_
     )
     views = "".join(_buffer(name, shapes[name], *memory[name], strides=True) for name in "ABC")
     description = _head("A", "B", "C") + buffers + signature + loops
-    return _function(description), _function(_head("A", "B", "C", strides="ABC") + views + signature + call)
+    return parse_function(description), parse_function(_head("A", "B", "C", strides="ABC") + views + signature + call)
 
 
 def get_wmma_intrin_group(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from compiler.classic.tir.intrinsics.products import register_intrinsic
+from compiler.classic.tir.intrinsics.program_text import parse_function
 from compiler.ir import dtype as dt
-from compiler.tir.script import from_source
 from compiler.tir.statements.function import PrimFunc
 
 __all__ = [
@@ -19,9 +19,7 @@ def lanes_product(a: str, b: str, c: str, *body: str) -> PrimFunc:
     ``body`` has the statements of its root block, in TVMScript.
     """
     shared = 'offset_factor=1, align=4, scope="shared"'
-    source = f"""
-@T.prim_func
-def main(
+    source = f"""def main(
     A: T.Buffer((4,), "{a}", {shared}),
     B: T.Buffer((4,), "{b}", {shared}),
     C: T.Buffer((1,), "{c}", offset_factor=1, align=4, scope="local"),
@@ -30,9 +28,7 @@ def main(
         T.reads(C[0], A[0:4], B[0:4])
         T.writes(C[0])
 """ + "".join(f"        {line}\n" for line in body)
-    func = from_source(source)
-    assert isinstance(func, PrimFunc)
-    return func
+    return parse_function(source)
 
 
 def _update(c: str) -> tuple[str, ...]:

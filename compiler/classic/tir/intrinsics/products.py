@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from compiler.classic.tir.intrinsics.program_text import parse_function
 from compiler.tir.expressions.intrin_registry import register_to_be_made
-from compiler.tir.script import from_source
 from compiler.tir.statements.function import PrimFunc
 
 
@@ -26,9 +26,7 @@ class DotProduct:
     @property
     def _head(self) -> str:
         memory = f'offset_factor=1, scope="{self.scope}"'
-        return f"""
-@T.prim_func
-def main(
+        return f"""def main(
     A: T.Buffer(({self.depth},), "{self.a}", {memory}),
     B: T.Buffer(({self.rows}, {self.depth}), "{self.b}", {memory}),
     C: T.Buffer(({self.rows},), "{self.c}", {memory}),
@@ -40,7 +38,7 @@ def main(
 
     def description(self) -> PrimFunc:
         """Return the loops that the instruction stands for."""
-        return _function(
+        return parse_function(
             self._head
             + f"""
         for i in range({self.rows}):
@@ -54,13 +52,7 @@ def main(
     def implementation(self, value: str, *lines: str) -> PrimFunc:
         """Return a function that computes the same by instructions."""
         body = [*lines, f"C[T.ramp(0, 1, {self.rows})] = {value}"]
-        return _function(self._head + "".join(f"        {line}\n" for line in body))
-
-
-def _function(source: str) -> PrimFunc:
-    func = from_source(source)
-    assert isinstance(func, PrimFunc)
-    return func
+        return parse_function(self._head + "".join(f"        {line}\n" for line in body))
 
 
 def register_intrinsic(name: str, make: Callable[..., tuple[PrimFunc, PrimFunc]], *args: object) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from compiler.ir.instrument import uninstrumented
+from compiler.ir.origin import unrecorded
 from compiler.tir.script import from_source
 from compiler.tir.statements.function import PrimFunc
 
 
 def parse_function(source: str, names: Mapping[str, object] | None = None) -> PrimFunc:
     """Return the function that a text defines; ``names`` are what it uses beside TVMScript's own."""
-    func = from_source("@T.prim_func\n" + source, names)
+    with uninstrumented(), unrecorded():  # the user wrote none of it
+        func = from_source("@T.prim_func\n" + source, names)
     assert isinstance(func, PrimFunc)
     return func
 
