@@ -26,7 +26,9 @@ def require_host_can_run(target: Target, assembly: str) -> None:
         return
     for pattern, features in _NEEDS:
         if not host_features().intersection(features) and re.search(pattern, assembly):
+            name = features[0].upper()
+            left_out = ", without what is tensorized for AMX" if name.startswith("AMX") else ""
             raise BuildError(
-                f"code for {target} uses {features[0].upper()}, which this CPU ({host_cpu()}) does not have; "
-                "build for 'llvm -mcpu=native' to run it here"
+                f"code for {target} uses {name}, which this CPU ({host_cpu()}) does not have; "
+                f"build for 'llvm -mcpu=native' to run it here{left_out}"
             )
