@@ -15,6 +15,7 @@ import msgspec
 from app.artifacts import FILE_KEY, Drawing, GraphEdge, GraphNode, Weight
 from app.panes.acyclic import stable_order
 from app.panes.graph_matching import GraphSide, match, numbers_after, united_readers
+from app.panes.numbers import count as counted
 from compiler.ir.dtype import bits
 from compiler.ir.error import TVMError
 
@@ -74,7 +75,7 @@ class UnitedGraph:
         if any(counts.values()):
             return " · ".join(f"{counts[kind]:,} {word}" for kind, word in WORDS.items())
         revalued = sum(bool(change.revalued) for change in self.changes)
-        return f"no differences but the weights of {revalued:,} nodes" if revalued else "no differences"
+        return f"no differences but the weights of {counted(revalued, 'node')}" if revalued else "no differences"
 
 
 _united: OrderedDict[tuple[str, str], UnitedGraph] = OrderedDict()

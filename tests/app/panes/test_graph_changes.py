@@ -9,7 +9,7 @@ import msgspec
 import onnx
 import pytest
 
-from app.artifacts import Answer, Drawing, GraphEdge, GraphNode, Kernel, Step, Unit, drawing_key
+from app.artifacts import Answer, Drawing, GraphEdge, GraphNode, Kernel, Step, Unit, Weight, drawing_key
 from app.panes.graph_changes import UnitedGraph, differences, unite_graphs
 from app.panes.model_changes import ModelChanges
 from app.panes.steps import timeline_steps
@@ -50,6 +50,14 @@ def chain(*labels: str) -> Drawing:
 def test_the_same_model_twice_has_no_differences() -> None:
     drawing = drawn(models.build("bert", small=True))
     assert united(drawing, drawing).words == "no differences"
+
+
+def test_weights_of_equal_type_with_other_values_are_the_only_difference() -> None:
+    def layer(maximum: float) -> Drawing:
+        weight = Weight(name="w", type="(8,) float32", minimum=0.0, maximum=maximum)
+        return graph([GraphNode(key="0", label="Add", constants=["w (8,) float32"], weights=[weight])], [])
+
+    assert united(layer(1.0), layer(2.0)).words == "no differences but the weights of 1 node"
 
 
 def test_another_layer_of_a_transformer_is_all_that_is_added() -> None:
