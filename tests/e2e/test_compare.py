@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import onnx.parser
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from tests.e2e.steps import MATMUL, settled, violations, write
 
@@ -162,9 +162,13 @@ WEIGHTS = ", ".join(str(at / 128) for at in range(128))
 OTHER = MODEL.replace("y = Softmax(r)", "s = Sigmoid(r) y = Neg(s)").replace("Relu", "LeakyRelu <alpha = 0.5>")
 
 
-def attach_model(page: Page, name: str, text: str) -> None:
+def model_file(name: str, text: str) -> FilePayload:
     content = onnx.parser.parse_model(text.replace("WEIGHTS", WEIGHTS)).SerializeToString()
-    page.set_input_files("#attach", {"name": name, "mimeType": "application/octet-stream", "buffer": content})
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+
+
+def attach_model(page: Page, name: str, text: str) -> None:
+    page.set_input_files("#attach", model_file(name, text))
     expect(page.locator(".file", has_text=name)).to_be_visible()
     settled(page)
     expect(page.locator("#graph .node").first).to_be_attached()
@@ -197,3 +201,18 @@ def test_two_models_are_compared_as_graphs_with_the_times_of_their_kernels(
     page.select_option("#against-graph", "")
     expect(compared).to_have_text("")
     expect(page.locator("#graph .is-added")).to_have_count(0)
+    page.select_option("#against-graph", "model")
+    page.set_input_files("#model-file", model_file("third.onnx", MODEL))
+    expect(page.locator("#pane-changes .facts")).to_contain_text("third.onnx → new.onnx")  # the one that was shown
+
+
+def test_a_file_that_is_no_model_is_named_where_there_is_nothing_to_compare(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer)
+    attach_model(page, 'an "old".onnx', MODEL)
+    page.get_by_role("button", name="Compare with …").click()
+    page.set_input_files("#model-file", {**model_file("damaged.onnx", MODEL), "buffer": b"no model"})
+    expect(page.locator("#toast")).to_contain_text("nothing to compare: damaged.onnx made no graph")
+    expect(page.locator("#pane-console .cell")).to_have_count(2)
+    expect(page.locator("#pane-console .cell.failed")).to_have_text(re.compile("damaged.onnx"))

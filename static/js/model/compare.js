@@ -11,7 +11,8 @@ import { modelScript } from "./script.js";
 /** @typedef {{label: string, script: string, files: Map<string, Blob>, uploads: Map<string, string>}} Program */
 
 const PANE = "changes";
-let expected = null; // the labels of the models of the answer to come
+const HEADING = /^# ?%%.*\n/;
+let expected = null; // the script that is to be answered, the line where its second program begins, which graph of that was shown
 
 /** Ask which model the present one is to be compared with, and compare them; returns whether one was chosen.
  * @param {Program | null} before the one that was open before */
@@ -31,42 +32,52 @@ export function compareWith(other) {
   for (const [kind, here] of [["files", state.files], ["uploads", state.uploads]]) {
     for (const [name, content] of other[kind]) {
       const same = state.uploads.has(name) && state.uploads.get(name) === content;
-      const own = same || !files.includes(name) ? name : freeName(name, files);
+      const own = same || !files.includes(name) ? name : freeName(name, [...files, ...other.files.keys(), ...other.uploads.keys()]);
       if (own !== name) script = script.replaceAll(JSON.stringify(name), JSON.stringify(own)).replaceAll(`'${name}'`, `'${own}'`);
       here.set(own, content);
     }
   }
-  const both = `# %% ${label}\n"""${mine.label} compared with ${label}"""\n${script.trimEnd()}\n\n# %% ${mine.label}\n${mine.script.trimEnd()}\n`;
-  expected = { mine: mine.label, other: label, script: both };
+  const title = `"""${`${mine.label} compared with ${label}`.replaceAll('"', "'").replaceAll("\\", "/")}"""\n`;
+  const first = `${inCell(script, label, title)}\n`;
+  const both = `${first}${inCell(mine.script, mine.label)}`;
+  expected = { script: both, labels: [label, mine.label], line: first.split("\n").length, shown: state.view.of_graph };
   redrawFiles();
   editor.open(both);
 }
 
+/** A program as a cell, or as the cells that it has. */
+function inCell(script, label, title = "") {
+  const [heading = `# %% ${label}\n`] = HEADING.exec(script) ?? [];
+  return `${heading}${title}${script.replace(HEADING, "").trimEnd()}\n`;
+}
+
 function freeName(name, taken) {
-  const dot = name.lastIndexOf(".");
   for (let number = 2; ; number += 1) {
-    const made = `${name.slice(0, dot)}-${number}${name.slice(dot)}`;
+    const made = name.replace(/(\.[^.]*)?$/, `-${number}$1`);
     if (!taken.includes(made)) return made;
   }
 }
 
-/** The program of the page, called by its model, else by its title. */
+/** The program of the page, called by its graph where it has several cells, else by its model or its title. */
 function programHere() {
-  const label = [...state.uploads.keys()].findLast(isModel) ?? ($("#title")?.textContent || "script.py");
+  const shown = HEADING.test(editor.text) && $("#of-graph")?.selectedOptions[0].text;
+  const label = shown || ([...state.uploads.keys()].findLast(isModel) ?? ($("#title")?.textContent || "script.py"));
   return { label, script: editor.text };
 }
 
 on("answered", () => {
   if (!expected || state.asked !== expected.script) return; // an answer to what was there before
-  const labels = expected;
+  const { labels, line, shown } = expected;
   expected = null;
-  const graphs = [...($("#of-graph")?.options ?? [])];
-  const at = graphs.findIndex(({ text }) => text === labels.mine);
-  const other = graphs.findIndex(({ text }) => text === labels.other);
-  if (at < 0 || other < 0) {
-    toast(`There is nothing to compare: ${at < 0 ? labels.mine : labels.other} has no graph, the console says why`);
+  const [others, own] = [false, true].map((mine) => $$("#pane-console .cell").filter((cell) => Number($("[data-goto]", cell).dataset.goto) >= line === mine)
+    .flatMap((cell) => $$("[data-shows=of-graph]", cell).map(({ dataset }) => Number(dataset.at))));
+  const [other, at] = [others.at(-1), own.at(shown) ?? own.at(-1)];
+  const missing = labels.filter((_, index) => [other, at][index] === undefined);
+  if (missing.length) {
+    toast(`There is nothing to compare: ${missing.join(" and ")} made no graph, see the console`);
     return;
   }
+  const graphs = $("#of-graph").options;
   state.view.of_graph = at;
   state.view.graph_against = `model:${other}`;
   state.view.graph = graphs[at].dataset.formats === graphs[other].dataset.formats ? graphs[at].dataset.first : "graph:Graph:0";
