@@ -85,7 +85,7 @@ def test_wrong_arguments_are_told_to_the_assistant(
     assert runner.jobs == []
 
 
-def test_a_tool_fails_as_the_api_does(tmp_path: Path, runner: ScriptedRunner) -> None:
+def test_a_tool_fails_as_the_api_does(tmp_path: Path, runner: ScriptedRunner, one_moment: None) -> None:
     client = create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 9}, runner).test_client()
     compiling = request("tools/call", name="compile", arguments={"script": "crash"})
     runner.scripts["crash"] = Script([], Outcome(status="crash", detail="SIGSEGV"))

@@ -36,7 +36,7 @@ ROUTES = ["/z/{}", "/z/{}?view=embed", "/z/{}/code", "/api/links/{}"]
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_what_a_client_opens_is_counted_by_bytes(tmp_path: Path, route: str) -> None:
+def test_what_a_client_opens_is_counted_by_bytes(tmp_path: Path, route: str, one_moment: None) -> None:
     client = client_of(tmp_path, OPENED_BYTES=3 * MIB)
     link = save(client, random.Random(0).randbytes(MIB))
     mine, other = ({"REMOTE_ADDR": f"192.0.2.{number}"} for number in (1, 2))
@@ -45,7 +45,7 @@ def test_what_a_client_opens_is_counted_by_bytes(tmp_path: Path, route: str) -> 
     assert client.get(route.format(link), environ_base=other).status_code == 200
 
 
-def test_ids_cannot_be_guessed_quickly(tmp_path: Path) -> None:
+def test_ids_cannot_be_guessed_quickly(tmp_path: Path, one_moment: None) -> None:
     client = client_of(tmp_path)
     link = save(client, b"")
     statuses = [client.get(f"/api/links/zzzz{number:04}").status_code for number in range(130)]

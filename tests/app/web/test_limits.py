@@ -13,7 +13,7 @@ from app.web.json_values import MAX_VALUES, check_values
 from app.web.rates import Rate
 
 
-def test_a_check_refuses_what_a_charge_would_and_charges_nothing() -> None:
+def test_a_check_refuses_what_a_charge_would_and_charges_nothing(one_moment: None) -> None:
     rate = Rate(RateLimitItemPerMinute(5), "bytes")
     mine = rate.of("me")
     mine.check(5)
@@ -28,7 +28,7 @@ def test_a_check_refuses_what_a_charge_would_and_charges_nothing() -> None:
     rate.of("another").check(5)
 
 
-def test_what_costs_nothing_is_never_refused() -> None:
+def test_what_costs_nothing_is_never_refused(one_moment: None) -> None:
     mine = Rate(RateLimitItemPerMinute(1), "requests").of("me")
     mine.charge(1)
     mine.check(0)
