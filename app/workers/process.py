@@ -20,7 +20,7 @@ from app.workers.frames import (
     TaskReply,
     of_calls,
 )
-from app.workers.rendering import DecodedAnswer, assembled, perform
+from app.workers.rendering import DecodedAnswer, assembled, perform, prepare
 from app.workers.tasks import Assemble, Packed
 
 KEPT_BYTES = 6 << 20
@@ -64,8 +64,7 @@ def serve(end: socket.socket, seconds: float) -> None:
             call = channel.receive()
         except (EOFError, OSError):
             return
-        signal.setitimer(signal.ITIMER_PROF, seconds)
-        result = _result(call, cache)
+        result = _result(call, cache, seconds)
         del call
         try:
             channel.send(result)
@@ -75,8 +74,10 @@ def serve(end: socket.socket, seconds: float) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def _result(call: Call, cache: LRUCache) -> Result:
+def _result(call: Call, cache: LRUCache, seconds: float) -> Result:
     try:
+        prepare(call.task)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
         if isinstance(call.task, Assemble):
             stored, decoded = assembled(call.task)
             cache.put(stored.key, decoded)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from app.artifacts import Answer, Listing
-from app.editor.inference import public_type
+from app.editor.inference import public_type, read_api
 from app.errors import NotFound
 from app.graphs.drawings import Drawings, DrawnGraph
 from app.graphs.flows import draw_flow
@@ -124,6 +124,12 @@ def perform(task: Task, answers: Sequence[DecodedAnswer]) -> Reply:
     """
     renew_budget()
     return _PERFORMERS[type(task)](task, answers)
+
+
+def prepare(task: Task) -> None:
+    """Do once in this process what a task of its kind needs whoever sent it; it does not count as work of the task."""
+    if isinstance(task, InferType):
+        read_api(task.folder)
 
 
 def _template(name: str, **context: object) -> str:

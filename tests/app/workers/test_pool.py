@@ -217,12 +217,28 @@ def test_what_is_too_large_to_send_is_refused(renderer: RenderWorkers) -> None:
     assert "vfmadd231ps" in drawn(renderer)
 
 
-def test_what_earlier_tasks_left_in_a_process_takes_no_memory_from_the_next(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def stubs(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("stubs"))
+
+
+def test_what_a_process_reads_of_the_api_does_not_count(stubs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To parse the package takes seconds of the first process that is asked for a type, whatever it is asked."""
+    monkeypatch.setattr(pool, "CPU_SECONDS", 1.0)
+    workers = RenderWorkers(1, pool.IMPORTED_BYTES + (110 << 20))
+    try:
+        script = "from tvm import te\nA = te.placeholder((4,))\nA"
+        assert workers.perform(InferType(script, "", stubs), TypeName).name == "tvm.te.Tensor"
+    finally:
+        workers.close()
+
+
+def test_what_earlier_tasks_left_in_a_process_takes_no_memory_from_the_next(stubs: str) -> None:
     workers = RenderWorkers(1, pool.IMPORTED_BYTES + (110 << 20))
     try:
         for expression in ("te.create_schedule", "np.linalg.norm", "subprocess.Popen", "http.client.HTTPConnection"):
             modules = "import http.client, subprocess\nimport numpy as np\nfrom compiler import te\n"
-            workers.perform(InferType(f"{modules}{expression}", "", str(tmp_path)), TypeName)
+            workers.perform(InferType(f"{modules}{expression}", "", stubs), TypeName)
         first = workers.pids
         answer = Answer(console=[Console("stdout", "x" * MAX_RESULT)])
         with pytest.raises(TooLarge, match="at most 12,582,912"):
