@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sysconfig
 import tokenize
 from contextlib import suppress
 from functools import cache
 from io import StringIO
 from pathlib import Path
+from pickle import UnpicklingError
 
 import jedi
 import parso.cache
@@ -63,7 +65,11 @@ def infer(text: str, stubs: str, rest: str = "") -> list[str]:
         text, rest, end = f"{text[:start]}{PROBE} = {expression}\n", "", start + len(PROBE)
     lines = text[:end].split("\n")
     try:
-        names = _script(text + rest, stubs).infer(len(lines), len(lines[-1]))
+        try:
+            names = _script(text + rest, stubs).infer(len(lines), len(lines[-1]))
+        except (EOFError, UnpicklingError):  # a process that was ended left a part of a module on the disk
+            shutil.rmtree(Path(stubs, "cache"), ignore_errors=True)
+            names = _script(text + rest, stubs).infer(len(lines), len(lines[-1]))
         return [n.full_name for n in names if n.full_name and n.type in ("instance", "class", "function")]
     finally:
         if sum(map(len, parso.cache.parser_cache.values())) > _MODULES:

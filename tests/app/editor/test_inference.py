@@ -136,6 +136,16 @@ def test_few_modules_are_kept_parsed(folder: str, monkeypatch: pytest.MonkeyPatc
     assert sum(map(len, parso.cache.parser_cache.values())) <= 2
 
 
+@pytest.mark.parametrize("part", [0, 1000])
+def test_a_module_that_was_written_in_part_is_read_again(folder: str, part: int) -> None:
+    """A process may be ended while it writes one."""
+    assert public_type(SCRIPT + "te.compute", folder) == "tvm.te.compute"
+    for module in Path(folder, "stubs", "cache").rglob("*.pkl"):
+        module.write_bytes(module.read_bytes()[:part])
+    parso.cache.parser_cache.clear()
+    assert public_type(SCRIPT + "te.compute", folder) == "tvm.te.compute"
+
+
 def test_stubs_are_written_once_and_name_what_is_public(folder: str) -> None:
     stubs, public = stubs_in(folder)
     assert public["compiler.te.definition.tensor.Tensor"] == "tvm.te.Tensor"
