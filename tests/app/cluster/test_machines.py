@@ -177,10 +177,11 @@ def test_an_edit_ends_the_job_before_it(server: Flask) -> None:
     client = server.test_client()
     with ThreadPoolExecutor(1) as other:
         sleeping = other.submit(
-            lambda: server.test_client().post("/panes", data={"script": SLEEPING, "tab": "t", "seq": "1"})
+            lambda: server.test_client().post("/panes", data={"script": RUNNING, "tab": "t", "seq": "1"})
         )
         machine_at_work(server)
         [job] = list(cluster_of(server)._jobs)
+        wait_until(lambda: job._heard)  # its child is at work
         after = client.post("/panes", data={"script": SCRIPT.format(number=3), "tab": "t", "seq": "2"})
         assert after.status_code == 200
         assert sleeping.result().status_code == 204
