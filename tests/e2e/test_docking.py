@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import FloatRect, Page, expect
+from playwright.sync_api import FloatRect, Page, Route, expect
 
 from app.sandbox import Runner
 from tests.e2e.conftest import PATIENCE_MS, Console
@@ -293,7 +293,10 @@ def pop_out(page: Page, console: Console, pane: str = "asm") -> Page:
 def test_a_pane_has_a_window_of_its_own(fixed: str, open_page: Callable[..., Page], console: Console) -> None:
     page = open_page(fixed)
     before = box(page, "#pane-asm")
+    late: list[Route] = []
+    page.route("**/popout/page.js", lambda route: late.append(route))
     window = pop_out(page, console)
+    late[0].continue_()  # the window has asked meanwhile
     expect(page.locator("#pane-source .heading")).to_be_focused()
     expect(page.locator("#announce")).to_have_text(re.compile("Assembly has a window of its own"))
     window.locator("#body-asm .l", has_text="vfmadd231ps").hover()

@@ -22,6 +22,7 @@ export function start() {
   on("swapped", (mirror) => say({ mirror }));
   on("text", (pane) => say({ mirror: { kind: "text", pane, html: snapshot(`#pane-${pane}`) } }));
   on("charted", (chart) => say({ chart }));
+  welcome(); // for a window that asked while this module was on its way
 }
 
 /** Tell a window that opened all that there is. */

@@ -18,6 +18,7 @@ export function start() {
       tell("mirror", shown);
       if (!heard) focusPane(ownWindow);
       heard = true;
+      $(".window-alone")?.remove(); // it was busy
     },
     chart: ladder.mirror,
   });
