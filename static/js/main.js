@@ -51,6 +51,15 @@ document.addEventListener("htmx:oobBeforeSwap", (event) => {
   if (event.detail.target.id === "pane-bench" && ladder.shown) event.detail.shouldSwap = false;
 });
 
+// A request that ends as the page does is no error.
+let leaving = false;
+addEventListener("beforeunload", () => { leaving = true; });
+document.addEventListener("htmx:beforeRequest", ({ detail: { xhr } }) => {
+  leaving = false;
+  const { onabort } = xhr;
+  xhr.onabort = () => { if (!leaving) onabort(); };
+});
+
 on("goto", (line) => editor.goTo(line));
 on("options", describeOptions);
 on("answered", describeOptions);

@@ -323,6 +323,8 @@ def test_a_pane_has_a_window_of_its_own(fixed: str, open_page: Callable[..., Pag
     assert box(page, "#pane-asm") == before
     again = pop_out(page, console)
     assert again.evaluate("[innerWidth, innerHeight]") == [640, 400]
+    again.route("**/chart", lambda route: late.append(route))
+    again.evaluate("htmx.ajax('POST', '/chart', { target: '#bench', source: '#pane-bench' }) && null")
     with again.expect_event("close"):
         page.reload()
     expect(page.locator("#pane-asm")).to_be_visible()
