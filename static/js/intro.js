@@ -2,7 +2,7 @@
 import { $ } from "./dom.js";
 import { editor } from "./editor.js";
 import { recall, remember } from "./memory.js";
-import { tell } from "./state.js";
+import { on, tell } from "./state.js";
 
 const SEEN = "introduced"; // what this browser remembers: "closed", or that the demonstration was seen
 const WAIT_MS = 1500; // after which it begins, unless the visitor does something before
@@ -33,6 +33,7 @@ function demonstrate() {
     $("#intro").classList.remove("demonstrating");
   };
   for (const event of OWN) addEventListener(event, end, { signal: given.signal, passive: true });
+  on("edited", end); // the line is one of the text before
   timer = setTimeout(() => {
     remember(SEEN, "seen");
     $("#intro").classList.add("demonstrating");

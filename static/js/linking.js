@@ -20,7 +20,7 @@ let pinned = null; // {pane, footprint}
 
 export function startLinking() {
   on("answered", readAnswer);
-  on("text", (pane) => { readPane(pane); colour(); relight(); });
+  on("text", (pane) => { readPane(pane); colour(); show(pinned); });
   on("drawn", () => { mark(); relight(); });
   on("chunk", (pane) => { collect(pane); paint(pane); markCursor(pane); relight(); });
   takePin();
@@ -35,7 +35,7 @@ export function startLinking() {
   });
   panes.addEventListener("keydown", keys);
   panes.addEventListener("focusin", ({ target }) => { if (!pinned && target.matches("p[data-origins]")) show(placeOf(target)); });
-  on("source-lines", (lines) => { hovered = null; if (!pinned) show(sourcePlace(lines)); });
+  on("source-lines", showSource);
   on("source-pin", (lines) => pin(sourcePlace(lines) ?? { pane: SOURCE, footprint: EMPTY }));
   // A pane that was not on the page could not be scrolled.
   on("shown", () => (pinned ? reveal(pinned.pane) : showInnermost()));
@@ -59,7 +59,7 @@ function readAnswer() {
   }
   colour();
   if (toPin && origins.length) pinKept();
-  relight();
+  show(pinned);
   showInnermost();
 }
 
@@ -173,10 +173,16 @@ const idsOf = (node) => node.dataset.origins.split(" ").filter(Boolean).map(Numb
 let hovered = null; // the line or axis under the pointer
 
 function hover({ target }) {
-  if (pinned || target.closest(".editor")) return;
-  const node = target.closest(".l, [data-line], [data-origins]");
-  if (node !== hovered || !node) show(placeOf(target));
+  const inEditor = target.closest(".editor"); // which tells of its lines
+  const node = inEditor ? null : target.closest(".l, [data-line], [data-origins]");
+  if (!pinned && !inEditor && (node !== hovered || !node)) show(placeOf(target));
   hovered = node;
+}
+
+/** Light up lines of the script, or else what the pointer is at. */
+function showSource(lines) {
+  if (lines.length) hovered = null;
+  if (!pinned) show(sourcePlace(lines) ?? (hovered && placeOf(hovered)));
 }
 
 function click(event) {
@@ -235,8 +241,10 @@ function follow({ index, count }) {
   scrollToRelated(footprint, loops);
 }
 
+/** Light up what is lit in what has just arrived, too: the pointer may have been at its line before. */
 function relight() {
-  show(pinned);
+  const at = PIN.exec(told);
+  show(pinned ?? (at && placeAt(at)));
 }
 
 /** Light up what links to a place; null puts the lights out. */

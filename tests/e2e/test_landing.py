@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import MATMUL, settled, write
+from tests.e2e.steps import MATMUL, PAINTED, reload, settled, write
 
 LIT = "#body-asm .l.related"
 
@@ -59,6 +59,22 @@ def test_a_first_visitor_is_told_and_shown_what_this_is(explorer: str, open_page
     for empty in ("console", "bench"):
         expect(page.locator(f"#pane-{empty}")).to_be_hidden()
     expect(page.locator("#pane-asm")).to_be_visible()
+
+
+def test_what_visitors_do_ends_the_demonstration(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed, width=1280, height=600)
+    settled(page)
+    page.wait_for_function("localStorage['strata.introduced']")  # it has begun
+    page.locator("#body-asm .l", has_text="vfmadd231ps").hover()
+    expect(page.locator("#intro.demonstrating")).to_have_count(0)
+    page.evaluate(PAINTED)
+    expect(page.locator(LIT).first).to_be_visible()  # what the pointer is at
+    page.evaluate("delete localStorage['strata.introduced']")
+    reload(page)
+    page.set_input_files("#attach", {"name": "x.py", "mimeType": "text/x-python", "buffer": b"x = 1\n" * 80})
+    page.wait_for_timeout(2000)
+    scrolled = page.locator(".cm-scroller").evaluate("scroller => scroller.scrollTop")
+    assert scrolled < 10, "another script has no such line"
 
 
 def test_a_pane_opens_where_it_has_room(fixed: str, open_page: Callable[..., Page]) -> None:
