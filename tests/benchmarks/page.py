@@ -70,7 +70,9 @@ def first(page: Page, address: str, runs: int) -> Iterator[tuple[str, list[float
     painted, ready = [], []
     for _ in range(runs + 1):
         page.goto(address)
-        ready.append(page.wait_for_function("document.documentElement.dataset.ready && performance.now()").json_value())
+        ready.append(
+            page.wait_for_function("() => document.documentElement.dataset.ready && performance.now()").json_value()
+        )
         painted.append(page.wait_for_function(FIRST_PAINT).json_value())
     yield "first paint", painted[1:]
     yield "ready", ready[1:]

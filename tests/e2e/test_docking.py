@@ -317,7 +317,7 @@ def test_a_pane_has_a_window_of_its_own(fixed: str, open_page: Callable[..., Pag
     for width in (480, 640):
         window.set_viewport_size({"width": width, "height": 400})
         assert window.evaluate("document.querySelector('#pane-asm').getBoundingClientRect().bottom") == 400
-    page.wait_for_function("sessionStorage['strata.window:asm']?.endsWith('width=640,height=400')")
+    page.wait_for_function("() => sessionStorage['strata.window:asm']?.endsWith('width=640,height=400')")
     window.evaluate("setTimeout(() => document.querySelector('[data-close=asm]').click())")
     expect(page.locator("#pane-asm")).to_be_visible()
     assert box(page, "#pane-asm") == before

@@ -64,7 +64,7 @@ def test_a_first_visitor_is_told_and_shown_what_this_is(explorer: str, open_page
 def test_what_visitors_do_ends_the_demonstration(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed, width=1280, height=600)
     settled(page)
-    page.wait_for_function("localStorage['strata.introduced']")  # it has begun
+    page.wait_for_function("() => localStorage['strata.introduced']")  # it has begun
     page.locator("#body-asm .l", has_text="vfmadd231ps").hover()
     expect(page.locator("#intro.demonstrating")).to_have_count(0)
     page.evaluate(PAINTED)
