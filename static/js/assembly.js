@@ -109,8 +109,9 @@ async function search() {
 
 /** The CPUs whose names have what is searched for. */
 function list() {
-  const query = $("#cpu-search").value.trim().toLowerCase();
-  const groups = (architectures ?? []).map(({ name, cpus }) => [name, cpus.filter((cpu) => `${name} ${cpu}`.toLowerCase().includes(query))]);
+  const plain = (text) => text.toLowerCase().replace(/[\s_-]+/gu, ""); // a vendor writes Neoverse N1
+  const query = plain($("#cpu-search").value);
+  const groups = (architectures ?? []).map(({ name, cpus }) => [name, cpus.filter((cpu) => plain(name + cpu).includes(query))]);
   const count = groups.reduce((sum, [, cpus]) => sum + cpus.length, 0);
   $("#cpu-count").textContent = count === 1 ? "1 CPU" : `${count} CPUs`;
   $("#cpu-list").replaceChildren(...groups.filter(([, cpus]) => cpus.length).map(([name, cpus]) => element("section", { "aria-label": name },
