@@ -54,7 +54,7 @@ export function startLadder() {
   on("replaced", ladder.forget);
   on("away", () => { if (shown) draw(); }); // in the room that there is again
   on("edited", forgetPredictions);
-  on("edited", () => { if ($("#bench table") && !state.sliding) $("#pane-bench").classList.add("stale"); });
+  on("edited", () => { if ($("#bench table") && !(state.sliding && ladder.isFresh)) $("#pane-bench").classList.add("stale"); });
 }
 
 /** Show the ladders that a link holds. */

@@ -63,6 +63,17 @@ SCRUB = [measured(name=name, kind="kernel", seconds=seconds, flops=1e6, disturbe
          {"8": 0.003, "16": 0.002, "32": 0.001, "64": 2.0}.items()]  # fmt: skip
 
 
+def test_measurements_of_an_example_are_stale_once_a_number_slid(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    settled(page)
+    expect(page.locator("#bench table")).to_be_attached()
+    page.locator(".cm-line", has_text="ROWS = ").locator(".n").click()
+    page.keyboard.press("F4")
+    expect(page.locator(".slider input")).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#pane-bench")).to_contain_class("stale")
+
+
 def test_a_number_slides_and_its_values_are_measured(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1280, 800)
     found = page.evaluate(STOPS_OF, list(STOPS))
