@@ -195,7 +195,7 @@ class Measurer:
         recorded: list[RecordedVariant] = []
         with self._incoming.budget.claim(0, self._client.address) as programs:
             for number, (value, script) in enumerate(variants):
-                yield Progress(done=number, total=len(variants) + 1, label=value)
+                yield Progress(done=number, total=len(variants), label=f"running the script with {value}")
                 made = self._variant(msgspec.structs.replace(workspace, script=script))
                 if isinstance(made, Problem):
                     yield Failed(label=value, problem=made)

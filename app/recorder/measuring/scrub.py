@@ -98,7 +98,7 @@ class Scrub:
                 last = timings
                 if number == 0:  # a rough curve, until all rounds are done
                     self._tell(quick, timings)
-                self._emit(Progress(done=number + 1, total=MAX_REPEATS, label="all in turns"))
+                self._emit(Progress(done=number + 1, total=MAX_REPEATS, label="measuring all in turns"))
             if quick:
                 self._tell(quick, last)
 
@@ -106,7 +106,7 @@ class Scrub:
         end = time.monotonic() + PREPARING_SECONDS
         ready: list[_Ready] = []
         for number, (label, candidate) in enumerate(self._entered):
-            self._emit(Progress(done=number, total=len(self._entered), label=label))
+            self._emit(Progress(done=number, total=len(self._entered), label=f"measuring {label}"))
             if time.monotonic() > end:
                 self._fail(label, "NotMeasured", "there was no time left for it")
                 continue

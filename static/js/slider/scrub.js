@@ -41,7 +41,7 @@ export class Scrub {
     this.button.textContent = "Stop";
     const source = follow(events, {
       queued: ({ place }) => this.say(busyWords(place)),
-      progress: ({ done, total, label }) => this.say(`measuring: ${label}, ${done} of ${total}`),
+      progress: ({ done, total, label }) => this.say(`${label}: ${done} of ${total}`),
       failed: ({ label, problem }) => this.figures.set(label, { refused: problem.message.split("\n")[0] }),
       measured: ({ measurement }) => this.figures.set(measurement.name, figureOf(measurement)),
       ended: ({ status, message }) => this.end(status, message),

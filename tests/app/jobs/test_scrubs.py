@@ -36,6 +36,7 @@ def test_each_value_is_recorded_and_all_are_measured_in_one_process(
     events = [event for _, _, event in follow(client, ask(client).get_json()["id"])]
     assert [event["type"] for event in events] == ["progress", "progress", "failed", "source", "measured", "ended"]
     failed, measured = events[2], events[4]
+    assert (events[1]["label"], events[1]["done"], events[1]["total"]) == ("running the script with 32", 1, 2)
     assert (failed["label"], failed["problem"]["message"]) == ("32", "32 is too much")
     assert (measured["measurement"]["seconds"], measured["measurement"]["source"]) == (0.5, "server")
     *_, contest = runner.requests
