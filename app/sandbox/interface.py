@@ -14,7 +14,7 @@ from app.sandbox.tier import Tier
 Status = Literal["ok", "timeout", "memory", "output", "crash", "setup", "cancelled", "lost"]
 """``setup``: the job could not be isolated; ``lost``: its machine is gone."""
 
-TOGETHER = "all scripts together took more memory than there is for them"
+TOGETHER = "the memory for all scripts, or this machine's, was used up; try again"
 """Error message for a script that was killed although it kept its own limits."""
 
 
