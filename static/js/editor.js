@@ -123,6 +123,7 @@ function makeView() {
     }),
     EditorView.domEventHandlers({
       pointermove: (event, view) => { pointAt(event, view); },
+      click: ({ detail, altKey }, { state: { selection } }) => { if (detail === 1 && !altKey && selection.main.empty) tell("source-click", linesAt(view, selection.main.head)); },
       beforeinput: replaceSelected,
       pointerleave: () => { hovered = 0; tell("source-lines", []); },
     }),

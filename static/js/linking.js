@@ -37,6 +37,8 @@ export function startLinking() {
   panes.addEventListener("focusin", ({ target }) => { if (!pinned && target.matches("p[data-origins]")) show(placeOf(target)); });
   on("source-lines", showSource);
   on("source-pin", (lines) => pin(sourcePlace(lines) ?? { pane: SOURCE, footprint: EMPTY }));
+  on("source-click", clicked);
+  on("edited", () => { if (pinned?.clicked) unpin(); });
   // A pane that was not on the page could not be scrolled.
   on("shown", () => (pinned ? reveal(pinned.pane) : showInnermost()));
   on("unpin", unpin);
@@ -190,6 +192,13 @@ function click(event) {
   if (!place || window.getSelection().toString()) return;
   if (place.pane !== "schedule") setCursor(place.pane, place.index, false);
   pin(place);
+}
+
+/** Pin lines of the script that were clicked: until they are edited, as a click is also how that begins. */
+function clicked(lines) {
+  const place = sourcePlace(lines);
+  if (place) pin({ ...place, clicked: true });
+  else if (pinned) unpin();
 }
 
 function pin(place) {

@@ -55,6 +55,7 @@ const EVENTS = {
   shown: "panes were opened, closed or brought forward",
   "source-lines": "the pointer or the cursor is at lines of the script; comes with their numbers",
   "source-pin": "lines of the script are to be pinned; comes with their numbers",
+  "source-click": "a line of the script was clicked; comes with its lines' numbers",
   lit: "other lines, or none, are lit; comes with what they link to, as a link pins it, and whether they are pinned",
   light: "what another page lit is to be lit; comes as with `lit`",
   pinned: "lines were pinned, or none any more; comes with the lines of the script",

@@ -100,6 +100,25 @@ def test_a_pinned_line_stays_until_escape_and_brings_its_counterparts(
     expect(page.locator(".related")).to_have_count(0)
 
 
+def test_a_clicked_line_of_the_script_stays_until_it_is_edited(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    settled(page)
+    line = page.locator(".cm-line", has_text="s[C].vectorize(ji)")
+    for end in ("Escape", "End", "comment"):
+        line.click()
+        page.mouse.move(5, 5)
+        shows(page, "asm", ".l.related")
+        if end == "comment":
+            page.locator(".cm-line", has_text="# 1.").click()
+        else:
+            page.keyboard.press(end)
+        if end == "End":
+            expect(page.locator("#body-asm .l.related").first).to_be_attached()
+            page.keyboard.type(" ")
+        page.mouse.move(5, 6)
+        expect(page.locator(".related")).to_have_count(0)
+
+
 def test_a_pinned_line_is_followed_from_tab_to_tab_on_a_phone(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, width=390, height=700)
     page.click("#tabs button:has-text('Assembly')")
