@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from compiler.ir.error import TVMError
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from compiler.classic.frontend.keras.reader import Application, Model
+    from compiler.classic.frontend.keras.reader import Operation as Layer
     from compiler.classic.frontend.tflite.reader import Operation, Subgraph
 
 Values = Callable[[str], npt.NDArray[Any] | None]
@@ -169,3 +172,94 @@ def _told(value: object) -> str:
     if isinstance(value, np.ndarray):
         return type_words(value.shape, str(value.dtype))
     return number_text(value) if isinstance(value, (int, float)) else str(value)
+
+
+@reader("PyTorch")
+def _pytorch(model: Any) -> Stored:
+    from app.recorder.units.pytorch_files import read_program, read_script
+
+    return read_script(model) if hasattr(model, "original_name") else read_program(model)
+
+
+@reader("Keras")
+def _keras(model: Model) -> Stored:
+    flat = _Layers()
+    names = {id(tensor): tensor.name for tensor in model.inputs}
+    inputs = [FileValue(tensor.name, _keras_type(tensor)) for tensor in model.inputs]
+    flat.model(model, names)
+    made = FileGraph(inputs, flat.weights, flat.nodes, [names[id(tensor)] for tensor in model.outputs], flat.types)
+    return f"model {model.name}", made, flat.values
+
+
+class _Layers:
+    """The layers of a model of Keras, with those of the models that it calls, which the importer converts in place."""
+
+    def __init__(self) -> None:
+        self.nodes: list[FileNode] = []
+        self.weights: list[FileValue] = []
+        self.types: dict[str, str] = {}
+        self._held: dict[str, Layer] = {}
+
+    def model(self, model: Model, names: dict[int, str]) -> None:
+        """Add the layers of a model; ``names`` are those of its tensors so far, by identity."""
+        from compiler.classic.frontend.keras.reader import applications, is_model
+
+        for application in applications(model):
+            inner = application.operation
+            if is_model(inner):
+                within = {
+                    id(own): names[id(given)] for own, given in zip(inner.inputs, application.tensors, strict=False)
+                }
+                self.model(inner, within)
+                results = [within[id(tensor)] for tensor in inner.outputs]
+            else:
+                results = self._add(application, [names[id(tensor)] for tensor in application.tensors])
+            names.update(zip(map(id, application.outputs), results, strict=False))
+
+    def _add(self, application: Application, inputs: Sequence[str]) -> list[str]:
+        from compiler.classic.frontend.keras.reader import kind_of
+
+        layer = application.operation
+        own = _unused(layer.name, self.types)
+        outputs = [own, *(f"{own}:{at}" for at in range(1, len(application.outputs)))]
+        self.types |= {name: _keras_type(tensor) for name, tensor in zip(outputs, application.outputs, strict=True)}
+        read = (*inputs, *self._weights_of(layer))
+        self.nodes.append(FileNode(kind_of(layer), layer.name, read, tuple(outputs), _settings(application), {}))
+        return outputs
+
+    def _weights_of(self, layer: Layer) -> list[str]:
+        """Return the names of a layer's weights; of another layer with the same name, they have a number."""
+        from compiler.classic.frontend.keras.reader import is_layer, weights_of
+
+        weights = weights_of(layer) if is_layer(layer) else {}
+        label = next((name for name, held in self._held.items() if held is layer), None)
+        if label is None:
+            label = _unused(layer.name, self._held)
+            self._held[label] = layer
+            self.weights += [FileValue(f"{label}/{n}", type_words(w.shape, str(w.dtype))) for n, w in weights.items()]
+        return [f"{label}/{name}" for name in weights]
+
+    def values(self, name: str) -> npt.NDArray[Any] | None:
+        """Return the values of a weight."""
+        from compiler.classic.frontend.keras.reader import weights_of
+
+        layer, _, weight = name.rpartition("/")
+        return weights_of(self._held[layer]).get(weight) if layer in self._held else None
+
+
+def _unused(name: str, taken: Container[str]) -> str:
+    return next(own for own in chain([name], (f"{name}.{at}" for at in count(2))) if own not in taken)
+
+
+def _settings(application: Application) -> dict[str, str]:
+    """Return the options of a layer, and the numbers that it is called with."""
+    from compiler.classic.frontend.keras.reader import settings_of
+
+    numbers = {f"argument {at}": v for at, v in enumerate(application.positional) if isinstance(v, (int, float))}
+    options = {**settings_of(application.operation), **numbers}
+    kinds = (bool, int, float, str, list, tuple)
+    return {n: _told(v) for n, v in options.items() if isinstance(v, kinds) and n not in ("name", "trainable")}
+
+
+def _keras_type(tensor: Any) -> str:
+    return type_words(["?" if extent is None else extent for extent in tensor.shape], str(tensor.dtype))

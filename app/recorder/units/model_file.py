@@ -211,6 +211,8 @@ def _origins(file: ModelFile, table: OriginTable) -> dict[str, int]:
     origins: dict[str, int] = {}
     for row in table.rows[file.rows :]:
         origins.setdefault(row.label, row.id)
+        if row.name:  # one of PyTorch is labelled by its module, of which other nodes may be part, too
+            origins.setdefault(f"{row.label.partition(' ')[0]} {row.name}", row.id)
     for node in _all_nodes(file.graph):
         if node.row not in origins:
             (origins[node.row],) = table.mint("graph", node.row, None, NO_SPAN)

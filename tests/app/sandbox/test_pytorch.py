@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
@@ -66,12 +67,31 @@ def test_a_script_traces_and_exports_models(sandbox: Sandbox) -> None:
     assert printed(answer) == "computed 216000000.0 True\n"
 
 
+class Singular(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.linalg.svdvals(x)
+
+
 def test_an_attached_file_is_read_inside(sandbox: Sandbox) -> None:
     file = io.BytesIO()
     torch.jit.save(torch.jit.trace(torch.nn.ReLU(), torch.zeros(2, 5)), file)
     answer = answer_of(sandbox, FILE_SCRIPT, {"model.pt": file.getvalue()})
     assert answer.problems == []
     assert printed(answer) == "[[2, 5]]\n"
+    stored, imported, *_ = answer.units[0].steps
+    at = [
+        next(node.origins for node in answer.drawings[step.drawing or ""].nodes if node.kind == "operator")
+        for step in (stored, imported)
+    ]
+    assert stored.name == "File"
+    assert at[0] == at[1], "a node of the file leads to what it became"
+    other = io.BytesIO()
+    torch.jit.save(torch.jit.trace(Singular(), torch.ones(3, 3)), other)
+    refused = answer_of(sandbox, FILE_SCRIPT, {"model.pt": other.getvalue()})
+    [unit], [problem] = refused.units, refused.problems
+    assert unit.name == "model file"
+    marked = [n.label for n in refused.drawings[unit.steps[0].drawing or ""].nodes if {*n.origins} & {*problem.origins}]
+    assert marked == ["aten::linalg_svdvals"]
     damaged = answer_of(sandbox, FILE_SCRIPT, {"model.pt": file.getvalue()[:300]})
     (problem,) = damaged.problems
     assert problem.kind == "ModelError"

@@ -37,6 +37,7 @@ from compiler.relay.frontend.shared.errors import (
 )
 from compiler.relay.frontend.shared.folding import Array, constant, dtype_of, keeping, settle
 from compiler.relay.frontend.shared.parameters import module_of
+from compiler.relay.frontend.shared.telling import tell_imported, tell_read
 from compiler.relay.frontend.shared.tensors import cast
 from compiler.relay.frontend.span_filling import mint_layer, name_parameter
 from compiler.relay.inference import infer_expr
@@ -51,11 +52,14 @@ def convert_model(
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """Convert a model to a module and its weights; see :func:`from_keras`."""
     built = read_model(model)
+    tell_read("Keras", built)
     _check_layers(built)
     walk = _Walk(layout == "NCHW", span)
     variables = _inputs(built, shapes, walk.channels_first)
     outputs = walk.convert_graph(built, variables)
-    return module_of(variables, outputs, walk.names)
+    mod, params = module_of(variables, outputs, walk.names)
+    tell_imported(mod, params)
+    return mod, params
 
 
 def _check_layers(model: Model) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compiler.ir.error import ArgumentError, UnavailableError, show
-from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from, mint, mint_use
 from compiler.relay.frontend.span_filling import begin_import
@@ -71,7 +70,7 @@ def from_pytorch(script_module: ModelSource, input_infos: Infos | None = None,
     begin_import()
     span = mint("graph", type(script_module).__name__, mint_use("from_pytorch", _VOCABULARY))
     with derived_from(span):
-        mod, params = convert_model(
+        return convert_model(
             script_module,
             input_infos,
             dict(custom_convert_map or {}),
@@ -80,9 +79,6 @@ def from_pytorch(script_module: ModelSource, input_infos: Infos | None = None,
             keep_quantized_weight,
             span,
         )
-        for instrument in active_instruments():
-            instrument.module_created(mod)
-    return mod, params
 
 
 def _check_custom(given: Mapping[str, Convert] | None) -> None:

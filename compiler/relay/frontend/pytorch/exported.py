@@ -15,7 +15,7 @@ from compiler.relay.frontend.pytorch.dtypes import dtype_name
 from compiler.relay.frontend.pytorch.inputs import Described, Infos, as_value, input_variables
 from compiler.relay.frontend.pytorch.numbers import are_plain
 from compiler.relay.frontend.pytorch.registry import Argument, Convert, apply, find
-from compiler.relay.frontend.pytorch.script import type_name
+from compiler.relay.frontend.pytorch.script import called, type_name
 from compiler.relay.frontend.pytorch.tensors import settled_value
 from compiler.relay.frontend.pytorch.values import TorchValue, item_of
 from compiler.relay.frontend.pytorch.weights import Weights, tensor_constant
@@ -80,7 +80,7 @@ def _is_functional(program: torch.export.ExportedProgram, custom: Mapping[str, C
         if node.op == "call_function" and node.target is not operator.getitem and node.target not in _OF_PYTHON:
             if not isinstance(node.target, torch._ops.OpOverload) or node.target._schema.is_mutable:
                 return False
-            name = _operator_name(node.target)
+            name = operator_name(node.target)
             if name not in custom and find(name) is None:
                 return False
     return True
@@ -90,14 +90,15 @@ def _check_operators(graph: torch.fx.Graph, custom: Mapping[str, Convert]) -> No
     missing: dict[str, list[str]] = {}
     for node in graph.nodes:
         if node.op == "call_function" and node.target is not operator.getitem:
-            name = _operator_name(node.target)
+            name = operator_name(node.target)
             if name not in custom and find(name) is None:
-                missing.setdefault(name, []).append(_place(node) or node.name)
+                missing.setdefault(name, []).append(called(layer_of(node), _place(node)))
     if missing:
         raise UnsupportedOperatorError("from_pytorch", missing)
 
 
-def _operator_name(target: torch.fx.node.Target) -> str:
+def operator_name(target: torch.fx.node.Target) -> str:
+    """Return the name of the operator that is called, in the words of the registry."""
     if target in _OF_PYTHON:
         return _OF_PYTHON[target]
     return str(target._schema.name) if isinstance(target, torch._ops.OpOverload) else str(target)
@@ -139,13 +140,9 @@ def _call(node: torch.fx.Node, values: Values, custom: Mapping[str, Convert], sp
     args, kwargs = [_plain(a) for a in given[0]], {name: _plain(a) for name, a in given[1].items()}
     if node.target is operator.getitem:
         return item_of(args[0], args[1])
-    name, scope, place = _operator_name(node.target), _scope(node), _place(node)
-    layer = "/".join(filter(None, (scope, node.name)))
+    name, scope, layer = operator_name(node.target), _scope(node), layer_of(node)
     made_of = mint_layer(f"{name} {scope}".strip(), layer, span)
-    with (
-        derived_from(made_of),
-        naming_node("from_pytorch", f"node {layer!r} ({name})" + (f" at {place}" if place else "")),
-    ):
+    with derived_from(made_of), naming_node("from_pytorch", f"node {called(layer, _place(node))} ({name})"):
         if name in custom:
             return settled_value(custom[name](args, [type_name(a) for a in args]))
         if node.target in _OF_PYTHON and are_plain(args):
@@ -188,6 +185,11 @@ def _scope(node: torch.fx.Node) -> str:
     """Return the module path of a node."""
     stack = list((node.meta.get("nn_module_stack") or {}).values())
     return str(stack[-1][0]).removeprefix("L['self']").lstrip(".") if stack else ""
+
+
+def layer_of(node: torch.fx.Node) -> str:
+    """Return the name of a node with its path in the model: ``layer1.0/relu_3``."""
+    return "/".join(filter(None, (_scope(node), node.name)))
 
 
 def _place(node: torch.fx.Node) -> str:

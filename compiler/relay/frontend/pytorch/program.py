@@ -18,11 +18,12 @@ from compiler.relay.frontend.pytorch.inputs import Described, Infos, input_varia
 from compiler.relay.frontend.pytorch.quantization import keeping_scales
 from compiler.relay.frontend.pytorch.reader import ModelSource, input_infos_of, read_model
 from compiler.relay.frontend.pytorch.registry import Convert
-from compiler.relay.frontend.pytorch.script import Importer
+from compiler.relay.frontend.pytorch.script import Importer, inlined
 from compiler.relay.frontend.pytorch.values import TorchValue
 from compiler.relay.frontend.pytorch.weights import Weights
 from compiler.relay.frontend.shared.errors import ModelError
 from compiler.relay.frontend.shared.folding import settle
+from compiler.relay.frontend.shared.telling import tell_created, tell_imported, tell_read
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.runtime.arrays.ndarray import NDArray
@@ -35,6 +36,7 @@ def convert_model(model: ModelSource, infos: Infos | None, custom: Mapping[str, 
     """Convert a model to a module and its weights; see :func:`from_pytorch`."""
     default = dtype_name(default)
     model = read_model(model)
+    tell_read("PyTorch", model)
     infos = input_infos_of(model) if infos is None else infos
     weights = Weights(friendly, keep_quantized)
     with using_float(default), keeping_scales():
@@ -43,7 +45,10 @@ def convert_model(model: ModelSource, infos: Infos | None, custom: Mapping[str, 
         else:
             inputs, result = import_program(model, infos, custom, default, weights, span)
         body = as_expression(result)
-    return infer_module(IRModule({"main": Function((*parameters(inputs), *weights.variables), body)})), weights.params
+    mod = infer_module(IRModule({"main": Function((*parameters(inputs), *weights.variables), body)}))
+    tell_created(mod)
+    tell_imported(mod, weights.by_path())
+    return mod, weights.params
 
 
 def as_expression(value: TorchValue) -> RelayExpr:
@@ -60,10 +65,7 @@ def as_expression(value: TorchValue) -> RelayExpr:
 
 def _script(model: torch.jit.ScriptModule, infos: Infos, custom: Mapping[str, Convert], default: str, weights: Weights,
             span: Span) -> tuple[list[Described], TorchValue]:  # fmt: skip
-    if not hasattr(model, "forward"):
-        raise ModelError(f"from_pytorch: {model.original_name} has several overloads of forward: wrap it in a module")
-    graph = model.forward.graph.copy()
-    torch._C._jit_pass_inline(graph)
+    graph = inlined(model)
     importer = Importer(model, weights, custom, span)
     _module, *given = graph.inputs()
     names = [value.debugName().split(".")[0] for value in given]

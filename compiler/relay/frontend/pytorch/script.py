@@ -20,7 +20,12 @@ from compiler.relay.frontend.pytorch.registry import Argument, Convert, apply, f
 from compiler.relay.frontend.pytorch.tensors import reshape, settled_value, static_shape
 from compiler.relay.frontend.pytorch.values import TorchValue, as_expr, as_items, as_key, item_of
 from compiler.relay.frontend.pytorch.weights import Weights, tensor_constant
-from compiler.relay.frontend.shared.errors import ConversionError, UnsupportedOperatorError, naming_node
+from compiler.relay.frontend.shared.errors import (
+    ConversionError,
+    ModelError,
+    UnsupportedOperatorError,
+    naming_node,
+)
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
 from compiler.relay.frontend.shared.tensors import expand
 from compiler.relay.frontend.span_filling import mint_layer
@@ -153,9 +158,9 @@ class Importer:
         self._weights = weights
         self._custom = custom
         self._span = span
-        self._names: dict[str, str] = {}
         self._paths: dict[str, str] = {}
         self._graph: torch.Graph | None = None
+        self._names: Mapping[str, str] = {}
         self.values: dict[str, TorchValue] = {}
         self.views = Views(self.values)
 
@@ -165,16 +170,16 @@ class Importer:
         for node in nodes:
             kind = node.kind()
             known = kind in _STRUCTURE or kind in self._custom or find(kind) is not None
-            if not known and not takes_plain(_schema(node)):
-                missing.setdefault(kind, []).append(_place(node) or "an unknown line")
+            if not known and not takes_plain(schema_of(node)):
+                missing.setdefault(kind, []).append(called(layer_name(node, self._names), _place(node)))
         if missing:
             raise UnsupportedOperatorError("from_pytorch", missing)
 
     def graph(self, graph: torch.Graph, inputs: Sequence[Described]) -> TorchValue:
         """Convert a graph, whose first input is the module, and return its result."""
         self._graph = graph
+        self._names = node_names(graph)
         self._check_operators(_all_nodes(graph, branches=False))
-        self._name_nodes(graph)
         own, *given = graph.inputs()
         self.values[own.debugName()] = self._module
         self._paths[own.debugName()] = ""
@@ -182,18 +187,6 @@ class Importer:
             self.values[value.debugName()] = as_value(expr)
         outputs = self.block(graph)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
-
-    def _name_nodes(self, graph: torch.Graph) -> None:
-        """Number the nodes of each kind, for the names of nodes and weights."""
-        counts: dict[str, int] = {}
-        for node in _all_nodes(graph):
-            if node.kind() != "prim::GetAttr":
-                index = counts[node.kind()] = counts.get(node.kind(), -1) + 1
-                for output in node.outputs():
-                    self._names[output.debugName()] = f"{node.kind()}_{index}"
-
-    def _name(self, node: torch.Node) -> str:
-        return next((self._names.get(value.debugName(), "") for value in node.outputs()), node.kind())
 
     def block(self, block: torch.Block) -> list[TorchValue]:
         """Convert the nodes of a block, whose inputs are bound, and return its outputs."""
@@ -211,11 +204,9 @@ class Importer:
         if kind == "prim::GetAttr":
             self._attribute(node)
             return
-        scope = ".".join(re.findall(r"__module\.(\S+?)(?:/|$)", node.scopeName())[-1:])
-        name = "/".join(filter(None, (scope, self._name(node))))
-        span = mint_layer(f"{kind} {scope}".strip(), name, self._span)
-        place = _place(node)
-        with derived_from(span), naming_node("from_pytorch", f"node {name!r}" + (f" at {place}" if place else "")):
+        name = layer_name(node, self._names)
+        span = mint_layer(f"{kind} {_scope(node)}".strip(), name, self._span)
+        with derived_from(span), naming_node("from_pytorch", f"node {called(name, _place(node))}"):
             self._convert(node, kind)
 
     def _convert(self, node: torch.Node, kind: str) -> None:
@@ -233,7 +224,7 @@ class Importer:
 
     def _operator(self, node: torch.Node, kind: str, inputs: list[TorchValue]) -> Sequence[TorchValue]:
         outputs = list(node.outputs())
-        schema = _schema(node)
+        schema = schema_of(node)
         if kind in self._custom:
             result = settled_value(self._custom[kind](inputs, [type_name(v) for v in inputs]))
         elif takes_plain(schema) and are_plain(inputs):
@@ -282,8 +273,46 @@ class Importer:
     def _weight_name(self, output: torch.Value, path: str) -> str:
         """Return the name of a weight: that of its first user, followed by its own."""
         users = [use.user for use in output.uses()]
-        consumer = self._name(users[0]) if users else ""
+        consumer = _name(users[0], self._names) if users else ""
         return f"{consumer}.{path.rpartition('.')[2]}" if consumer else path
+
+
+def inlined(model: torch.jit.ScriptModule) -> torch.Graph:
+    """Return the graph of a model, with those of the modules that it calls."""
+    if not hasattr(model, "forward"):
+        raise ModelError(f"from_pytorch: {model.original_name} has several overloads of forward: wrap it in a module")
+    graph = model.forward.graph.copy()
+    torch._C._jit_pass_inline(graph)
+    return graph
+
+
+def node_names(graph: torch.Graph) -> dict[str, str]:
+    """Number the nodes of each kind; return the names by those of their results."""
+    names: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for node in _all_nodes(graph):
+        if node.kind() != "prim::GetAttr":
+            index = counts[node.kind()] = counts.get(node.kind(), -1) + 1
+            names.update((output.debugName(), f"{node.kind()}_{index}") for output in node.outputs())
+    return names
+
+
+def _name(node: torch.Node, names: Mapping[str, str]) -> str:
+    return next((names.get(value.debugName(), "") for value in node.outputs()), node.kind())
+
+
+def _scope(node: torch.Node) -> str:
+    return ".".join(re.findall(r"__module\.(\S+?)(?:/|$)", node.scopeName())[-1:])
+
+
+def layer_name(node: torch.Node, names: Mapping[str, str]) -> str:
+    """Return the name of a node with its path in the model: ``layer1.0/aten::relu_3``."""
+    return "/".join(filter(None, (_scope(node), _name(node, names))))
+
+
+def called(name: str, place: str) -> str:
+    """Return what errors call a node: its name, and the line that made it, if that is known."""
+    return f"{name!r} at {place}" if place else repr(name)
 
 
 def _all_nodes(block: torch.Block, branches: bool = True) -> Iterator[torch.Node]:
@@ -295,7 +324,8 @@ def _all_nodes(block: torch.Block, branches: bool = True) -> Iterator[torch.Node
                 yield from _all_nodes(inner, branches)
 
 
-def _schema(node: torch.Node) -> torch.FunctionSchema | None:
+def schema_of(node: torch.Node) -> torch.FunctionSchema | None:
+    """Return the schema of a node's operator; None if it has none."""
     text = node.schema()
     return None if text.startswith("(") else torch._C.parse_schema(text)
 

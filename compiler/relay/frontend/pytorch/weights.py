@@ -104,6 +104,10 @@ class Weights:
             infer_expr(self._by_path[path])
         return self._by_path[path]
 
+    def by_path(self) -> dict[str, NDArray]:
+        """Return the arrays by the paths of the weights in the model."""
+        return {path: self.params[variable.name_hint] for path, variable in self._by_path.items()}
+
     def packed(self, path: str, name: str, packed: torch.ScriptObject) -> PackedWeight:
         """Unpack the weight of a quantized layer."""
         kind = str(packed._type()).rpartition(".")[2]

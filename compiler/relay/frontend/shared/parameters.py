@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from compiler.ir.expr import RelayExpr
-from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.relay.expr import Constant, Tuple, Var
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.frontend.shared.telling import tell_created
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.runtime.arrays.ndarray import NDArray
@@ -28,8 +28,7 @@ def module_of(
     if weights:
         body = thaw.visit(body)
     mod = infer_module(IRModule({"main": Function((*inputs, *thaw.variables.values()), body)}))
-    for instrument in active_instruments():
-        instrument.module_created(mod)
+    tell_created(mod)
     return mod, {weights[c]: c.data for c in thaw.variables}
 
 

@@ -15,6 +15,12 @@ def tell_read(form: str, model: object) -> None:
         instrument.model_read(form, model)
 
 
+def tell_created(module: IRModule) -> None:
+    """Tell that a user created a module."""
+    for instrument in active_instruments():
+        instrument.module_created(module)
+
+
 def tell_imported(module: IRModule, weights: Mapping[str, NDArray]) -> None:
     """Tell that the model that was read last was imported, with its weights by name."""
     for instrument in active_instruments():

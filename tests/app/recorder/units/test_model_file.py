@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -123,3 +124,50 @@ def test_a_damaged_weight_of_an_onnx_file_has_no_figures_and_others_have_them() 
     add, mul = (node for node in drawn("ONNX", model).nodes if node.kind == "operator")
     assert [(w.name, w.minimum, w.maximum, w.mean) for w in add.weights] == [("a", 1.0, 6.0, 3.0)]
     assert (mul.weights, mul.constants) == ([], ["b (5) float32"])
+
+
+def test_programs_of_pytorch_are_shown_with_their_numbers_and_weights() -> None:
+    torch = pytest.importorskip("torch")
+    network = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3, stride=2), torch.nn.ReLU(), torch.nn.Flatten()).eval()
+    example, weight = torch.zeros(1, 3, 7, 7), network[0].weight.detach()
+    for program in (torch.jit.trace(network, example), torch.export.export(network, (example,))):
+        drawing = drawn("PyTorch", program)
+        source, conv, *others = drawing.nodes
+        assert (source.kind, source.type) == ("input", "(1, 3, 7, 7) float32")
+        assert [node.label for node in others] == ["aten::relu", "aten::flatten"]
+        assert conv.attributes["stride"] == "[2, 2]"
+        assert conv.constants == ["0.weight (4, 3, 3, 3) float32", "0.bias (4) float32"]
+        assert conv.weights[0].minimum == pytest.approx(weight.min().item())
+        assert [(edge.source, edge.target) for edge in drawing.edges] == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_branches_and_loops_of_a_script_are_within_their_nodes() -> None:
+    torch = pytest.importorskip("torch")
+    module = torch.jit.ScriptModule()
+    module.define(
+        "def forward(self, x: Tensor, n: int):\n  for i in range(n):\n    if bool(x.sum() > 0):\n      x = x * 2\n"
+        "  return x\n"
+    )
+    drawing = drawn("PyTorch", module)
+    nodes = {node.label: node for node in drawing.nodes}
+    assert nodes["prim::Loop"].kind == nodes["prim::If"].kind == "control"
+    assert [scope.rpartition(" ")[2] for scope in nodes["aten::mul"].scope] == ["body", "then"]
+    assert nodes["aten::mul"].attributes == {"other": "2"}
+
+
+def test_layers_of_keras_are_shown_with_their_options_each_call_of_one_and_those_of_models_within() -> None:
+    pytest.importorskip("torch")
+    os.environ.setdefault("KERAS_BACKEND", "torch")
+    keras = pytest.importorskip("keras")
+    x = image = keras.Input((8, 8, 4), name="image")
+    inner = keras.Sequential([keras.Input((8, 8, 4)), keras.layers.Conv2D(4, 1, name="conv"), keras.layers.ReLU()])
+    other = keras.layers.Conv2D(4, 3, padding="same", name="conv")
+    drawing = drawn("Keras", keras.Model(image, other(inner(inner(x))) + 3.0))
+    nodes = [node for node in drawing.nodes if node.kind == "operator"]
+    assert [node.label for node in nodes] == ["Conv2D", "ReLU", "Conv2D", "ReLU", "Conv2D", "Add"]
+    assert [node.attributes["kernel_size"] for node in nodes if node.label == "Conv2D"] == ["(1, 1)"] * 2 + ["(3, 3)"]
+    first, again, third = (node.weights[0] for node in nodes if node.label == "Conv2D")
+    assert (first.name, again.name, third.name) == ("conv/kernel", "conv/kernel", "conv.2/kernel")
+    assert third.maximum == pytest.approx(other.get_weights()[0].max())
+    assert nodes[-1].attributes == {"argument 1": "3"}
+    assert len(drawing.edges) == len(nodes)
