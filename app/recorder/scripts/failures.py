@@ -75,7 +75,7 @@ def _problems(exc: BaseException, names: Mapping[str, Any]) -> list[Problem]:
 def exit_problem(exc: SystemExit) -> Problem | None:
     """Return the problem of a script that called ``sys.exit`` with a status that says it failed, else None."""
     code = exit_code(exc)
-    if code is None or (type(code) is int and code == 0):
+    if code is None or (type(code) in (int, bool) and code == 0):
         return None
     left = problem("Exit", "", exc)
     where = f" at line {left.line}" if left.line else ""

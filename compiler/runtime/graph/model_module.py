@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -130,18 +130,24 @@ class ModelModule:
 
         Names that the model does not have are left out, as in TVM; a shape that differs is refused.
         """
-        if key is not None:
+        if isinstance(key, (int, np.integer, str)):
             if value is None:
                 expected("set_input", "value", f"an array, for input {key!r}", value)
             self.module.set_input(key, value)
-        for name, item in params.items():
-            if name in self.module.input_names:
-                self.module.set_input(name, item)
+        else:  # models may have inputs with these names
+            if key is not None and "key" not in self.module.input_names:
+                expected("set_input", "key", "the name or the index of an input", key)
+            self._set_inputs({"key": key, "value": value})
+        self._set_inputs(params)
+
+    def _set_inputs(self, values: Mapping[str, ArrayLike | None]) -> None:
+        for name, value in values.items():
+            if value is not None and name in self.module.input_names:
+                self.module.set_input(name, value)
 
     def run(self, **input_dict: ArrayLike) -> None:
         """Set inputs, if any are given, and run the model."""
-        if input_dict:
-            self.set_input(None, None, **input_dict)
+        self._set_inputs(input_dict)
         self.module.run()
 
     def get_output(self, index: int, out: NDArray | None = None) -> NDArray:
@@ -190,13 +196,13 @@ class ModelModule:
         milliseconds.  With ``end_to_end``, copying the inputs in and the outputs out is part of it.  TVM's other
         options change nothing.
         """
-        self.set_input(None, None, **inputs)
+        self._set_inputs(inputs)
         if not end_to_end:
             return self.module.time_evaluator(func_name, device, number, repeat, min_repeat_ms or 0)()
         values = {name: array(value) for name, value in inputs.items()}
 
         def run_end_to_end() -> None:
-            self.set_input(None, None, **values)
+            self._set_inputs(values)
             self.module.run()
             for index in range(self.get_num_outputs()):
                 array(self.get_output(index))

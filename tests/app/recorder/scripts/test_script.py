@@ -199,6 +199,7 @@ def test_a_script_that_exits_with_a_status_of_failure_is_said_to_have_ended_ther
 def test_a_script_that_exits_without_a_failure_has_no_problem() -> None:
     assert not run("import sys\nsys.exit()\n").problems
     assert not run("import sys\nsys.exit(0)\n").problems
+    assert not run("import sys\nsys.exit(False)\n").problems
 
 
 def test_a_preview_that_is_stopped_is_no_mistake_and_names_what_did_not_run() -> None:

@@ -42,6 +42,23 @@ def test_inputs_by_name_by_index_and_from_other_types(module: graph_executor.Gra
     assert module.get_input_info() == ({"x": (2, 3), "w": (4, 3)}, {"x": "float32", "w": "float32"})
 
 
+def test_inputs_may_have_the_names_of_parameters() -> None:
+    key, value = relay.var("key", shape=(2, 3)), relay.var("value", shape=(4, 3))
+    lib = relay.build(IRModule.from_expr(relay.Function([key, value], relay.nn.dense(key, value))), "llvm")
+    module = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
+    module.set_input(key=X, value=W)
+    module.run()
+    np.testing.assert_array_equal(module.get_output(0).numpy(), X @ W.T)
+    module.set_input("value", 2 * W)
+    module.run(key=X + 1)
+    np.testing.assert_array_equal(module.get_output(0).numpy(), 2 * (X + 1) @ W.T)
+
+
+def test_what_names_no_input_is_refused(module: graph_executor.GraphModule) -> None:
+    with pytest.raises(ArgumentError, match="set_input: key must be the name or the index of an input, got"):
+        module.set_input(X, W)
+
+
 def test_functions_by_name(module: graph_executor.GraphModule) -> None:
     module["set_input"]("x", X)
     module["set_input"]("w", W)
