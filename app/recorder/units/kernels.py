@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Collection
 
 import numpy as np
 
 from app.recorder.measuring.measure import time_call
 from app.recorder.recorder import Recorder
+from app.recorder.scripts.allowance import Allowance
 from app.recorder.units.subjects import GraphSubject
 from compiler.driver.build import build
 from compiler.driver.lower import lower_program
@@ -26,6 +26,8 @@ from compiler.runtime.vm import Executable
 
 MEASURING_SECONDS = 3.0
 """The time limit for measuring the kernels of a model after its script."""
+MEASURING_PATIENCE = 5
+"""How many times as long it may take while the process has no processor."""
 REPEATS = 7
 
 Built = BuiltGraph | Executable | None
@@ -89,13 +91,13 @@ def measure_kernels(built: Built) -> dict[str, list[Duration]]:
     """Measure each call of each kernel in one run, unless there is not enough time for all."""
     if not isinstance(built, BuiltGraph) or why_unmeasured(built):
         return {}
-    until = time.perf_counter() + MEASURING_SECONDS
+    allowance = Allowance(MEASURING_SECONDS, MEASURING_PATIENCE * MEASURING_SECONDS)
     with uninstrumented():
         executor = built[built.libmod_name](cpu(0))
         fill_inputs(executor)
         times: dict[str, list[Duration]] = {}
         for name, thunk in executor.thunks():
-            if time.perf_counter() > until:
+            if allowance.left <= 0:
                 return {}  # some of the kernels would look like all of them
             times.setdefault(name, []).append(_time(thunk))
     return times

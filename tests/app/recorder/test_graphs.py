@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import msgspec
@@ -15,7 +16,12 @@ from app.panes.kernels import KernelTable
 from app.panes.page import Page, page
 from app.panes.selection import View
 from app.protocol import Request
+from app.recorder.units import kernels
 from app.sandbox import Limits, Sandbox
+from compiler import relay
+from compiler.driver.relay.build import build as build_graph
+from compiler.ir.module import IRModule
+from compiler.target.target import Target
 from tests.app.recorder.models import HOSTILE, equal_layers
 
 NETWORK = """\
@@ -190,6 +196,18 @@ def test_a_run_measures_every_kernel(sandbox: Sandbox) -> None:
     kernels = record(sandbox, NETWORK, "run").units[0].kernels
     assert kernels
     assert all(kernel.seconds and kernel.seconds > 0 for kernel in kernels)
+
+
+def test_kernels_are_measured_by_the_time_that_they_have_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = relay.var("x", shape=(4,))
+    network = relay.Function([x], relay.nn.softmax(relay.nn.relu(x)))
+    built = build_graph(IRModule.from_expr(network), target=Target("llvm"))
+    monkeypatch.setattr(kernels, "MEASURING_SECONDS", 0.2)
+    monkeypatch.setattr(kernels, "REPEATS", 1)
+    monkeypatch.setattr(kernels, "time_call", lambda call: time.sleep(0.3))
+    assert len(kernels.measure_kernels(built)) == 2
+    monkeypatch.setattr(kernels, "MEASURING_PATIENCE", 1)
+    assert kernels.measure_kernels(built) == {}
 
 
 def test_a_kernels_own_script_builds_the_same_kernel(sandbox: Sandbox, answer: Answer) -> None:
