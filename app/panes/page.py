@@ -61,7 +61,7 @@ class Page(Selection):
         refused = next((step for step in steps if step.group == "kernel" and step.refused and not step.listing), None)
         if refused is not None and pane.machine == "device" and self.contents[pane.name] is None:
             return replace(pane, empty=f"No {refused.name}: {refused.refused}")
-        problem = next((problem for problem in self.answer.problems if problem.severity == "error"), None)
+        problem = self.problem if self.failed else None  # a compilation that lacks time is no error
         if problem is None or not pane.listing:
             return pane
         end = "was stopped" if self.answer.status in ("timeout", "limit") else f"ended with {problem.kind}"

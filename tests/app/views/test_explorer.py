@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from markupsafe import escape
 
 from app import create_app
-from app.artifacts import Answer, Unit
+from app.artifacts import Answer, Problem, Unit
 from app.config import Config
 from app.errors import Busy
 from app.jobs.answers import StoredAnswer
@@ -148,6 +148,15 @@ def test_panes_without_a_text_say_that_the_script_did_not_get_there(page_client:
     assert "no function was built" not in html
     assert 'id="body-loops"' not in html, "it shows an earlier text"
     assert 'data-stale="loops flow gpu' in html
+
+
+def test_panes_without_a_text_say_that_the_script_had_no_time(tmp_path: Path) -> None:
+    late = Problem(kind="Timeout", message="the server is busy", cut_short=True, severity="info")
+    runner = AnswerRunner(Answer(status="timeout", problems=[late]))
+    client = create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, runner).test_client()
+    form = {"script": "x", "shown": json.dumps(["No assembly: no function was built for a CPU."])}
+    html = client.post("/panes", data=form, headers=HX).text
+    assert "No assembly: the script was stopped before it made any." in html
 
 
 def test_a_view_chooses_the_step(page_client: FlaskClient) -> None:
