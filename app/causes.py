@@ -11,7 +11,7 @@ from app.proposals import Proposal
 MAX_CAUSES = 40
 CauseKind = Literal[
     "chain", "scalar", "lanes", "divisions", "calls", "float64", "order", "conflicts", "intermediate",
-    "recomputed", "inlined", "threads", "balance", "grain", "spills", "ports",
+    "recomputed", "inlined", "threads", "balance", "grain", "sharing", "spills", "ports",
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Twenty kernels with one known defect each: whether it is ranked first, and what is predicted and gained.
+"""Twenty-one kernels with one known defect each: whether it is ranked first, and what is predicted and gained.
 
 ``python -m tests.benchmarks.causes [-mcpu=…] [--time]`` prints each planted defect, the cause that is said first, the
 predicted gain of its remedy (of leaving it out, where no primitive does) and, with ``--time``, the measured one: of the
@@ -222,6 +222,13 @@ PLANTED = (
         threads=2,
     ),
     Planted(
+        "columns of one table for two threads",
+        ("sharing",),
+        _elementwise("A[i, j] * 2.0", "s[B].reorder(j, i)\ns[B].parallel(j)", size="4096, 16"),
+        ("s[B].reorder(j, i)\ns[B].parallel(j)", "s[B].parallel(i)"),
+        threads=2,
+    ),
+    Planted(
         "a tile of more registers than there are",
         ("spills",),
         _product(
@@ -361,6 +368,13 @@ HELD_OUT = (
         ("balance",),
         _elementwise("te.tanh(A[i, j])", VECTORS + "s[B].parallel(i)", size="5, 32768"),
         ("s[B].parallel(i)", "s[B].parallel(s[B].fuse(i, jo))"),
+        threads=2,
+    ),
+    Planted(
+        "sums of two threads beside each other",
+        ("sharing",),
+        _product("s[C].reorder(j, k, i)\ns[C].parallel(j)", "256, 8, 64"),
+        ("s[C].reorder(j, k, i)\ns[C].parallel(j)", "s[C].reorder(i, k, j)\ns[C].parallel(i)"),
         threads=2,
     ),
     Planted(

@@ -38,6 +38,9 @@ PAGE = 4096
 """Bytes, which prefetchers do not leave."""
 GATHERED = 3.0
 """Instructions for a lane that is loaded or stored by itself."""
+TRANSFER = 12.0
+"""Cycles until a store has a line that another thread wrote last: what an element takes longer where two threads fill
+columns of one table than where each has lines of its own (AMD EPYC, two cores)."""
 LAUNCH = 15_000.0
 """Cycles until all threads of a parallel loop run and have ended."""
 UNLIMITED = 1 << 50
@@ -101,9 +104,12 @@ class Model:
         core, memory = self.parts(*without)
         serial = sum(core.values())
         scale = overlapped(serial, memory) / max(serial, 1e-9)
-        return sum(self._on_threads(each, core[id(each)] * scale, without) for each in self.statements) + sum(
-            self._launches(without)
-        )
+        waiting = {
+            id(each): 0.0 if "sharing" in without else self.transfers(each) * TRANSFER for each in self.statements
+        }
+        return sum(
+            self._on_threads(each, core[id(each)] * scale + waiting[id(each)], without) for each in self.statements
+        ) + sum(self._launches(without))
 
     def parts(self, *without: str) -> tuple[dict[int, float], float]:
         """Return the cycles of the instructions of each statement on one thread, and those of the memory."""
@@ -169,6 +175,35 @@ class Model:
         if loop is None:
             return 1.0
         return extent(loop) / math.ceil(extent(loop) / self.threads)
+
+    def shared_lines(self, statement: Statement) -> int | None:
+        """Return the bytes between what two threads store at the same time, if that is less than a line."""
+        loop = statement.parallel
+        moved = statement.target.moves(loop.loop_var) if loop is not None else None
+        if loop is None or not moved or self.threads == 1 or extent(loop) == 1:
+            return None
+        apart = moved * math.ceil(extent(loop) / self.threads)
+        return apart if apart < self.caches[0].line else None
+
+    def transfers(self, statement: Statement) -> float:
+        """Return how often a thread comes to a line that another one has written since.
+
+        Stores that follow each other within a line leave the processor together, unless they add to what is there.
+        """
+        apart, loop = self.shared_lines(statement), statement.innermost
+        if apart is None or loop is None:
+            return 0.0
+        moved, turns = statement.target.moves(loop.loop_var) or 0, extent(loop)
+        if loop is statement.parallel:
+            turns = math.ceil(turns / self.threads)
+        line = self.caches[0].line
+        if self.chained(statement):
+            together = turns  # in a register meanwhile
+        elif statement.accumulates:
+            together = min(turns, self.width(statement)) if self.is_vector(statement) else 1
+        else:
+            together = min(turns, max(1, line // moved)) if moved else 1
+        return statement.trips / together
 
     def thrashing(self, access: Access, statement: Statement) -> tuple[str, int, int] | None:
         """Return the loop that brings more lines than their sets of the first cache hold, its bytes and its steps.

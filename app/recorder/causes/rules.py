@@ -200,6 +200,25 @@ def _grain(model: Model) -> Iterator[Found]:
             )  # fmt: skip
 
 
+def _sharing(model: Model) -> Iterator[Found]:
+    for each in model.statements:
+        loop, apart = each.parallel, model.shared_lines(each)
+        if loop is None or apart is None:
+            continue
+        line = model.caches[0].line
+        moved = {
+            x.loop_var.name: (each.target.moves(x.loop_var) or 0) * -(-extent(x) // model.threads) for x in each.loops
+        }
+        other = next((name for name, far in moved.items() if far >= line), None)
+        change = f"; parallel {other} instead gives each thread lines of its own" if other is not None else ""
+        yield Found(
+            "sharing",
+            f"the threads of {loop.loop_var.name} write to the same lines of {each.name}, {apart} of {line} bytes "
+            f"apart: a line goes from one to another up to {model.transfers(each):,.0f} times{change}",
+            [each],
+        )
+
+
 RULES = (
     Rule("chain", _chain, frozenset({"reorder", "vectorize"})),
     Rule("scalar", _scalar, frozenset({"vectorize", "reorder"})),
@@ -215,4 +234,5 @@ RULES = (
     Rule("threads", _threads, frozenset({"parallel"})),
     Rule("balance", _balance, frozenset({"fuse"})),
     Rule("grain", _grain, frozenset()),
+    Rule("sharing", _sharing, frozenset()),
 )

@@ -45,6 +45,20 @@ def test_a_kernel_without_its_defect_is_not_said_to_have_it() -> None:
     assert all(cause.kind != "calls" for cause in mended.causes)
 
 
+def test_threads_that_write_to_the_same_lines_are_said_with_the_loop_that_keeps_them_apart() -> None:
+    [planted] = [case for case in PLANTED if case.kinds == ("sharing",)]
+    script = scripts(planted, "haswell")
+    first = why(script, "haswell", 2).causes[0]
+    assert first.words == (
+        "the threads of j write to the same lines of B, 32 of 64 bytes apart: a line goes from one to another up to "
+        "65,536 times; parallel i instead gives each thread lines of its own"
+    )
+    assert first.lines == ["B_1[cse_var_1] = A_1[cse_var_1] * T.float32(2.0)"]
+    mended, whole_lines = script.replace(*planted.mended), script.replace("4096, 16", "2048, 32")
+    for other, threads in ((script, 1), (mended, 2), (whole_lines, 2)):
+        assert "sharing" not in {cause.kind for cause in why(other, "haswell", threads).causes}
+
+
 def test_what_conditions_cost_is_not_claimed_to_be_known() -> None:
     [planted] = [case for case in PLANTED if case.name == "vectors of three"]
     script = scripts(planted, "haswell").replace("s[B].vectorize(ji)", "").replace("split(j, 3)", "split(j, 7)")
