@@ -27,7 +27,7 @@ export function startLinking() {
   readAnswer();
   const panes = $("#panes");
   panes.addEventListener("pointerover", hover);
-  panes.addEventListener("pointerleave", () => { hovered = null; show(pinned); });
+  panes.addEventListener("pointerleave", () => { hovered = null; show(pinned ?? pointedAt()); });
   panes.addEventListener("click", click);
   panes.addEventListener("click", ({ target }) => {
     const traced = target.closest("[data-untraced]");
@@ -181,10 +181,14 @@ function hover({ target }) {
   hovered = node;
 }
 
+let theirs = null; // what the pointer is at on another page: it may have come there before it leaves this one
+
+const pointedAt = () => (hovered ? placeOf(hovered) : theirs && placeAt(theirs));
+
 /** Light up lines of the script, or else what the pointer is at. */
 function showSource(lines) {
   if (lines.length) hovered = null;
-  if (!pinned) show(sourcePlace(lines) ?? (hovered && placeOf(hovered)));
+  if (!pinned) show(sourcePlace(lines) ?? pointedAt());
 }
 
 function click(event) {
@@ -233,6 +237,7 @@ function unpin() {
   if (pinned) tell("pinned", []);
   pinned = null;
   hovered = null;
+  theirs = null;
   show(null);
 }
 
@@ -276,8 +281,8 @@ let told = ""; // what is lit, as other pages were told
 
 /** Light up what another page of this workspace does. */
 function light({ at, fixed }) {
-  const found = PIN.exec(at);
-  const place = found && placeAt(found);
+  theirs = PIN.exec(at);
+  const place = theirs && placeAt(theirs);
   if (fixed && place && !isEmpty(place.footprint)) return pin(place);
   if (pinned) tell("pinned", []);
   pinned = null;
