@@ -106,7 +106,7 @@ def asking(page: Page) -> list[str]:
 def settled(page: Page) -> None:
     """Wait until every request of a watched page has its answer, the newest text too, and all is painted."""
     page.wait_for_timeout(REACTION_MS)
-    for _ in range(300):
+    for _ in range(1200):
         page.wait_for_selector("body:not(.pending)")
         if not asking(page):
             page.evaluate(PAINTED)
