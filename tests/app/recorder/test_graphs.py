@@ -18,9 +18,8 @@ from app.panes.selection import View
 from app.protocol import Request
 from app.recorder.units import kernels
 from app.sandbox import Limits, Sandbox
-from compiler import relay
-from compiler.driver.relay.build import build as build_graph
-from compiler.ir.module import IRModule
+from compiler.driver.relay.build import build_graph
+from compiler.relay.frontend import from_onnx
 from compiler.target.target import Target
 from tests.app.recorder.models import HOSTILE, equal_layers
 
@@ -199,9 +198,9 @@ def test_a_run_measures_every_kernel(sandbox: Sandbox) -> None:
 
 
 def test_kernels_are_measured_by_the_time_that_they_have_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = relay.var("x", shape=(4,))
-    network = relay.Function([x], relay.nn.softmax(relay.nn.relu(x)))
-    built = build_graph(IRModule.from_expr(network), target=Target("llvm"))
+    text = '<ir_version: 8, opset_import: ["": 17]> g (float[4] x) => (float[4] y) { a = Relu(x) y = Softmax(a) }'
+    module, _ = from_onnx(onnx.parser.parse_model(text))
+    built = build_graph(module, Target("llvm"))
     monkeypatch.setattr(kernels, "MEASURING_SECONDS", 0.2)
     monkeypatch.setattr(kernels, "REPEATS", 1)
     monkeypatch.setattr(kernels, "time_call", lambda call: time.sleep(0.3))
