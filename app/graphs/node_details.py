@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.artifacts import HEIGHTS, Answer, GraphNode, OriginId, Unit, Weight
 from app.graphs.drawings import DrawnGraph, DrawnNode
-from app.panes.graph_changes import NodeChange, type_bytes
+from app.panes.graph_changes import NodeChange, type_bytes, type_parts
 from app.panes.kernels import KernelRow, became
 from app.panes.limits import MAX_STEPS
 
@@ -16,7 +15,6 @@ MAX_NEIGHBOURS, MAX_WEIGHTS, MAX_ATTRIBUTES, MAX_ORIGINS = 12, 8, 40, 200
 """Of a node that are told."""
 BAR, PLOT = 7, 46
 """Width of the bars of a histogram, and height of the tallest, in pixels."""
-_TYPE = re.compile(r"\(([\d, ]*)\) (\w+)")
 
 
 @dataclass(frozen=True)
@@ -99,14 +97,12 @@ class NodeDetails:
     @property
     def shape(self) -> str:
         """Shape of its value, e.g. ``1 × 64 × 56 × 56``; empty if it is not a tensor of static shape."""
-        match = _TYPE.fullmatch(self.node.type)
-        return " × ".join(re.findall(r"\d+", match[1])) if match else ""
+        return " × ".join(type_parts(self.node.type)[0])
 
     @property
     def dtype(self) -> str:
         """Data type of its value; empty if it is not a tensor."""
-        match = _TYPE.fullmatch(self.node.type)
-        return match[2] if match else ""
+        return type_parts(self.node.type)[1]
 
     @property
     def bytes(self) -> float | None:

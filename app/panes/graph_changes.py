@@ -186,16 +186,22 @@ def _revalued(before: list[Weight], after: list[Weight]) -> Iterator[str]:
             yield new.name
 
 
+def type_parts(text: str) -> tuple[list[str], str]:
+    """Return the extents and the data type of a type like ``(1, 64) float32``; nothing of another one."""
+    match = _TENSOR.fullmatch(text)
+    return (re.findall(r"\d+", match[1]), match[2]) if match is not None else ([], "")
+
+
 def type_size(text: str) -> float | None:
     """Return the number of elements of a type like ``(1, 64) float32``; None if unknown."""
-    match = _TENSOR.fullmatch(text)
-    return math.prod(float(extent) for extent in re.findall(r"\d+", match[1])) if match is not None else None
+    extents, dtype = type_parts(text)
+    return math.prod(map(float, extents)) if dtype else None
 
 
 def type_bytes(text: str) -> float | None:
     """Return the size in bytes of a type like ``(1, 64) float32``; None if unknown."""
-    count, match = type_size(text), _TENSOR.fullmatch(text)
+    count, (_, dtype) = type_size(text), type_parts(text)
     try:
-        return count * bits(match[2]) / 8 if match is not None and count is not None else None
+        return count * bits(dtype) / 8 if count is not None else None
     except TVMError:
         return None

@@ -61,6 +61,10 @@ class KernelChange:
     after: KernelRow | None
 
     @property
+    def _rows(self) -> list[KernelRow]:
+        return [row for row in (self.before, self.after) if row is not None]
+
+    @property
     def kind(self) -> ChangeKind:
         """Whether it is added, removed, changed in what it computes, or the same."""
         if self.before is None or self.after is None:
@@ -82,33 +86,31 @@ class KernelChange:
     @property
     def calls(self) -> str:
         """The number of calls in a run: ``4``, or ``4 → 6`` if it differs; empty where it is not known."""
-        rows = (row.kernel.calls for row in (self.before, self.after) if row is not None)
-        return " → ".join(str(calls) for calls in dict.fromkeys(rows) if calls is not None)
+        numbers = dict.fromkeys(row.kernel.calls for row in self._rows)
+        return " → ".join(str(calls) for calls in numbers if calls is not None)
 
     @property
     def disturbed(self) -> bool:
         """Whether one of the times was taken while others used the machine."""
-        return any(row.kernel.disturbed for row in (self.before, self.after) if row is not None)
+        return any(row.kernel.disturbed for row in self._rows)
 
     @property
     def origins(self) -> list[int]:
         """The origins of both."""
-        rows = (row.kernel.origins for row in (self.before, self.after) if row is not None)
-        return sorted({origin for origins in rows for origin in origins})
+        return sorted({origin for row in self._rows for origin in row.kernel.origins})
 
     @property
     def weight(self) -> float:
         """The longer time, or else the larger number of operations."""
-        known = [row for row in (self.before, self.after) if row is not None]
-        return max(row.kernel.seconds or (row.flops or 0.0) * 1e-18 for row in known)
-
-
-def _work(kernel: Kernel) -> Hashable:
-    return tuple(sorted(kernel.operators)), kernel.flops, kernel.bytes
+        return max(row.kernel.seconds or (row.flops or 0.0) * 1e-18 for row in self._rows)
 
 
 def _operators(kernel: Kernel) -> Hashable:
     return tuple(sorted(kernel.operators))
+
+
+def _work(kernel: Kernel) -> Hashable:
+    return _operators(kernel), kernel.flops, kernel.bytes
 
 
 @dataclass(frozen=True)
@@ -163,26 +165,18 @@ class ModelChanges:
     @cached_property
     def operators(self) -> list[OperatorRow]:
         """The operators, those whose number differs most first; those of which nothing differs are left out."""
-        united = self.united
-        if united is None:
-            return []
-        counts: dict[str, Counter[str]] = {"before": Counter(), "after": Counter()}
+        changes = self.united.changes if self.united is not None else []
+        before = Counter((change.before or change.node).label for change in changes if change.kind != "added")
+        after = Counter(change.node.label for change in changes if change.kind != "removed")
         slots: dict[tuple[str, str], list[int]] = {}
-        for slot, change in enumerate(united.changes):
-            old = change.before or (change.node if change.kind == "removed" else None)
-            if old is not None:
-                counts["before"][old.label] += 1
-            if change.kind != "removed":
-                counts["after"][change.node.label] += 1
+        for slot, change in enumerate(changes):
             slots.setdefault((change.node.label, change.kind), []).append(slot)
+        added, removed = (
+            {k: v[:MAX_LINKED] for (k, kind), v in slots.items() if kind == w} for w in ("added", "removed")
+        )
         rows = [
-            OperatorRow(
-                label,
-                counts["before"][label],
-                counts["after"][label],
-                *(slots.get((label, kind), [])[:MAX_LINKED] for kind in ("added", "removed")),
-            )
-            for label in dict.fromkeys((*counts["before"], *counts["after"]))
+            OperatorRow(label, before[label], after[label], added.get(label, []), removed.get(label, []))
+            for label in {**before, **after}
         ]
         rows = [row for row in rows if row.before != row.after or row.added or row.removed]
         return sorted(rows, key=lambda row: -abs(row.after - row.before) - len(row.added))[:MAX_ROWS]
@@ -234,10 +228,11 @@ class ModelChanges:
     def kernels(self) -> list[KernelChange]:
         """The kernels of both, those whose nodes correspond in one row, the slowest first."""
         before, after = (_last_drawing(self.answer, unit) for unit in (self.before, self.after))
-        united = unite_graphs(before, after) if before is not None and after is not None else None
-        if united is None or before is None or after is None or not (self.before.kernels and self.after.kernels):
+        if before is None or after is None or not (self.before.kernels and self.after.kernels):
             return []
-        return sorted(_paired(self.before, self.after, united, before, after), key=lambda row: -row.weight)[:MAX_ROWS]
+        united = unite_graphs(before, after)
+        rows = _paired(self.before, self.after, united, before, after) if united is not None else ()
+        return sorted(rows, key=lambda row: -row.weight)[:MAX_ROWS]
 
     @property
     def total(self) -> KernelChange | None:
