@@ -13,6 +13,7 @@ from app import errors
 from app.errors import Busy, Overrun, RequestError, Superseded, Unavailable
 from app.jobs.answers import StoredAnswer
 from app.jobs.callers import waiting
+from app.patience import Patience
 from app.workers.fork_server import Settings
 from app.workers.frames import Call, MissingAnswers, Refusal, Result, TaskError, TaskReply
 from app.workers.tasks import Expected, Packed, Task
@@ -23,7 +24,7 @@ log = logging.getLogger(__name__)
 CPU_SECONDS = 5.0
 """CPU time limit per task; for comparison, the page of ResNet-18 takes 0.1 s."""
 TURN_SECONDS = 20.0
-"""How long a task waits for a worker."""
+"""How long a task waits for a worker, without the time in which the workers wait for a processor."""
 MAX_WAITING = 256
 """Maximum number of tasks that wait for a worker."""
 WORKER_BYTES = 96 << 20
@@ -183,7 +184,10 @@ class RenderWorkers:
             self._grant()
 
     def _wait(self, place: _Place) -> _Slot:
-        place.ready.wait(TURN_SECONDS)
+        if not place.ready.is_set():
+            patience = Patience(TURN_SECONDS, self.start().pid)
+            while (seconds := patience.step()) and not place.ready.wait(seconds):
+                pass
         with self._lock:
             if place.cancelled:
                 raise Superseded(CANCELLED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -12,8 +13,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from app import patience
 from app.artifacts import Answer, Console, Line, Listing, Options, Step, Unit, listing_key
-from app.errors import NotFound, Overrun, Superseded, TooLarge
+from app.errors import Busy, NotFound, Overrun, Superseded, TooLarge
 from app.jobs.answers import StoredAnswer, pack
 from app.jobs.callers import Caller, calling
 from app.panes.listings import CHUNK_LINES
@@ -166,6 +168,26 @@ def test_one_client_leaves_a_worker_to_the_others(stopped: RenderWorkers) -> Non
             for pid in stopped.pids[1:]:
                 os.kill(pid, signal.SIGCONT)
         assert all("vfmadd231ps" in task.result(60) for task in (*greedy, modest))
+
+
+def test_a_turn_is_waited_for_longer_while_the_workers_lack_a_processor(
+    stopped: RenderWorkers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "TURN_SECONDS", 0.5)
+    with ThreadPoolExecutor() as threads:
+        try:
+            working = threads.submit(drawn, stopped, client="me")
+            wait_until(lambda: stopped._held == {"me": 1})
+            with pytest.raises(Busy):
+                drawn(stopped, client="me")
+            monkeypatch.setattr(patience, "held_back", lambda before, after, passed: passed)
+            waiting = threads.submit(drawn, stopped, client="me")
+            time.sleep(1)
+            assert not waiting.done()
+        finally:
+            for pid in stopped.pids[1:]:
+                os.kill(pid, signal.SIGCONT)
+        assert all("vfmadd231ps" in task.result(60) for task in (working, waiting))
 
 
 def test_a_client_that_goes_gives_its_worker_back(stopped: RenderWorkers) -> None:
