@@ -272,6 +272,9 @@ def test_a_renewed_link_admits_who_has_it_and_nobody_else(
     expect(teacher.locator("#toast")).to_contain_text("join=")
     new = teacher.evaluate("navigator.clipboard.readText()")
     assert new.startswith(f"{old}&join=")
+    with teacher.context.expect_page() as opened:
+        teacher.click("#class-board")
+    expect(opened.value.locator("#class-join")).to_have_text(new)
     late = open_page(old)
     expect(late.locator("#class-seat")).to_contain_text("ask your teacher for the new one")
     assert violations(late) == []

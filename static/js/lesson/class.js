@@ -329,9 +329,13 @@ function studentBar() {
   return parts;
 }
 
-async function copyLink() {
+function linkTo(page) {
   const renewed = admission.entry && `&join=${encodeURIComponent(admission.entry)}`;
-  const link = `${location.origin}${location.pathname}?class=${encodeURIComponent(name)}${renewed}`;
+  return `${location.origin}${location.pathname}${page}?class=${encodeURIComponent(name)}${renewed}`;
+}
+
+async function copyLink() {
+  const link = linkTo("");
   try {
     await navigator.clipboard.writeText(link);
     toast(`Copied ${link}`);
@@ -359,7 +363,7 @@ function drawRoom() {
 function students() {
   const rows = pupils.map((pupil) => [called(pupil), pupil.step, pupil.done, pupil.away ? "away" : "here", look(pupil)]);
   const words = admission.anonymous ? "Show the names that students chose" : "Hide the names that students chose";
-  const board = element("a", { class: "button small", id: "class-board", href: `${location.pathname}/board?class=${encodeURIComponent(name)}`, target: "_blank" }, "Board page for a projector");
+  const board = element("a", { class: "button small", id: "class-board", href: linkTo("/board"), target: "_blank" }, "Board page for a projector");
   const actions = element("p", { class: "class-door" }, board, button("class-csv", "Results as CSV", saveResults), button("class-names", words, () => hide("", !admission.anonymous)));
   return element("section", {}, actions, table("Students", ["Name", "Step", "Done", "Presence", "Workspace"], rows));
 }

@@ -39,6 +39,7 @@ function places(step, rows) {
   return element("table", {}, element("caption", {}, `Step ${step}`), element("thead", {}, line(["", "Name", "Time", "Against NumPy"], "th")), element("tbody", {}, ...body));
 }
 
+$("#class-join").textContent = location.href.replace("/board?", "?");
 $("#theme-button").addEventListener("click", changeTheme);
 follow();
 document.documentElement.dataset.ready = "true";
