@@ -183,12 +183,12 @@ function box([name, direction, sizes, parts, front], offered, seen, depth) {
   if (depth > MAX_DEPTH || !/^[a-z][a-z0-9-]{0,30}$/.test(name) || !(direction in DIRECTIONS)) throw new TypeError("no box");
   const made = { name, direction: DIRECTIONS[direction], parts: [], sizes: [] };
   if (direction === "t" && !parts.every(isPane)) throw new TypeError("no group");
-  if (direction === "t" && parts.includes(front)) made.front = front;
   parts.forEach((part, index) => {
     if (isPane(part) && (!offered.has(part) || seen.has(part))) return;
     if (isPane(part)) seen.add(part);
     insert(made, made.parts.length, isPane(part) ? part : box(part, offered, seen, depth + 1), sizes[index] > 0 ? Number(sizes[index]) : 1);
   });
+  if (direction === "t" && made.parts.includes(front)) made.front = front; // an exported page lacks some panes
   return made;
 }
 

@@ -48,8 +48,10 @@ def test_a_saved_page_links_its_lines_without_a_server(
     write(page, HOSTILE)
     page.focus("#body-asm")
     page.keyboard.press("t")
-    path = saved_page(page, tmp_path)
     shown = {pane: lines(page, pane) for pane in ("loops", "asm")}
+    page.click("#pane-asm button:has-text('Control flow')")
+    expect(page.locator("#pane-flow")).to_be_visible()
+    path = saved_page(page, tmp_path)
     page, said = offline(path)
     assert lines(page, "loops") == shown["loops"]
     assert lines(page, "asm")[: len(shown["asm"])] == shown["asm"]
@@ -60,6 +62,7 @@ def test_a_saved_page_links_its_lines_without_a_server(
     assert "This step is not in the file" in (page.locator("#strip .chip:disabled").first.get_attribute("title") or "")
     # Panes stand as they stood, in groups too.
     expect(page.get_by_role("tab")).to_have_text(["LLVM IR", "Assembly"])
+    expect(page.locator("#pane-llvm")).to_be_visible()  # in the place of what was in front, which is not in the file
     page.get_by_role("tab", name="LLVM IR").click()
     expect(page.locator("#pane-asm")).to_be_hidden()
     page.get_by_role("tab", name="Assembly").click()
