@@ -17,7 +17,7 @@ from compiler.ir.origin import current_ambient
 
 FRAMES = sys.getrecursionlimit()
 # A busy machine is no reason to fail.
-settings.register_profile("strata", deadline=None, max_examples=40)
+settings.register_profile("strata", deadline=None, max_examples=20)
 settings.register_profile("long", deadline=None, max_examples=200)
 NO_CONSTANTS = providers.Constants()
 

@@ -44,7 +44,7 @@ def any_client(tmp_path_factory: pytest.TempPathFactory) -> FlaskClient:
     return app.test_client()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(ADDRESSES), BODIES)
 def test_any_body(any_client: FlaskClient, address: str, body: bytes) -> None:
     response = any_client.post(address, data=body, content_type="application/json")
@@ -54,7 +54,7 @@ def test_any_body(any_client: FlaskClient, address: str, body: bytes) -> None:
         assert error["message"]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.sampled_from(("script", "options", "view", "tab", "seq", "mode")), st.text(max_size=30)))
 def test_any_form(any_client: FlaskClient, fields: dict[str, str]) -> None:
     for address in ("/panes", "/run"):
@@ -62,7 +62,7 @@ def test_any_form(any_client: FlaskClient, fields: dict[str, str]) -> None:
         assert response.status_code in EXPECTED, response.text
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(("/z/{}", "/api/links/{}", "/api/ladders/{}/events", "/{}", "/?example={}", "/api/queue?tab={}")),
     st.text(max_size=20),

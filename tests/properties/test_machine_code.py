@@ -26,7 +26,7 @@ from tests.properties.te_schedules import schedules
 
 REFUSAL = "constant"
 """Of an axis to vectorize or unroll that is longer in some iterations."""
-EXAMPLES = int(os.environ.get("STRATA_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("STRATA_EXAMPLES", "20"))
 
 
 @given(st.data())

@@ -20,7 +20,7 @@ from tests.compiler.relay.transform.reading import module_of, relay, transform
 from tests.properties.graphs import evaluate, flat, shape_of
 from tests.properties.layout_programs import small_inputs
 
-SEEDS = int(os.environ.get("STRATA_EXAMPLES") or 40)
+SEEDS = int(os.environ.get("STRATA_EXAMPLES") or 20)
 
 Follower = Callable[[Any], Any]
 

@@ -24,7 +24,7 @@ from tests.properties.graphs import evaluate, flat, random_inputs, random_module
 
 EXAMPLES = os.environ.get("STRATA_EXAMPLES")
 relaxed = settings(
-    max_examples=int(EXAMPLES or "25"),
+    max_examples=int(EXAMPLES or "12"),
     derandomize=EXAMPLES is None,
     deadline=None,
     print_blob=True,

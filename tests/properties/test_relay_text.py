@@ -14,7 +14,7 @@ from tests.properties.relay_programs import Programs
 
 EXAMPLES = os.environ.get("STRATA_EXAMPLES")
 
-relaxed = settings(max_examples=int(EXAMPLES or "50"), derandomize=EXAMPLES is None, deadline=None)
+relaxed = settings(max_examples=int(EXAMPLES or "20"), derandomize=EXAMPLES is None, deadline=None)
 
 SEEDS = st.integers(0, 2**32)
 

@@ -31,7 +31,7 @@ REFUSALS = ("constant", OUTSIDE)
 """Of an axis to vectorize or unroll that is longer in some iterations, and of a prefix that misses the last step."""
 
 relaxed = settings(
-    max_examples=int(EXAMPLES or "40"),
+    max_examples=int(EXAMPLES or "20"),
     derandomize=EXAMPLES is None,
     deadline=None,
     print_blob=True,

@@ -69,7 +69,7 @@ x, y, z, w = VARIABLES
 i, j, n, m = (Var(name) for name in ("i", "j", "n", "m"))
 
 
-@examples(300)
+@examples(100)
 @given(INTEGERS, st.lists(ASSIGNMENTS, min_size=8, max_size=8))
 def test_values_lie_in_the_interval_and_the_congruence(e: PrimExpr, points: list[dict[str, int]]) -> None:
     analyzer = Analyzer()
@@ -237,7 +237,7 @@ def test_conditions_narrow_intervals(condition: PrimExpr, expected: tuple[int, i
     assert analyzer.const_int_bound(x) == (-9, 9)
 
 
-@examples(300)
+@examples(100)
 @given(INTEGERS, ASSIGNMENTS)
 def test_the_set_of_an_expression_holds_its_values(e: PrimExpr, outer: dict[str, int]) -> None:
     """Relax x and y, and compare the ends, which may depend on z and w, with all values."""
@@ -428,7 +428,7 @@ def test_nothing_can_be_deduced() -> None:
             assert deduce_bound(i, kind(divided, const(3)), {n: IntSet.interval(low, high)}, {}).is_nothing()
 
 
-@examples(300)
+@examples(100)
 @given(
     st.sampled_from([LT, LE, GT, GE, EQ]),
     st.sampled_from([-4, -3, -1, 1, 2, 5]),
@@ -465,7 +465,7 @@ BOUNDS_ON_X = st.builds(
 )
 
 
-@examples(200)
+@examples(80)
 @given(st.lists(BOUNDS_ON_X, min_size=1, max_size=3), ASSIGNMENTS)
 def test_clip_bounds_are_the_condition(conditions: list[PrimExpr], values: dict[str, int]) -> None:
     condition = all_of(*conditions)

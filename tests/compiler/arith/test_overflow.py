@@ -52,7 +52,7 @@ A, B, C = LOADS.values()
 MOST = 2**31 - 1
 ENDS = [-MOST - 1, -MOST, -MOST + 1, -MOST + 5, -MOST // 2, MOST // 2, MOST - 8, MOST - 4, MOST - 2, MOST - 1, MOST]
 VALUES = [*ENDS, -9, -8, -7, -3, -2, -1, 0, 1, 2, 3, 4, 7, 8, 9, 100]
-PROGRAMS = examples(1500).max_examples
+PROGRAMS = examples(500).max_examples
 
 
 class Overflows(Exception):

@@ -83,7 +83,7 @@ def same_value(before: PrimExpr, after: PrimExpr, values: dict[str, int]) -> Non
     assert evaluate(after, values) == expected, f"{written(before)} became {written(after)} at {values}"
 
 
-@examples(300)
+@examples(100)
 @given(INTEGERS, st.lists(ASSIGNMENTS, min_size=8, max_size=8))
 def test_simplification_keeps_values(e: PrimExpr, points: list[dict[str, int]]) -> None:
     analyzer = bounded()
@@ -94,7 +94,7 @@ def test_simplification_keeps_values(e: PrimExpr, points: list[dict[str, int]]) 
             same_value(e, simplified, values)
 
 
-@examples(200)
+@examples(80)
 @given(CONDITIONS, st.lists(ASSIGNMENTS, min_size=8, max_size=8))
 def test_simplified_conditions_keep_truth(e: PrimExpr, points: list[dict[str, int]]) -> None:
     analyzer = bounded()
@@ -105,7 +105,7 @@ def test_simplified_conditions_keep_truth(e: PrimExpr, points: list[dict[str, in
             same_value(e, simplified, values)
 
 
-@examples(150)
+@examples(60)
 @given(CONDITIONS, INTEGERS, st.lists(ASSIGNMENTS, min_size=8, max_size=8))
 def test_simplification_under_a_condition_keeps_values_where_it_holds(
     condition: PrimExpr, e: PrimExpr, points: list[dict[str, int]]
@@ -125,7 +125,7 @@ def test_simplification_under_a_condition_keeps_values_where_it_holds(
         same_value(e, simplified, values)
 
 
-@examples(300)
+@examples(100)
 @given(st.one_of(VECTORS, VECTORS, VECTOR_CONDITIONS), st.lists(ASSIGNMENTS, min_size=4, max_size=4))
 def test_simplification_keeps_the_lanes_of_vectors(e: PrimExpr, points: list[dict[str, int]]) -> None:
     simplified = bounded().simplify(e)
@@ -138,7 +138,7 @@ def test_simplification_keeps_the_lanes_of_vectors(e: PrimExpr, points: list[dic
         assert evaluate_lane(simplified, lane, values) == expected, f"{written(e)} became {written(simplified)}"
 
 
-@examples(150)
+@examples(60)
 @given(INTEGERS)
 def test_simplification_settles(e: PrimExpr) -> None:
     analyzer = bounded()

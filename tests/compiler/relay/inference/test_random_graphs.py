@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import compiler.relay
@@ -98,7 +98,6 @@ def _graphs(draw: Any) -> tuple[Any, Any, tuple[int, ...]]:
     return relay.Tuple(nodes), x, shape
 
 
-@settings(max_examples=80, deadline=None)
 @given(_graphs())
 def test_types_are_those_of_the_values(made: tuple[Any, Any, tuple[int, ...]]) -> None:
     graph, x, shape = made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import compiler.relay
@@ -150,7 +150,6 @@ def _programs(draw: Any) -> IRModule:
 ARGS = (np.array(0.7), np.array(-0.4))
 
 
-@settings(max_examples=40, deadline=None)
 @given(_programs())
 def test_every_pass_keeps_the_meaning(mod: IRModule) -> None:
     expected = run(mod, *ARGS)
@@ -169,7 +168,6 @@ OTHERS = [
 ]
 
 
-@settings(max_examples=30, deadline=None)
 @given(_programs(), st.lists(st.sampled_from([*PASSES, *OTHERS]), min_size=2, max_size=5))
 def test_passes_in_any_order(mod: IRModule, steps: list[Any]) -> None:
     expected = run(mod, *ARGS)
@@ -179,7 +177,6 @@ def test_passes_in_any_order(mod: IRModule, steps: list[Any]) -> None:
     np.testing.assert_allclose(run(mod, *ARGS), expected)
 
 
-@settings(max_examples=15, deadline=None)
 @given(_programs())
 def test_gradients_are_slopes(mod: IRModule) -> None:
     result = mod.shallow_copy()

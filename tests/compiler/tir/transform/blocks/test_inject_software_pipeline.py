@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import compiler as tvm
@@ -99,7 +99,6 @@ def test_what_cannot_be_is_refused(stages: list[int], order: list[int], message:
         apply(program(two_blocks(stages, order), params=PARAMS), InjectSoftwarePipeline())
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_random_pipelines_compute_the_same(data: st.DataObject) -> None:
     """A chain of blocks, each of which reads buffers of earlier ones."""

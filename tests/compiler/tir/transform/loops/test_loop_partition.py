@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.ir.error import ArgumentError
@@ -175,7 +175,6 @@ def test_a_loop_that_is_written_out_keeps_its_constant_extent() -> None:
     )
 
 
-@settings(max_examples=40, deadline=None)
 @given(extent=st.integers(1, 40), inner=st.integers(1, 12), surplus=st.integers(0, 3))
 def test_every_element_is_computed_once(extent: int, inner: int, surplus: int) -> None:
     func = program(

@@ -441,7 +441,7 @@ def lane_bodies(draw: Any) -> Callable[[Var, Buffer, Buffer], Stmt]:
     return body
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(body=lane_bodies())
 def test_random_bodies_compute_the_same(body: Callable[[Var, Buffer, Buffer], Stmt]) -> None:
     j, a, c = Var("j"), decl_buffer((64,), "int32", name="A"), decl_buffer((64,), "int32", name="C")
