@@ -135,7 +135,7 @@ def test_text(make: Callable[[], PrimExpr]) -> None:
 
 @pytest.mark.parametrize(
     ("dtype", "scheduled"),
-    [("float32", False), ("float32", True), pytest.param("int32", False, marks=pytest.mark.long)],
+    [("float32", True), *(pytest.param(dtype, False, marks=pytest.mark.long) for dtype in ("float32", "int32"))],
 )
 def test_from_script_to_machine_code(dtype: str, scheduled: bool) -> None:
     a = te.placeholder((TERMS,), name="A", dtype=dtype)

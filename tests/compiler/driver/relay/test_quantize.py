@@ -113,7 +113,7 @@ def test_other_operators_in_floating_point_are_an_error_where_asked() -> None:
 @pytest.mark.parametrize(
     ("mode", "chunk"),
     [
-        ("kl_divergence", 2),
+        pytest.param("kl_divergence", 2, marks=pytest.mark.long),
         ("percentile", -1),
         pytest.param("kl_divergence", -1, marks=pytest.mark.long),
         pytest.param("percentile", 2, marks=pytest.mark.long),
