@@ -18,6 +18,7 @@ from tests.compiler.topi.gpu.sorting import DTYPES, program
 from tests.outside.opencl import context_and_queue, lacks_a_type, launch_through_opencl
 
 PROGRAMS = 200
+ONE_KERNEL = [name for name in CASES if name not in ("variance", "layer_norm")]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -27,10 +28,10 @@ def device():
 
 @pytest.mark.parametrize(
     "first",
-    [first if first == 20 else pytest.param(first, marks=pytest.mark.long) for first in range(0, PROGRAMS, 20)],
+    [first if first == 20 else pytest.param(first, marks=pytest.mark.long) for first in range(0, PROGRAMS, 10)],
 )
 def test_random_programs_agree_with_numpy(first):
-    for seed in range(first, first + 20):
+    for seed in range(first, first + 10):
         program = random_program(seed) if seed % 5 else typed_program(seed, kernels=1)
         built = build(program.schedule, program.args, "opencl")
         if lacks_a_type(built):
@@ -68,14 +69,12 @@ def built_with_memory(func):
 
 # Every second one always: those of the emulation are the same, and all run there.
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] * (place % 2)) for place, name in enumerate(CASES)]
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (place % 2)) for place, name in enumerate(ONE_KERNEL)]
 )
 def test_operators_agree_with_numpy(name):
     """Schedules of ``topi.cuda``."""
     case = CASES[name]
-    kernel, *further = relay.build(case.function(), "opencl").get_lib().kernels.values()
-    if further:
-        pytest.skip("several groups")
+    [kernel] = relay.build(case.function(), "opencl").get_lib().kernels.values()
     built, memory = built_with_memory(kernel.prim_func)
     arrays = [tvm.nd.array(array) for array in case.arrays()]
     result = tvm.nd.empty([int(extent) for extent in kernel.outputs[0].shape], kernel.outputs[0].dtype)
