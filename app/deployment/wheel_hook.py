@@ -94,15 +94,16 @@ def renamed(source: str, file: str = "") -> str:
 
 
 def _insertions(tree: ast.Module, lines: list[bytes], file: str) -> Iterator[Insertion]:
+    nodes = list(ast.walk(tree))
     described = {
         id(n.body[0].value)
-        for n in ast.walk(tree)
+        for n in nodes
         if isinstance(n, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
         and n.body
         and isinstance(n.body[0], ast.Expr)
     }
-    inside = {id(part) for n in ast.walk(tree) if isinstance(n, ast.JoinedStr) for part in n.values}
-    for n in ast.walk(tree):
+    inside = {id(part) for n in nodes if isinstance(n, ast.JoinedStr) for part in n.values}
+    for n in nodes:
         if isinstance(n, ast.ImportFrom) and n.level == 0 and _OURS.match(n.module or ""):
             yield n.lineno, n.col_offset + len("from "), f"{PACKAGE}."
         elif isinstance(n, ast.Import) and any(_OURS.match(name.name) for name in n.names):
