@@ -92,6 +92,8 @@ export function run() {
   begin();
   running(true);
   $("#state").textContent = document.body.classList.contains("measuring") ? "waiting for the ladder …" : "running …";
+  began = performance.now();
+  slow = setTimeout(sayRunning, LONG);
   send(state.seq, "/run", async (response) => {
     if (!response.ok) {
       done();
@@ -107,6 +109,13 @@ export function run() {
       }
     }
   });
+}
+
+/** Say how long a run goes on, unless it waits. */
+function sayRunning() {
+  const box = $("#state");
+  if (box.textContent.startsWith("running …")) box.textContent = `running … ${Math.floor((performance.now() - began) / 1000)} s`;
+  slow = setTimeout(sayRunning, PATIENCE);
 }
 
 /** Where a run is: in the queue, or at a line. */

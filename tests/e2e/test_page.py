@@ -369,6 +369,19 @@ def test_a_server_that_is_gone_is_told_everywhere_and_asked_until_it_is_back(
     expect(page.locator("#state")).to_contain_text("✓ compiled")
 
 
+def test_a_run_says_how_long_it_goes_on(serve: Callable[[Runner], str], open_page: Callable[..., Page]) -> None:
+    runner = ScriptedRunner()
+    page = open_page(serve(runner))
+    write(page, "x = 1")
+    settled(page)
+    end = threading.Event()
+    runner.scripts["x = 1"] = Script(until=end)
+    page.click("#run-button")
+    expect(page.locator("#state")).to_have_text(re.compile(r"running … [1-9]\d* s"))
+    end.set()
+    expect(page.locator("#run-label")).to_have_text("Run")
+
+
 @pytest.mark.long
 def test_a_key_ends_the_job_of_the_text_before(serve: Callable[[Runner], str], open_page: Callable[..., Page]) -> None:
     runner = ScriptedRunner()
