@@ -32,7 +32,7 @@ def long_answer(pane: str) -> Answer:
     return Answer(units=[unit], listings={text.key: text})
 
 
-@pytest.mark.parametrize("pane", GROUPS)
+@pytest.mark.parametrize("pane", ["loops", pytest.param("graph", marks=pytest.mark.long)])
 def test_the_end_of_a_long_text_is_fetched_when_it_is_scrolled_to(
     serve: Callable[[Runner], str], open_page: Callable[..., Page], pane: str
 ) -> None:

@@ -27,7 +27,8 @@ def link_of(page: Page) -> str:
         ("matmul-scheduled", *SIZES[1]),
         pytest.param("matmul-scheduled", *SIZES[0], marks=pytest.mark.long),
         pytest.param("residual-block", *SIZES[1], marks=pytest.mark.long),
-        *((example, *SIZES[0]) for example in ("model-from-onnx", "gpu-matmul-shared")),  # which have most labels
+        pytest.param("gpu-matmul-shared", *SIZES[0], marks=pytest.mark.long),
+        ("model-from-onnx", *SIZES[0]),  # which has most labels
     ],
 )
 def test_no_word_is_cut_off(
@@ -37,7 +38,7 @@ def test_no_word_is_cut_off(
     settled(page)
     assert page.evaluate(CUT_OFF) == []
     link = link_of(page)
-    for view in ("read", "embed"):
+    for view in ("read",) if example == "model-from-onnx" else ("read", "embed"):
         page.goto(f"{link}?view={view}")
         page.wait_for_selector("html[data-ready]")
         settled(page)
