@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from flask import Flask
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from app import create_app
+from app.gallery import Example, Gallery
 from app.sandbox import Runner
 from app.workers.tasks import Renderer
 from tests.app.fixtures import FixedRunner
 from tests.app.serving.served import served
 from tests.browser import ensure
-from tests.e2e.steps import watch
+from tests.e2e.steps import settled, watch
 from tests.renderer import renderer as renderer
 
 PATIENCE_MS = 120_000
@@ -67,13 +69,32 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
+class Scripts(Gallery):
+    """Examples, and the scripts of tests under names of their own: a page that opens with one is drawn only once."""
+
+    given: dict[str, str] = {}
+
+    def find(self, name: str) -> Example | None:
+        script = self.given.get(name)
+        return super().find(name) if script is None else Example(name, "A test", "", script)
+
+    @classmethod
+    def query(cls, script: str) -> str:
+        """Return what follows an explorer's address to open it with a script."""
+        name = hashlib.sha256(script.encode()).hexdigest()[:16]
+        cls.given[name] = script
+        return f"/?example={name}"
+
+
 @pytest.fixture(scope="session")
 def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of an explorer with its real sandbox and compiler."""
     app = create_app({"DATA_DIR": tmp_path_factory.mktemp("data"), "RATE_LIMIT": 0, "COMPILE_SECONDS": COMPILE_SECONDS})
+    services = app.extensions["strata"]
+    app.extensions["strata"] = replace(services, gallery=Scripts(services.gallery.examples))
     with serving(app) as address:
         yield address
-    app.extensions["strata"].runner.close()
+    services.runner.close()
 
 
 @pytest.fixture(scope="session")
@@ -161,10 +182,16 @@ def visitors(browser: Browser) -> Visitors:
 
 @pytest.fixture
 def open_page(visitors: Visitors, console: Console) -> Iterator[Callable[..., Page]]:
-    """Open an address at a size, each time as another visitor; afterwards the console must have stayed silent."""
+    """Open an address at a size, each time as another visitor; afterwards the console must have stayed silent.
+
+    An explorer's may be opened with a script, as if that was one of its examples.
+    """
     with ExitStack() as lent:
 
-        def open_(address: str, width: int = 1440, height: int = 900, **options: Any) -> Page:
+        def open_(
+            address: str, width: int = 1440, height: int = 900, *, script: str | None = None, **options: Any
+        ) -> Page:
+            address += "" if script is None else Scripts.query(script)
             page = visitors.arrive(lent.enter_context(visitors.lend(**options)), address)
             page.set_viewport_size({"width": width, "height": height})
             page.set_default_timeout(PATIENCE_MS)
@@ -172,6 +199,8 @@ def open_page(visitors: Visitors, console: Console) -> Iterator[Callable[..., Pa
             page.on("pageerror", lambda error: console.said.append(f"error: {error}"))
             page.goto(address)
             page.wait_for_selector("html[data-ready]")
+            if script is not None:
+                settled(page)
             return page
 
         yield open_

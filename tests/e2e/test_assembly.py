@@ -48,8 +48,7 @@ def test_filters_choose_the_lines_and_survive_a_link(explorer: str, open_page: C
 
 
 def test_any_cpu_is_found_by_searching(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, MATMUL)
+    page = open_page(explorer, script=MATMUL)
     page.select_option("#assembly", "more")
     expect(page.locator("#cpu-count")).to_have_text(re.compile(r"[1-9]\d\d CPUs"))
     assert violations(page) == []
@@ -95,8 +94,7 @@ def test_pointing_at_a_placeholder_shows_where_it_is_loaded(explorer: str, open_
 
 
 def test_targets_stand_side_by_side_and_a_link_keeps_them(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer, 1280, 800)
-    write(page, MATMUL)
+    page = open_page(explorer, 1280, 800, script=MATMUL)
     page.select_option("#assembly", "several")
     assert violations(page) == []
     for target in ("x86-64-avx2", "aarch64-neon"):

@@ -15,8 +15,7 @@ from tests.e2e.steps import MATMUL, settled, violations, write
 def test_what_changed_since_a_link_is_shown_for_assembly_and_loops(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(explorer)
-    write(page, MATMUL)
+    page = open_page(explorer, script=MATMUL)
     page.click("#share-button")
     expect(page).to_have_url(re.compile(r"/z/\w+"))
     link = page.url.rpartition("/")[2]

@@ -31,8 +31,7 @@ def sight(page: Page, line: Locator) -> bool:
 def test_the_throughput_of_the_hot_loop_stands_beside_its_drawing(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(explorer, 1680, 980)
-    write(page, MATMUL)
+    page = open_page(explorer, 1680, 980, script=MATMUL)
     open_flow(page)
     expected = "No throughput" if shutil.which("llvm-mca") is None else "cycles for"
     expect(page.locator("#throughput")).to_contain_text(expected)

@@ -76,8 +76,7 @@ def test_a_library_is_saved_and_runs_in_another_process(
 
 
 def test_texts_are_saved_that_other_tools_read(explorer: str, open_page: Callable[..., Page], tmp_path: Path) -> None:
-    page = open_page(explorer)
-    write(page, MATMUL)
+    page = open_page(explorer, script=MATMUL)
     script = from_pane(page, "loops", "tvmscript", tmp_path)
     assert script.name == "matmul.py"
     assert "def matmul(" in script.read_text()
@@ -93,8 +92,7 @@ def test_texts_are_saved_that_other_tools_read(explorer: str, open_page: Callabl
 
 
 def test_a_script_that_makes_nothing_offers_nothing(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, "x = 1\n")
+    page = open_page(explorer, script="x = 1\n")
     expect(page.locator("#body-asm .empty")).to_be_visible()
     page.hover("#pane-asm .pane-head")
     page.click("[data-save='asm']")

@@ -43,8 +43,7 @@ def test_the_first_page_shows_the_matmul_at_every_level(explorer: str, open_page
 
 
 def test_a_change_of_the_schedule_changes_every_pane(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, MATMUL)
+    page = open_page(explorer, script=MATMUL)
     before = {pane: lines(page, pane) for pane in ("loops", "llvm", "asm")}
     nest = page.locator("#pane-schedule .nest").inner_text()
     write(page, MATMUL.replace("factor=16", "factor=8"))
@@ -54,8 +53,7 @@ def test_a_change_of_the_schedule_changes_every_pane(explorer: str, open_page: C
 
 
 def test_a_mistake_stands_at_its_line_and_the_panes_stay(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, MATMUL)
+    page = open_page(explorer, script=MATMUL)
     good = lines(page, "asm")
     write(page, MATMUL.replace("factor=16", "factor=-4"))
     expect(page.locator("#state")).to_contain_text(f"at line {SPLIT_LINE}")
@@ -73,8 +71,7 @@ def test_a_mistake_stands_at_its_line_and_the_panes_stay(explorer: str, open_pag
 
 
 def test_pointing_at_a_line_lights_up_what_belongs_to_it(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, MATMUL)
+    page = open_page(explorer, script=MATMUL)
     page.locator("#body-asm .l", has_text=re.compile(ARITHMETIC)).first.hover()
     compute = 1 + next(n for n, line in enumerate(MATMUL.splitlines()) if "te.compute" in line)
     expect(page.locator(f".cm-line:nth-child({compute})")).to_have_class(re.compile("related"))
@@ -130,8 +127,7 @@ def test_a_pinned_line_is_followed_from_tab_to_tab_on_a_phone(explorer: str, ope
 
 
 def test_a_step_of_the_schedule_shows_the_program_up_to_it(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, MATMUL)
+    page = open_page(explorer, script=MATMUL)
     page.click("#strip .chip:has-text('reorder')")
     settled(page)
     expect(page.locator("#strip .chip:has-text('reorder')")).to_have_attribute("aria-pressed", "true")
@@ -218,8 +214,7 @@ def test_assembly_of_other_machines(explorer: str, open_page: Callable[..., Page
 
 
 def test_a_link_opens_exactly_what_was_shared(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, MATMUL)
+    page = open_page(explorer, script=MATMUL)
     page.click("#strip .chip:has-text('Flat memory')")
     expect(page.locator("#strip .chip:has-text('Flat memory')")).to_have_attribute("aria-pressed", "true")
     shown = lines(page, "loops")
@@ -254,6 +249,7 @@ def test_an_example_of_the_gallery_opens(explorer: str, open_page: Callable[...,
     assert lines(page, "loops")
 
 
+@pytest.mark.long
 def test_the_editor_completes_and_explains_the_api(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL)

@@ -38,8 +38,7 @@ print(D)
 def test_a_pasted_definition_is_mended_by_its_buttons_and_shows_its_loops(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(explorer, 1280, 800)
-    write(page, DEFINED)
+    page = open_page(explorer, 1280, 800, script=DEFINED)
     message = page.locator(".line-message")
     expect(message).to_contain_text("expected an indented block")
     message.get_by_role("button", name="Indent line 5 anew").click()

@@ -79,8 +79,7 @@ def test_accesses_are_explained_and_their_lines_opened(explorer: str, open_page:
 
 
 def test_running_emulates_the_kernels(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, smaller(SHARED))
+    page = open_page(explorer, script=smaller(SHARED))
     verdicts = page.locator("#pane-gpu .verdict")
     expect(verdicts.first).to_contain_text("Not emulated")
     run(page)
@@ -103,8 +102,7 @@ def test_a_race_is_told_with_both_lines_and_both_threads(explorer: str, open_pag
 
 
 def test_an_access_is_stepped_through_the_loop(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, smaller(SHARED))
+    page = open_page(explorer, script=smaller(SHARED))
     access(page, "reads B in global memory").locator("[data-warp]").click()
     expect(page.locator("#warp-loops")).to_have_text("k.outer = 0, 1 of 2")
     words, tile = page.locator("#warp-words"), page.locator("#warp-tile-words")
@@ -162,7 +160,8 @@ def test_the_roofline_of_a_chosen_device_is_kept_in_links(explorer: str, open_pa
 
 
 @pytest.mark.parametrize(
-    ("width", "theme"), [pytest.param(1680, "dark", marks=pytest.mark.long), (1280, "light"), (390, "dark")]
+    ("width", "theme"),
+    [*(pytest.param(*case, marks=pytest.mark.long) for case in ((1680, "dark"), (1280, "light"))), (390, "dark")],
 )
 def test_the_panes_fit_and_are_accessible(
     explorer: str, open_page: Callable[..., Page], width: int, theme: str
@@ -181,7 +180,7 @@ def test_the_panes_fit_and_are_accessible(
 def test_threads_of_a_matrix_instruction_and_banks_that_follow_an_edit(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(f"{explorer}/?example=gpu-mma")
+    page = open_page(explorer, script=smaller("mma"))
     access(page, "by ldmatrix.x4.trans").locator("[data-warp]").click()
     banks, words = page.locator("#warp-banks-words"), page.locator("#matrix-words")
     expect(banks).to_have_text("4 phases, 4-way conflict: 16 passes instead of 4.")

@@ -87,8 +87,7 @@ def test_what_no_gpu_runs_is_refused_with_the_line_and_the_remedy(
 def test_a_language_that_refuses_the_kernels_says_why_in_its_pane(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(explorer)
-    write(page, typed("float64").replace(WGSL, CUDA))
+    page = open_page(explorer, script=typed("float64").replace(WGSL, CUDA))
     page.select_option("#device", label="WGSL")
     expect(page.locator("#body-kernel .empty")).to_contain_text("No WGSL: build: target 'webgpu' has no values of type")
     expect(page.locator("#pane-gpu .empty")).to_contain_text("No WGSL: build: target 'webgpu' has no values of type")

@@ -22,8 +22,7 @@ f(a, b, c)
 
 
 def test_the_header_names_the_target_that_is_used(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, MATMUL.replace('target="llvm"', 'target="llvm -mcpu=haswell"'))
+    page = open_page(explorer, script=MATMUL.replace('target="llvm"', 'target="llvm -mcpu=haswell"'))
     expect(page.locator("#options-summary")).to_contain_text("haswell (script)")
     expect(page.locator("#options-summary")).to_contain_text("Build:")
     expect(page.locator("#assembly option:checked")).to_have_text("as built")
@@ -43,8 +42,7 @@ def test_a_run_that_measures_nothing_is_measured_by_the_server(explorer: str, op
 
 
 def test_scalar_code_is_called_scalar(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, MATMUL.replace("n = 64", "n = 256"))  # LLVM makes vectors around shorter sums
+    page = open_page(explorer, script=MATMUL.replace("n = 64", "n = 256"))  # LLVM makes vectors around shorter sums
     page.click("#strip .chip[data-prefix='0']")
     settled(page)
     expect(page.locator("#pane-assembly .facts, #pane-asm .facts").first).to_contain_text("scalar")

@@ -25,8 +25,7 @@ print("took", timer(a, b, c).mean, "s")
 
 
 def test_the_ladder_climbs_step_by_step(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, MATMUL)
+    page = open_page(explorer, script=MATMUL)
     page.click("#ladder-button")
     expect(page.locator("#bench progress")).to_be_visible()
     expect(page.locator("#ladder-button")).to_have_text("Ladder")
@@ -70,8 +69,7 @@ def test_the_ladder_fits_a_phone(explorer: str, open_page: Callable[..., Page]) 
 
 
 def test_run_executes_the_script_in_full(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, MEASURED)
+    page = open_page(explorer, script=MEASURED)
     page.click("#run-button")
     expect(page.locator("#state")).to_contain_text("ran in")
     expect(page.locator("#pane-console")).to_contain_text("took")
@@ -99,8 +97,9 @@ def test_a_run_s_word_and_the_server_s_are_told_apart(explorer: str, open_page: 
 
 @pytest.mark.long
 def test_what_cannot_be_measured_by_the_server_says_why(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, MATMUL.replace("A[i, k] *", 'tvm.tir.call_pure_extern("float32", "fabsf", A[i, k]) *'))
+    page = open_page(
+        explorer, script=MATMUL.replace("A[i, k] *", 'tvm.tir.call_pure_extern("float32", "fabsf", A[i, k]) *')
+    )
     page.click("#ladder-button")
     expect(page.locator("#ladder-button")).to_have_text("Stop")  # it begins when the server has answered
     expect(page.locator("#ladder-button")).to_have_text("Ladder")
@@ -113,8 +112,7 @@ SLOW = MEASURED.replace("n = 64", "n = 256").replace("number=3", "number=4000")
 
 
 def test_a_run_shows_its_line_and_can_be_stopped(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, SLOW)
+    page = open_page(explorer, script=SLOW)
     page.click("#run-button")
     line = 1 + next(n for n, text in enumerate(SLOW.splitlines()) if "timer(a, b, c)" in text)
     expect(page.locator(".running-line")).to_contain_text("timer(a, b, c)")
@@ -181,8 +179,9 @@ def test_steps_are_predicted_before_they_are_measured(explorer: str, open_page: 
 
 @pytest.mark.long
 def test_parallel_steps_have_a_second_bar_for_one_thread(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, MATMUL.replace("n = 64", "n = 128").replace("f = tvm", "s[C].parallel(i)\nf = tvm"))
+    page = open_page(
+        explorer, script=MATMUL.replace("n = 64", "n = 128").replace("f = tvm", "s[C].parallel(i)\nf = tvm")
+    )
     page.click("#options-summary")
     page.locator("#options-form [name='threads']").fill("2")
     page.keyboard.press("Enter")

@@ -133,13 +133,13 @@ def test_an_edit_makes_what_is_played_stale(explorer: str, open_page: Callable[.
 
 
 def test_what_cannot_be_played_says_why(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, MATMUL.replace("n = 64", 'n = te.var("n")'))
+    page = open_page(explorer, script=MATMUL.replace("n = 64", 'n = te.var("n")'))
     page.click("#pane-loops [data-open='player']")
     expect(page.locator("#player-empty")).to_contain_text("needs constant shapes")
 
 
-@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.long), "dark"])
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_player_is_accessible(explorer: str, open_page: Callable[..., Page], scheme: str) -> None:
     page = open_page(explorer, color_scheme=scheme, reduced_motion="reduce")
     play(page)
@@ -148,7 +148,7 @@ def test_the_player_is_accessible(explorer: str, open_page: Callable[..., Page],
 
 
 def test_the_player_fits_a_phone(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer, width=390, height=844)
+    page = open_page(explorer, width=390, height=844, color_scheme="dark", reduced_motion="reduce")
     page.click("#tabs [data-tab=loops]")
     page.click("#pane-loops [data-open=player]")
     expect(page.locator("#player-parts")).to_be_visible()
@@ -157,6 +157,7 @@ def test_the_player_fits_a_phone(explorer: str, open_page: Callable[..., Page]) 
     facts = page.locator("#facts-player")
     expect(facts).to_contain_text("a smaller computation")
     assert facts.evaluate("node => node.scrollHeight <= node.clientHeight")
+    assert violations(page) == []
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.steps import settled, write
+from tests.e2e.steps import settled
 
 MAX_RESTYLED = 400
 """Elements, of some thousands: the editor's line, the state, the timeline."""
@@ -57,8 +57,7 @@ MAX_DIMMED = 2000
 def test_pointing_at_a_line_restyles_only_what_is_in_sight(
     explorer: str, open_page: Callable[..., Page], browser: Browser
 ) -> None:
-    page = open_page(explorer)
-    write(page, UNROLLED)
+    page = open_page(explorer, script=UNROLLED)
     assert page.evaluate("document.querySelectorAll('.l *').length") > 3 * MAX_DIMMED
     browser.start_tracing(page=page, categories=["devtools.timeline"])
     page.locator("#body-loops .l[class*=' t']").first.hover()

@@ -44,9 +44,7 @@ def over_place(page: Page, name: str, place: str) -> Locator:
 
 @pytest.fixture
 def matmul(explorer: str, open_page: Callable[..., Page]) -> Page:
-    page = open_page(explorer)
-    write(page, MATMUL)
-    return page
+    return open_page(explorer, script=MATMUL)
 
 
 def test_a_loop_is_dragged_to_another_place_and_undo_takes_it_back(matmul: Page) -> None:
@@ -115,8 +113,7 @@ def test_a_neighbour_is_fused_by_dropping_onto_its_middle(matmul: Page) -> None:
 
 
 def test_a_stage_is_dragged_into_a_loop(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, BLUR)
+    page = open_page(explorer, script=BLUR)
     hover_over(page, "stage across", "loop y of blur", share=0.5)
     page.mouse.up()
     expect(page.locator(".cm-content")).to_contain_text("compute_at")
@@ -181,8 +178,7 @@ def test_a_quick_drop_waits_for_what_can_be_dropped(matmul: Page) -> None:
 
 
 def test_a_finger_opens_the_menu(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer, 390, 800, has_touch=True)
-    write(page, MATMUL)
+    page = open_page(explorer, 390, 800, has_touch=True, script=MATMUL)
     page.locator("#tabs button", has_text="Schedule").click()
     grip(page, "loop i of C").tap()
     page.locator(f"{MENU} button", has_text="parallel").first.tap()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import MATMUL, write
+from tests.e2e.steps import MATMUL
 
 CHOICES = [
     ["C.way", "tiles"], ["C.vector", 1], ["C.1.inner", 16], ["C.0.inner", 4], ["C.0.outer", [4, 2]],
@@ -26,8 +26,7 @@ LOG = "\n".join(
 
 
 def test_a_log_opens_and_its_best_candidate_becomes_a_script(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, MATMUL)
+    page = open_page(explorer, script=MATMUL)
     page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": LOG.encode()}])
     page.click('[data-open="search"]')
     search = page.locator("#search")

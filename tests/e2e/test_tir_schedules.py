@@ -17,8 +17,7 @@ from tests.e2e.test_scheduling import grip, hover_over
 def test_a_primitive_shows_its_program_the_code_of_its_prefix_and_what_it_changed(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(explorer)
-    write(page, SCHEDULED)
+    page = open_page(explorer, script=SCHEDULED)
     page.click("#strip .chip[data-prefix='1']")
     settled(page)
     expect(page.locator("#step-loops option:checked")).to_contain_text("split")
@@ -56,8 +55,9 @@ def test_a_link_opens_the_same_prefix_at_its_program(explorer: str, open_page: C
 
 @pytest.mark.long
 def test_a_refused_primitive_is_drawn_where_it_stands(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer, width=1280, height=800)
-    write(page, SCHEDULED.replace("sch.vectorize(j_1)", "sch.parallel(k)"))
+    page = open_page(
+        explorer, width=1280, height=800, script=SCHEDULED.replace("sch.vectorize(j_1)", "sch.parallel(k)")
+    )
     refused = page.locator("#strip .chip.refused")
     expect(refused).to_contain_text("✗ parallel")
     expect(refused).to_contain_text(f"line {VECTORIZE}")

@@ -44,8 +44,7 @@ def offline(browser: Browser) -> Callable[..., tuple[Page, list[str]]]:
 def test_a_saved_page_links_its_lines_without_a_server(
     explorer: str, open_page: Callable[..., Page], offline: Callable[..., tuple[Page, list[str]]], tmp_path: Path
 ) -> None:
-    page = open_page(explorer)
-    write(page, HOSTILE)
+    page = open_page(explorer, script=HOSTILE)
     page.focus("#body-asm")
     page.keyboard.press("t")
     shown = {pane: lines(page, pane) for pane in ("loops", "asm")}

@@ -8,7 +8,7 @@ from itertools import count
 
 from playwright.sync_api import Page, Route, expect
 
-from tests.e2e.steps import settled, violations, write
+from tests.e2e.steps import settled, violations
 
 DOT_PRODUCTS = """\
 import tvm
@@ -38,8 +38,7 @@ def measure(page: Page, seconds: list[float]) -> None:
 
 
 def test_causes_are_ranked_and_a_remedy_is_tried(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer, 1280, 800)
-    write(page, DOT_PRODUCTS)
+    page = open_page(explorer, 1280, 800, script=DOT_PRODUCTS)
     settled(page)
     page.click("#why-button")
     page.keyboard.press("Tab")  # to the button that closes, which the answer takes away
