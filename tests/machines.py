@@ -23,7 +23,8 @@ MACHINES = {
         "cpu": "generic", "caches": "/nothing",
     },
     "a single core without AVX": {
-        "processor": "Pentium(R)", "features": _SSE2, "cores": 1, "cpu": "x86-64", "caches": "/nothing",
+        "processor": "ZHAOXIN KaiSheng KH-10000/1@1.0GHz Processor with 480K Cache, 1.00 GHz (Engineering Sample)",
+        "features": _SSE2, "cores": 1, "cpu": "x86-64", "caches": "/nothing",
     },
 }  # fmt: skip
 """What each has that this machine may not have, by a description."""
