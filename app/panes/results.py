@@ -33,6 +33,13 @@ class Results:
     units: list[MadeUnit]
 
     @property
+    def state(self) -> str:
+        """How far the cell came; one that was stopped before its end, and goes on with Run, did not fail."""
+        state = self.cell.state if self.cell else ""
+        stopped = bool(self.problems) and all(problem.severity == "info" for _, problem in self.problems)
+        return "stopped" if state == "failed" and stopped else state
+
+    @property
     def is_empty(self) -> bool:
         """Whether there is nothing to show."""
         return not (self.cell or self.console or self.problems)
