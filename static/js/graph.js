@@ -83,8 +83,8 @@ async function load() {
   const sought = $("#graph-search")?.value;
   if (sought) search(sought);
   tell("drawn");
-  const faulty = fitted && $("#graph .node.faulty");
-  if (faulty && !inSight(faulty)) centre(faulty);
+  const notable = fitted && $("#graph .node.faulty, #graph[data-compared] .node:is(.is-added, .is-changed, .is-removed)");
+  if (notable && !inSight(notable)) centre(notable);
 }
 
 const svg = () => $("#graph");

@@ -156,13 +156,14 @@ def test_drawings_are_compared_with_that_of_a_link(explorer: str, open_page: Cal
 
 MODEL = """<ir_version: 8, opset_import: ["": 17]>
 network (float[1, 16] x) => (float[1, 8] y)
-<float[16, 8] w = {WEIGHTS}> { h = MatMul(x, w) r = Relu(h) y = Softmax(r) }"""
+<float[16, 8] w = {WEIGHTS}> { h0 = MatMul(x, w) CHAIN r = Relu(h16) y = Softmax(r) }"""
+CHAIN = " ".join(f"h{at + 1} = Abs(h{at})" for at in range(16))
 WEIGHTS = ", ".join(str(at / 128) for at in range(128))
 OTHER = MODEL.replace("y = Softmax(r)", "s = Sigmoid(r) y = Neg(s)").replace("Relu", "LeakyRelu <alpha = 0.5>")
 
 
 def model_file(name: str, text: str) -> FilePayload:
-    content = onnx.parser.parse_model(text.replace("WEIGHTS", WEIGHTS)).SerializeToString()
+    content = onnx.parser.parse_model(text.replace("WEIGHTS", WEIGHTS).replace("CHAIN", CHAIN)).SerializeToString()
     return {"name": name, "mimeType": "application/octet-stream", "buffer": content}
 
 
@@ -184,6 +185,7 @@ def test_two_models_are_compared_as_graphs_with_the_times_of_their_kernels(
     compared = page.locator("#graph-compared")
     expect(compared).to_have_text("3 added · 2 removed · 0 changed")
     expect(page.locator("#graph .node.is-added")).to_have_count(3)
+    expect(page.locator("#graph .node.is-removed").first).to_be_in_viewport()  # far below the inputs
     expect(page.locator("#graph .node.is-removed")).to_have_count(2)
     changes = page.locator("#changes")
     expect(changes.locator("tr", has_text="Softmax").first).to_contain_text("−1")
