@@ -11,9 +11,11 @@ import pytest
 from app.artifacts import Answer
 from app.jobs.assembly import assemble
 from app.protocol import Request
-from app.sandbox import Sandbox
+from app.sandbox import Limits, Sandbox
 from app.sandbox.handler import EXIT_RAISED
 
+PATIENCE = 120.0
+"""How many seconds a script may take on a busy machine; none of these is about that."""
 RAISED = {
     "__str__ interrupts": (
         "class E(BaseException):\n    def __str__(self): raise KeyboardInterrupt\nraise E()",
@@ -97,7 +99,8 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def answer_of(sandbox: Sandbox, script: str) -> Answer:
-    job = sandbox.start(msgspec.json.encode(Request(mode="compile", script=script)))
+    request = Request(mode="compile", script=script, budget_seconds=PATIENCE)
+    job = sandbox.start(msgspec.json.encode(request), limits=Limits(wall_seconds=PATIENCE))
     return assemble(list(job.messages()), job.outcome)
 
 
