@@ -93,6 +93,7 @@ def test_pointing_at_a_placeholder_shows_where_it_is_loaded(explorer: str, open_
     assert all("mov" in text or "fmadd" in text for text in texts), texts
 
 
+@pytest.mark.long
 def test_targets_stand_side_by_side_and_a_link_keeps_them(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1280, 800, script=MATMUL)
     page.select_option("#assembly", "several")

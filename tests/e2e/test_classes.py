@@ -57,6 +57,7 @@ def join(teacher: Page, open_page: Callable[..., Page]) -> Callable[..., Page]:
     return open_
 
 
+@pytest.mark.long
 def test_the_secret_stays_in_the_fragment(teacher: Page) -> None:
     asked: list[str] = []
     teacher.on("request", lambda request: asked.append(request.url))
@@ -112,6 +113,7 @@ def test_students_see_what_the_teacher_does_and_leave_with_one_key(teacher: Page
     expect(student.locator(".cm-content")).to_have_text("mine = 1")
 
 
+@pytest.mark.long
 def test_a_teacher_looks_into_a_workspace_and_hands_it_back(
     teacher: Page, join: Callable[..., Page], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -301,6 +303,7 @@ def test_a_class_is_cleared_of_who_has_no_result(teacher: Page, join: Callable[.
     console.said.clear()
 
 
+@pytest.mark.long
 def test_a_crowd_from_one_address_waits_until_the_teacher_lets_it_in(
     teacher: Page,
     join: Callable[..., Page],

@@ -65,6 +65,7 @@ def test_a_pane_is_dragged_beside_another_and_stays_there(fixed: str, open_page:
     expect_place(page, "asm", "right", "llvm")
 
 
+@pytest.mark.long
 def test_the_middle_of_a_pane_swaps_and_a_side_of_the_page_is_a_row(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     llvm = box(page, "#pane-llvm")
@@ -93,6 +94,7 @@ def test_a_pane_that_moves_stays_scrolled(serve: Callable[[Runner], str], open_p
     assert text.evaluate("body => [body.scrollLeft, body.scrollTop]") == [4000, 200]
 
 
+@pytest.mark.long
 def test_escape_leaves_a_dragged_pane_where_it_was(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     before = box(page, "#pane-asm")
@@ -332,6 +334,7 @@ def test_a_pane_has_a_window_of_its_own(fixed: str, open_page: Callable[..., Pag
     expect(page.locator("#pane-asm")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_window_of_a_pane_follows_the_page_and_leads_it(
     explorer: str, open_page: Callable[..., Page], console: Console
 ) -> None:

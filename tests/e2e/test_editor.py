@@ -111,6 +111,7 @@ def uncovered(page: Page, selector: str) -> bool:
     return seen
 
 
+@pytest.mark.long
 def test_a_completion_shows_its_documentation(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     write(page, SCRIPT)
@@ -158,6 +159,7 @@ def test_hints_stand_behind_lines_until_these_are_edited(fixed: str, open_page: 
     expect(hinted).to_have_count(0)
 
 
+@pytest.mark.long
 def test_hints_are_shown_as_one_chose_and_not_on_a_phone(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     page.click("#panes-menu summary")
@@ -247,6 +249,7 @@ def test_the_signature_follows_the_arguments(fixed: str, open_page: Callable[...
     expect(shown).to_have_count(0)
 
 
+@pytest.mark.long
 def test_an_axis_is_renamed_in_all_its_uses_and_undo_takes_it_back(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     write(page, RENAMED)

@@ -85,6 +85,7 @@ def test_the_field_opens_and_closes_by_keyboard(fixed: str, open_page: Callable[
     expect(pinned).to_contain_class("related")  # Escape closed the field alone
 
 
+@pytest.mark.long
 def test_signs_are_found_as_they_are(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     shown = "\n".join(lines(page, "loops"))

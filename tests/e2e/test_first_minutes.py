@@ -126,6 +126,7 @@ def test_a_pinned_line_is_followed_from_tab_to_tab_on_a_phone(explorer: str, ope
     shows(page, "llvm", ".l.related")
 
 
+@pytest.mark.long
 def test_a_step_of_the_schedule_shows_the_program_up_to_it(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, script=MATMUL)
     page.click("#strip .chip:has-text('reorder')")

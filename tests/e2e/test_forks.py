@@ -70,6 +70,7 @@ def test_a_kernel_goes_back_into_its_model_and_into_the_link(
     expect(other.locator(".cm-content")).to_contain_text("s[conv].unroll(rw)")
 
 
+@pytest.mark.long
 def test_a_kernel_is_dropped_by_one_click(network: Page) -> None:
     page = network
     open_kernel(page)

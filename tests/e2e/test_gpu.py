@@ -87,6 +87,7 @@ def test_running_emulates_the_kernels(explorer: str, open_page: Callable[..., Pa
     expect(verdicts.nth(1)).to_contain_text("Sanitizer: no fault so far")
 
 
+@pytest.mark.long
 def test_a_race_is_told_with_both_lines_and_both_threads(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{explorer}/?example=gpu-race")
     fault = page.locator("#pane-gpu .fault").first
@@ -101,6 +102,7 @@ def test_a_race_is_told_with_both_lines_and_both_threads(explorer: str, open_pag
     expect(page.locator(".cm-activeLineGutter")).to_have_text("16")
 
 
+@pytest.mark.long
 def test_an_access_is_stepped_through_the_loop(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, script=smaller(SHARED))
     access(page, "reads B in global memory").locator("[data-warp]").click()
@@ -177,6 +179,7 @@ def test_the_panes_fit_and_are_accessible(
     assert violations(page) == []
 
 
+@pytest.mark.long
 def test_threads_of_a_matrix_instruction_and_banks_that_follow_an_edit(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:

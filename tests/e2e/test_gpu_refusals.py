@@ -84,6 +84,7 @@ def test_what_no_gpu_runs_is_refused_with_the_line_and_the_remedy(
         expect(page.locator(".cm-activeLineGutter"), what).to_have_text(str(line))
 
 
+@pytest.mark.long
 def test_a_language_that_refuses_the_kernels_says_why_in_its_pane(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:

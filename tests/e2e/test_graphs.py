@@ -311,9 +311,8 @@ def places(page: Page) -> dict[str, tuple[float, float]]:
     return {title: (x, y) for title, x, y in drawn if times[title] == 1}
 
 
-@pytest.mark.parametrize(
-    "name", ["resnet18", *(pytest.param(name, marks=pytest.mark.long) for name in ("mobilenetv2", "bert"))]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["resnet18", "mobilenetv2", "bert"])
 def test_no_node_moves_on_the_screen_from_pass_to_pass(
     explorer: str, open_page: Callable[..., Page], name: str
 ) -> None:

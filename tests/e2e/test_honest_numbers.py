@@ -41,6 +41,7 @@ def test_a_run_that_measures_nothing_is_measured_by_the_server(explorer: str, op
     expect(page.locator("#bench .rule.peak")).to_have_count(1)
 
 
+@pytest.mark.long
 def test_scalar_code_is_called_scalar(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, script=MATMUL.replace("n = 64", "n = 256"))  # LLVM makes vectors around shorter sums
     page.click("#strip .chip[data-prefix='0']")
@@ -121,6 +122,7 @@ def test_axes_of_the_schedule_are_reached_by_keyboard(explorer: str, open_page: 
     page.keyboard.press("Escape")
 
 
+@pytest.mark.long
 def test_assets_are_compressed_and_kept_for_ever(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     sizes = """performance.getEntriesByType("resource").filter(({ name }) => name.includes("/static/"))

@@ -123,6 +123,7 @@ def test_an_error_of_the_script_is_what_a_check_says(school: str, open_page: Cal
     expect(page.locator(".checks:visible .failed small")).to_have_text("the script fails: name 'z' is not defined")
 
 
+@pytest.mark.long
 def test_the_answer_is_hidden_until_it_is_asked_for(school: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{school}/learn/twice")
     take = page.get_by_role("button", name="Put it into the editor")
@@ -170,6 +171,7 @@ def test_what_a_step_measures_is_measured_by_the_server(school: str, open_page: 
     expect(page.locator("#lesson-verdict")).to_have_text(re.compile("^Done"))
 
 
+@pytest.mark.long
 def test_nothing_is_measured_before_the_prediction(school: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{school}/learn/twice")
     page.click("[data-lesson-step='2']")
@@ -215,6 +217,7 @@ def test_numbers_are_read_as_people_write_them(school: str, open_page: Callable[
     assert dict(zip(TYPED, numbers, strict=True)) == TYPED
 
 
+@pytest.mark.long
 def test_a_teacher_sees_what_he_saves(
     school: str, folder: Path, open_page: Callable[..., Page], console: Console
 ) -> None:

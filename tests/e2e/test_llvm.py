@@ -59,6 +59,7 @@ def test_each_pass_of_llvm_is_a_step_that_can_be_compared(explorer: str, open_pa
     assert violations(page) == []
 
 
+@pytest.mark.long
 def test_a_link_opens_at_the_same_pass(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, width=1440, height=800, script=MATMUL)
     page.click("#llvm-passes")

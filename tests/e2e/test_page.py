@@ -429,6 +429,7 @@ BELOW_THE_FIRST = """(line) => {
 }"""
 
 
+@pytest.mark.long
 def test_lines_out_of_sight_cost_nothing_and_are_where_one_looks(
     serve: Callable[[Runner], str], open_page: Callable[..., Page]
 ) -> None:

@@ -132,6 +132,7 @@ def test_an_edit_makes_what_is_played_stale(explorer: str, open_page: Callable[.
     expect(page.locator("#pane-player")).not_to_have_class(re.compile("stale"))
 
 
+@pytest.mark.long
 def test_what_cannot_be_played_says_why(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, script=MATMUL.replace("n = 64", 'n = te.var("n")'))
     page.click("#pane-loops [data-open='player']")
@@ -139,7 +140,7 @@ def test_what_cannot_be_played_says_why(explorer: str, open_page: Callable[..., 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_the_player_is_accessible(explorer: str, open_page: Callable[..., Page], scheme: str) -> None:
     page = open_page(explorer, color_scheme=scheme, reduced_motion="reduce")
     play(page)
@@ -147,6 +148,7 @@ def test_the_player_is_accessible(explorer: str, open_page: Callable[..., Page],
     assert violations(page) == []
 
 
+@pytest.mark.long
 def test_the_player_fits_a_phone(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, width=390, height=844, color_scheme="dark", reduced_motion="reduce")
     page.click("#tabs [data-tab=loops]")

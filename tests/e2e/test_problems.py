@@ -45,6 +45,7 @@ def model(text: str) -> bytes:
     return parsed
 
 
+@pytest.mark.long
 def test_another_script_has_none_of_the_colours_and_panes_of_the_one_before(
     fixed: str, open_page: Callable[..., Page]
 ) -> None:

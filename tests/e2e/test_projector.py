@@ -28,7 +28,7 @@ def link_of(page: Page) -> str:
         pytest.param("matmul-scheduled", *SIZES[0], marks=pytest.mark.long),
         pytest.param("residual-block", *SIZES[1], marks=pytest.mark.long),
         pytest.param("gpu-matmul-shared", *SIZES[0], marks=pytest.mark.long),
-        ("model-from-onnx", *SIZES[0]),  # which has most labels
+        pytest.param("model-from-onnx", *SIZES[0], marks=pytest.mark.long),  # which has most labels
     ],
 )
 def test_no_word_is_cut_off(

@@ -54,6 +54,7 @@ MAX_DIMMED = 2000
 """Elements in the lines of three listings that are in sight, or nearly; a browser renders twice as many ahead."""
 
 
+@pytest.mark.long
 def test_pointing_at_a_line_restyles_only_what_is_in_sight(
     explorer: str, open_page: Callable[..., Page], browser: Browser
 ) -> None:

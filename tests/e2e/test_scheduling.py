@@ -112,6 +112,7 @@ def test_a_neighbour_is_fused_by_dropping_onto_its_middle(matmul: Page) -> None:
     assert "fuse" not in script(page)
 
 
+@pytest.mark.long
 def test_a_stage_is_dragged_into_a_loop(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, script=BLUR)
     hover_over(page, "stage across", "loop y of blur", share=0.5)
@@ -177,6 +178,7 @@ def test_a_quick_drop_waits_for_what_can_be_dropped(matmul: Page) -> None:
     expect(page.locator(".cm-content")).to_contain_text("s[C].reorder(k, i, jo, ji)")
 
 
+@pytest.mark.long
 def test_a_finger_opens_the_menu(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 390, 800, has_touch=True, script=MATMUL)
     page.locator("#tabs button", has_text="Schedule").click()

@@ -80,6 +80,7 @@ def test_the_links_of_a_program_written_by_hand(explorer: str, open_page: Callab
     expect(page.locator("#body-asm .l.related").first).to_be_attached()
 
 
+@pytest.mark.long
 def test_a_program_that_is_only_defined_is_shown_down_to_its_instructions(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:

@@ -199,6 +199,7 @@ def test_a_link_keeps_what_is_pinned_and_the_sizes(explorer: str, open_page: Cal
     assert other.locator(".l.related").count() == 0
 
 
+@pytest.mark.long
 def test_two_tabs_keep_their_own_work(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     write(page, '"""First"""')

@@ -154,6 +154,7 @@ def test_a_wrong_kernel_is_caught(explorer: str, open_page: Callable[..., Page])
     expect(page.locator("#webgpu-rows tr.wrong")).to_contain_text("wrong: 1,000 of 1,000 compared elements")
 
 
+@pytest.mark.long
 def test_wgsl_that_does_not_compile_is_caught(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     edited(page, replaced("2.0f", "two"))
@@ -183,6 +184,7 @@ def test_a_limit_that_a_schedule_exceeds_is_named(explorer: str, open_page: Call
     expect(page.locator("#webgpu-rows tr")).to_contain_text("maxComputeInvocationsPerWorkgroup")
 
 
+@pytest.mark.long
 def test_double_precision_is_refused_at_the_schedule_s_line(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     run(page, SCALE.replace('name="A")', 'name="A", dtype="float64")'))
@@ -236,6 +238,7 @@ def test_no_webgpu_says_how_to_get_it(explorer: str, open_page: Callable[..., Pa
     expect(page.locator("#webgpu-state")).to_contain_text("This browser has no WebGPU. Chrome and Edge have it")
 
 
+@pytest.mark.long
 def test_a_link_keeps_what_was_measured_and_says_who_did(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     run(page, SCALE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import settled, write
@@ -16,6 +17,7 @@ def overflows(page: Page) -> bool:
     return bool(page.locator(".cm-scroller").evaluate("node => node.scrollWidth > node.clientWidth"))
 
 
+@pytest.mark.long
 def test_lines_wrap_unless_one_chooses_otherwise(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed, 390, 844)
     page.click(".cm-content")
@@ -31,6 +33,7 @@ def test_lines_wrap_unless_one_chooses_otherwise(fixed: str, open_page: Callable
     assert overflows(page)
 
 
+@pytest.mark.long
 def test_the_keys_of_other_editors_are_remembered(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     modules: list[str] = []
