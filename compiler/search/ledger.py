@@ -41,6 +41,10 @@ class Ledger:
         for kind, seconds in other.seconds.items():
             self.seconds[kind] += seconds
 
+    def row(self) -> str:
+        """Return the seconds as columns of ten characters."""
+        return "".join(f"{self.seconds[kind]:10.1f}" for kind in KINDS)
+
     @property
     def total(self) -> float:
         """All seconds."""

@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -71,8 +72,8 @@ yet."""
 _LEAST_HOPE = 0.002
 _LIMITS = Limits(build=4.0, run=6.0)
 _PATIENCE = Patience(turn=0.0, most=16, seconds=2.0)
-_SEARCHING = 0.9
-"""The share of the time that is for searching."""
+_CHOOSING, _SEARCHING = 0.4, 0.9
+"""The shares of the time after which no other way of an operator is tried, and no round begins."""
 _TURNS = 12
 _LAST = Patience(turn=0.0, most=160, seconds=40.0, matters=0.0)
 _BETTER = 0.98
@@ -214,6 +215,7 @@ class KernelTask:
     choices: Choices | None = None
     """What it keeps; None for the default."""
     round_seconds: float = 0.0
+    rounds: int = 0
     is_begun: bool = False
 
     @property
@@ -228,10 +230,10 @@ class KernelTask:
 
     def line(self) -> str:
         """Return what became of it as a row: calls, milliseconds by default and at best, trials, seconds spent."""
-        spent = "".join(f"{self.ledger.seconds[kind]:10.1f}" for kind in KINDS)
         best = min(self.best, self.default)
         name = self.names[0].removeprefix("tvmgen_default_fused_")
-        return f"{name[-44:]:44}{self.calls:4d}{self.default * 1e3:10.3f}{best * 1e3:10.3f}{self.trials:7d}{spent}"
+        times = f"{self.default * 1e3:10.3f}{best * 1e3:10.3f}"
+        return f"{name[-44:]:44}{self.calls:4d}{times}{self.trials:7d}{self.ledger.row()}"
 
     def gain(self, usual: float) -> float:
         """Return the seconds of the model that a second of search is expected to gain; a round usually takes some."""
@@ -241,6 +243,7 @@ class KernelTask:
     def search(self, count: int) -> None:
         """Measure some candidates, and learn from their times how much more to expect."""
         search, spent = self.tuning.search, self.ledger.total
+        self.rounds += 1
         try:
             if not self.is_begun:
                 self.tuning.begin()
@@ -269,22 +272,24 @@ class ModelOutcome:
     tasks: Sequence[KernelTask]
     ways: Mapping[str, str]
     """Operators that are computed in other ways than usual."""
+    preparing: Ledger
+    """Where the time went before the first round: building the model in each way, and timing its kernels."""
     is_interrupted: bool = False
 
     def table(self) -> str:
         """Return the ledger: the kernels, those that take most of the model's time first, and all together."""
         spent = Ledger()
-        for task in self.tasks:
-            spent.add(task.ledger)
+        for ledger in (self.preparing, *(task.ledger for task in self.tasks)):
+            spent.add(ledger)
         heads = "".join(f"{kind:>10}" for kind in KINDS)
         rows = [f"{'kernel':44}{'':4}{'ms':>10}{'kept':>10}{'trials':>7}{heads}  (processor seconds)"]
         for task in sorted(self.tasks, key=lambda task: -task.calls * task.default):
             kept = " kept" if task.choices is not None else ""
             rows.append(f"{task.line()}{kept}{' ' + task.trouble if task.trouble else ''}")
-        total = "".join(f"{spent.seconds[kind]:10.1f}" for kind in KINDS)
+        rows.append(f"{'ways of operators, kernels in the model':75}{self.preparing.row()}")
         trials = sum(task.trials for task in self.tasks)
         rows += [f"{way}: {operator}" for operator, way in self.ways.items()]
-        rows.append(f"{'the model':48}{self.default * 1e3:10.3f}{self.seconds * 1e3:10.3f}{trials:7d}{total}")
+        rows.append(f"{'the model':48}{self.default * 1e3:10.3f}{self.seconds * 1e3:10.3f}{trials:7d}{spent.row()}")
         return "\n".join(rows)
 
 
@@ -297,6 +302,9 @@ class ModelTuning:
     ----------
     log
         Where to begin, and where what is measured and decided is noted.
+    seconds
+        When it ends, by the ``clock``, from here on: there is a share for choosing ways of operators and one for the
+        decision.
     measuring
         As of :func:`compiler.search.tune`.
     """
@@ -310,7 +318,12 @@ class ModelTuning:
         log: Database,
         seed: int | None = None,
         measuring: Callable[[Sequence[NumPyArray], int], Measuring] | None = None,
+        seconds: float = math.inf,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        began = clock()
+        self._spent: Callable[[], float] = lambda: (clock() - began) / seconds
+        self._preparing = Ledger()
         self._mod, self._target, self._params, self._log = mod, Target(target), params, log
         self.threads = num_threads()
         self._clock = time.thread_time if self.threads == 1 else time.perf_counter
@@ -320,12 +333,13 @@ class ModelTuning:
         """Operators that are computed in other ways than usual."""
         self._usual_ways: dict[str, str] = {}
         self._begun, kernels = self._choose_ways()
-        seconds = self._kernel_seconds([self._begun], 3)[0]
+        times = self._kernel_seconds([self._begun], 3)[0]
         calls = Counter(name for _, name in self._begun.calls())
-        peak = measure_peak("float32", self.threads) * 1e9
+        with self._preparing.spending("measuring"):
+            peak = measure_peak("float32", self.threads) * 1e9
         self.tasks: list[KernelTask] = []
         for name, definition in kernels.definitions.items():
-            each = statistics.median(seconds[name]) / calls[name]
+            each = statistics.median(times[name]) / calls[name]
             attained = kernels.flops.get(name, 0) / peak / max(each, 1e-9) if _is_float(definition) else 0.0
             self._add(name, definition, calls[name], each, max(_HOPE * (1 - attained), _LEAST_HOPE))
         learn(self._model, log)
@@ -337,7 +351,7 @@ class ModelTuning:
         for operator, (usual, ways) in noted.seen.items():
             self._usual_ways[operator] = usual
             for way in ways:
-                if way != usual:
+                if way != usual and self._spent() < _CHOOSING:
                     chosen, its = {**self.ways, operator: way}, Kernels()
                     other = self._built(Ways(chosen), its)
                     if self._relative((other, its), (model, kernels)) < _BETTER:
@@ -396,22 +410,20 @@ class ModelTuning:
 
     def run(
         self,
-        seconds: float,
         trials: int = 10**9,
         told: Callable[[KernelTask], object] = lambda task: None,
-        clock: Callable[[], float] = time.monotonic,
+        scheduler: str = "gradient",
     ) -> ModelOutcome:
-        """Search for so many seconds, of which the last are for deciding; ``told`` is called after each round.
+        """Search until the time is over, one round at least; ``told`` is called after each round.
 
+        The ``scheduler`` of tasks is ``gradient``: the one of which most is expected; or ``round-robin``: each in turn.
         An interruption from the keyboard ends the search, and what was found is decided; another one ends that, too.
         """
-        began, done, is_interrupted = clock(), 0, False
+        done, is_interrupted = 0, False
         try:
-            while clock() - began < _SEARCHING * seconds and done < trials:
-                rounds = [task.round_seconds for task in self.tasks if task.round_seconds]
-                usual = statistics.fmean(rounds) if rounds else 1.0
-                task = max(self.tasks, key=lambda task: task.gain(usual), default=None)
-                if task is None or not task.gain(usual):
+            while (not done or self._spent() < _SEARCHING) and done < trials:
+                task = self._next(scheduler)
+                if task is None:
                     break
                 before = task.trials
                 task.search(min(_PER_ROUND, trials - done))
@@ -420,6 +432,15 @@ class ModelTuning:
         except KeyboardInterrupt:
             is_interrupted = True
         return replace(self._decide(), is_interrupted=is_interrupted)
+
+    def _next(self, scheduler: str) -> KernelTask | None:
+        """Return the kernel whose round is next; None if there is nothing to be gained any more."""
+        if scheduler == "round-robin":
+            return min((task for task in self.tasks if not task.trouble), key=lambda task: task.rounds, default=None)
+        rounds = [task.round_seconds for task in self.tasks if task.round_seconds]
+        usual = statistics.fmean(rounds) if rounds else 1.0
+        task = max(self.tasks, key=lambda task: task.gain(usual), default=None)
+        return task if task is not None and task.gain(usual) else None
 
     def _decide(self) -> ModelOutcome:
         """Let kernels keep what is faster beside their defaults and in the model, and the model, if it is faster.
@@ -450,7 +471,7 @@ class ModelTuning:
             task.choices = task.choices if task in chosen else None
             if task.trials or task.choices is not None:
                 task.tuning.decide(task.choices, task.best if task.choices is not None else task.default)
-        return ModelOutcome(default, ratio * default, self.tasks, self.ways)
+        return ModelOutcome(default, ratio * default, self.tasks, self.ways, self._preparing)
 
     def _with(self, chosen: Sequence[KernelTask]) -> GraphExecutor:
         """Return the model with what was chosen for some of its kernels."""
@@ -474,7 +495,7 @@ class ModelTuning:
         ]
 
     def _built(self, *instruments: Instrument) -> GraphExecutor:
-        with instrumented(*instruments):
+        with self._preparing.spending("building"), instrumented(*instruments):
             built = build_graph(self._mod, self._target, self._params)
         executor: GraphExecutor = built["default"](cpu(0))
         rng = np.random.default_rng(0)
@@ -493,8 +514,8 @@ class ModelTuning:
     def _kernel_seconds(self, executors: Sequence[GraphExecutor], turns: int) -> list[dict[str, list[float]]]:
         """Return what the calls of each kernel take in some runs of models, which take turns."""
         found: list[dict[str, list[float]]] = [{} for _ in executors]
-        for _ in range(turns):
-            for executor, times in zip(executors, found, strict=True):
+        with self._preparing.spending("measuring"):
+            for _, (executor, times) in product(range(turns), zip(executors, found, strict=True)):
                 run: dict[str, float] = {}
                 for name, thunk in executor.thunks():
                     began = self._clock()

@@ -42,8 +42,9 @@ def searched(name: str, given: argparse.Namespace) -> str:
         print(f"{clock() - began:6.0f} s  {task.line()}", flush=True)
 
     with PassContext(opt_level=3):
-        tuning = ModelTuning(mod, Target(TARGET), params, log=Database(given.log), seed=given.seed)
-        found = tuning.run(given.seconds - (clock() - began), told=told, clock=clock)
+        log, left = Database(given.log), given.seconds - (clock() - began)
+        tuning = ModelTuning(mod, Target(TARGET), params, log=log, seed=given.seed, seconds=left, clock=clock)
+        found = tuning.run(told=told)
     print(found.table())
     kept = sum(task.choices is not None for task in found.tasks)
     return (

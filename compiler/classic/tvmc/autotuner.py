@@ -25,6 +25,8 @@ from compiler.search import Database
 from compiler.search.models import KernelTask, ModelTuning
 from compiler.target.target import Target, TargetLike
 
+SCHEDULERS = ("gradient", "round-robin")
+"""What says which kernel of a model is searched next."""
 TUNERS: dict[str, type[Tuner]] = {
     "ga": GATuner,
     "gridsearch": GridSearchTuner,
@@ -50,6 +52,7 @@ def tune_model(
     hardware_params: auto_scheduler.HardwareParams | None = None,
     tasks_filter: str = "all",
     seconds: float | None = None,
+    scheduler: str = "gradient",
     **options: object,
 ) -> str | None:
     """Tune the kernels of a model and write the measurements to a file of tuning records, whose path is returned.
@@ -70,6 +73,8 @@ def tune_model(
     seconds : float, optional
         Let :mod:`compiler.search.models` search all kernels for so long, most of it where most is gained, and print
         what is gained; of the other options only the records, the layout and the precision count then.
+    scheduler : str
+        Whose round is next in these seconds: ``gradient``, the kernel's of which most is expected, or ``round-robin``.
     **options
         Layout and precision options of :func:`apply_graph_transforms`; ``timeout`` and ``parallel`` are ignored.  TVM's
         options for remote tuning must be unset.
@@ -78,7 +83,7 @@ def tune_model(
     records = os.fspath(tuning_records) if tuning_records is not None else tempfile.mkstemp(suffix=".json")[1]
     mod, params = tvmc_model.mod, tvmc_model.params
     if seconds is not None:
-        _search_model(apply_graph_transforms(mod, options), params, target, seconds, records, prior_records)
+        _search_model(apply_graph_transforms(mod, options), params, target, seconds, records, prior_records, scheduler)
         return records
     duration = min_repeat_ms or 0
 
@@ -111,6 +116,7 @@ def _search_model(
     seconds: float,
     records: str,
     prior_records: str | os.PathLike[str] | None,
+    scheduler: str,
 ) -> None:
     """Search the kernels of a model, and print what is gained as it goes on."""
     log = Database(records)
@@ -122,8 +128,8 @@ def _search_model(
         print(f"{time.monotonic() - began:6.0f} s  {task.line()}", flush=True)
 
     with PassContext(opt_level=3):
-        tuning = ModelTuning(mod, Target(target), params, log=log)
-        found = tuning.run(seconds, told=told)
+        tuning = ModelTuning(mod, Target(target), params, log=log, seconds=seconds)
+        found = tuning.run(told=told, scheduler=scheduler)
     print(found.table())
 
 

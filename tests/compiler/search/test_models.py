@@ -127,7 +127,7 @@ def test_another_way_to_compute_an_operator_stays_where_the_model_is_faster(
         usual = build_graph(module, TARGET, params)
         tuning = ModelTuning(module, TARGET, params, log=log, measuring=lambda *_: _Always(1.5))
         assert [*tuning.ways.values()] == ["transformed tiles"]
-        found = tuning.run(600, 0)
+        found = tuning.run(0)
         assert found.seconds == (0.8 if is_faster else 1.0), "in the whole model it may be slower"
         assert ("transformed tiles: nn.contrib_conv2d" in found.table()) is is_faster
         with instrumented(AppliedLog(log)):
@@ -140,13 +140,15 @@ def test_another_way_to_compute_an_operator_stays_where_the_model_is_faster(
 def test_a_model_keeps_its_kernels_where_nothing_is_faster_and_its_log_says_so(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     module, params = _model(random.Random(1))
-    found = ModelTuning(module, TARGET, params, log=Database(log), measuring=lambda *_: _Always(1.5)).run(600, 3)
+    found = ModelTuning(module, TARGET, params, log=Database(log), measuring=lambda *_: _Always(1.5)).run(3)
     assert sum(task.trials for task in found.tasks) == 3
     assert found.seconds == found.default
     assert {task.choices for task in found.tasks} == {None}
     searched = [task for task in found.tasks if task.trials]
     assert all(Database(log).decision(task.tuning.workload).choices is None for task in searched)
-    assert f"{1.5:.1f}" in found.table().splitlines()[-1], "three comparisons of half a second"
+    assert sum(task.ledger.seconds["measuring"] for task in found.tasks) == 1.5, "three comparisons of half a second"
+    rows = [float(row.split()[-1]) for row in found.table().splitlines()[1:]]
+    assert rows[-1] == pytest.approx(sum(rows[:-1]), abs=0.2), "the last row has all of the others"
 
 
 def test_what_is_faster_beside_its_default_only_does_not_stay_in_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +157,7 @@ def test_what_is_faster_beside_its_default_only_does_not_stay_in_the_model(monke
     times = {name: [1.0] * 3 for task in tuning.tasks for name in task.names}
     slower = {name: [1.1] * 3 for name in times}
     monkeypatch.setattr(tuning, "_kernel_seconds", lambda *_: [times, slower])
-    found = tuning.run(600, 2)
+    found = tuning.run(2)
     assert {task.choices for task in found.tasks} == {None}
 
 
@@ -166,7 +168,7 @@ def test_what_is_faster_everywhere_is_kept_and_built(monkeypatch: pytest.MonkeyP
     times = {name: [1.0] * 3 for task in tuning.tasks for name in task.names}
     monkeypatch.setattr(tuning, "_kernel_seconds", lambda *_: [times, {name: [0.6] * 3 for name in times}])
     monkeypatch.setattr("compiler.search.models.paired", lambda *_: Pairing(0.75, 1e-3, 1.5, 2.0, (1.5,) * 4))
-    found = tuning.run(600, 1)
+    found = tuning.run(1)
     (kept,) = (task for task in found.tasks if task.choices is not None)
     assert (found.seconds, found.default) == (1.5, 2.0)
     assert kept.best == pytest.approx(0.6 * kept.default)
@@ -196,7 +198,7 @@ def test_a_search_goes_on_from_its_log_and_keeps_what_it_had_kept(
 
     monkeypatch.setattr("compiler.search.models.paired", lambda *_: Pairing(0.75, 1e-3, 1.5, 2.0, (1.5,) * 4))
     begun = tuning(0.5)
-    (first,) = (task for task in begun.run(600, 1).tasks if task.choices is not None)
+    (first,) = (task for task in begun.run(1).tasks if task.choices is not None)
     (ended,) = (task for task in begun.tasks if not task.trials)
     ended.search(1)
     again = tuning(1.5)
@@ -205,7 +207,7 @@ def test_a_search_goes_on_from_its_log_and_keeps_what_it_had_kept(
     assert [task.names for task in again.tasks if task.hope == 1.0] == [ended.names], "it was not decided"
     same.search(1)
     assert [trial.candidate for trial in same.tuning.search.trials] == [first.choices], "the best has to win again"
-    again.run(600, 0)
+    again.run(0)
     assert same.choices == first.choices, "it is not faster beside the default today, but in the model it is"
     decision = Database(tmp_path / "log.jsonl").decision(same.tuning.workload)
     assert decision is not None
@@ -220,7 +222,7 @@ def test_an_interrupted_search_keeps_and_decides_what_was_measured(tmp_path: Pat
     def told(task: KernelTask) -> None:
         raise KeyboardInterrupt
 
-    found = tuning.run(600, 100, told)
+    found = tuning.run(100, told)
     assert found.is_interrupted
     (task,) = (task for task in found.tasks if task.trials)
     assert len(Database(log).of(task.tuning.workload)) == task.trials + 1, "the trials and the decision"
@@ -247,3 +249,41 @@ def test_a_search_goes_where_a_second_gains_most() -> None:
     assert order[:1] == [slow], "what takes most of the time comes first"
     assert order.count(quick) >= 2, "and makes way where its rounds bring nothing"
     assert quick.best == pytest.approx(0.1 * [1.0, 0.8, 0.6, 0.5, 0.4][quick.trials])
+
+
+def test_the_time_is_for_ways_of_operators_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def seconds(self: ModelTuning, models: Sequence[Any], turns: int) -> list[dict[str, list[float]]]:
+        return [{name: [0.5 if "winograd" in name else 1.0] * 3 for _, name in model.calls()} for model in models]
+
+    monkeypatch.setattr(ModelTuning, "_kernel_seconds", seconds)
+    module, params = _convolution()
+
+    def tuning(*times: float) -> ModelTuning:
+        """Return a search by a clock that shows these times, and the last one from then on."""
+        left = list(times)
+        return ModelTuning(
+            module, TARGET, params, log=Database(), measuring=lambda *_: _Always(1.5), seconds=100,
+            clock=lambda: left.pop(0) if len(left) > 1 else left[0],
+        )  # fmt: skip
+
+    with tvm.transform.PassContext(opt_level=3):
+        assert not tuning(0, 50).ways, "no other way is tried when two fifths of the time are over"
+        searched = tuning(0, 30, 95)
+        assert searched.ways
+        rounds: list[KernelTask] = []
+        found = searched.run(told=rounds.append)
+    assert len(rounds) == 1, "no second round begins"
+    (row,) = (row for row in found.table().splitlines() if row.startswith("ways of operators"))
+    assert float(row.split()[-2]) > 0, "the model was built in each way"
+
+
+def test_the_kernels_of_a_model_are_searched_in_turns_if_that_is_asked_for() -> None:
+    module, params = _model(random.Random(1))
+    tuning = ModelTuning(module, TARGET, params, log=Database(), measuring=lambda *_: _Always(1.5))
+    slow, quick = tuning.tasks
+    slow.default = 1e9
+    rounds: list[KernelTask] = []
+    tuning.run(4, rounds.append, "round-robin")
+    assert rounds == [slow, quick]
+    tuning.run(4, rounds.append)
+    assert rounds[2] is slow
