@@ -144,6 +144,8 @@ class Tuning:
     ----------
     numbers
         As of :class:`ScheduleSpace`.
+    space
+        Returns what is searched, instead of what the rules derive.
 
     Attributes
     ----------
@@ -168,12 +170,13 @@ class Tuning:
         is_apart: bool = True,
         measuring: Callable[[Sequence[NumPyArray], int], Measuring] | None = None,
         numbers: Callable[[Picker], IRModule] | None = None,
+        space: Callable[[PrimFunc, Machine], ScheduleSpace] | None = None,
     ) -> None:
         made_for = Target.target_or_current(target)
         if made_for.kind != "llvm":
             raise ArgumentError(f"search: schedules are searched for processors (llvm), not for {made_for.kind}")
         machine = Machine.of(made_for, threads)
-        self.space = ScheduleSpace(func, machine, wishes, numbers)
+        self.space = space(func, machine) if space else ScheduleSpace(func, machine, wishes, numbers)
         self._pattern = structure(func)
         self._database, self._seeds = database, list[Choices]()
         self._usual: Choices | None = None

@@ -6,14 +6,18 @@ import base64
 import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from compiler.driver.relay.lower import KernelDefinition
 from compiler.ir.base import load_json, save_json
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, TVMError
+from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
+from compiler.ir.passes.context import PassContext
 from compiler.ir.structural import structural_equal, structural_hash
 from compiler.runtime.log_lines import append_lines, whole_lines
 from compiler.target.target import Target, TargetLike
@@ -21,7 +25,17 @@ from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.schedule.trace import Trace
 from compiler.tir.statements.function import PrimFunc
 
-_CURRENT: list[Database] = []
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from compiler.relay.function import Function
+
+_CURRENT: list[tuple[Database, AbstractContextManager[object]]] = []
+
+
+def is_meta_schedule_enabled() -> bool:
+    """Return whether the current pass context asks for schedules that were searched."""
+    return bool(PassContext.current().config.get("relay.backend.use_meta_schedule", False))
 
 
 class Workload:
@@ -89,7 +103,11 @@ class TuningRecord:
 
 
 class Database:
-    """Programs and the records of their tuning; in a ``with`` statement, the current one."""
+    """Programs and the records of their tuning; in a ``with`` statement, the current one.
+
+    Models that are built with ``relay.backend.use_meta_schedule`` there have its fastest kernels.  A program's own
+    database derives from this class, or from its older name ``PyDatabase``, and defines the methods that it changes.
+    """
 
     def __init__(self, module_equality: str = "structural") -> None:
         if module_equality != "structural":
@@ -150,20 +168,111 @@ class Database:
     @staticmethod
     def current() -> Database | None:
         """Return the database of the innermost ``with`` statement, None outside of any."""
-        return _CURRENT[-1] if _CURRENT else None
+        return _CURRENT[-1][0] if _CURRENT else None
 
     def __enter__(self) -> Database:
-        _CURRENT.append(self)
+        applied = instrumented(AppliedDatabase(self))
+        applied.__enter__()
+        _CURRENT.append((self, applied))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _CURRENT.pop()
+        _CURRENT.pop()[1].__exit__(kind, error, trace)
 
     def _found(self, mod: IRModule | PrimFunc) -> Workload | None:
         wanted = Workload(mod).mod
         return next((workload for workload in self._workloads if structural_equal(workload.mod, wanted)), None)
+
+
+PyDatabase = Database
+
+
+class AppliedDatabase(Instrument):
+    """Lets the kernels of models be the fastest of a database, where the pass context asks for it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._target = Target("llvm")
+
+    def graph_build_begin(self, module: IRModule, target: Target) -> None:
+        self._target = target
+
+    def kernel_defined(self, name: str, function: Function, definition: KernelDefinition) -> KernelDefinition | None:
+        if not is_meta_schedule_enabled():
+            return None
+        try:
+            func = definition.blocks()
+        except TVMError:  # it cannot be said in blocks, so that nothing is known of it
+            return None
+        found = self._database.query_ir_module(func, self._target, name)
+        return None if found is None else replace(definition, program=found["main"])
+
+
+class UnionDatabase(Database):
+    """Answers with the fastest that several databases have; nothing is added to it."""
+
+    def __init__(self, *databases: Database) -> None:
+        super().__init__()
+        self.databases = databases
+
+    def has_workload(self, mod: IRModule | PrimFunc) -> bool:
+        """Return whether a program was committed to one of them."""
+        return any(database.has_workload(mod) for database in self.databases)
+
+    def query_tuning_record(
+        self, mod: IRModule | PrimFunc, target: TargetLike, workload_name: str = "main"
+    ) -> TuningRecord | None:
+        """Return the fastest record of a program for a target, None if there is none."""
+        return min(self._answers(mod, target, workload_name), key=lambda record: record.seconds, default=None)
+
+    def _answers(self, mod: IRModule | PrimFunc, target: TargetLike, workload_name: str) -> list[TuningRecord]:
+        asked = [database.query_tuning_record(mod, target, workload_name) for database in self.databases]
+        return [record for record in asked if record is not None]
+
+    def get_all_tuning_records(self) -> list[TuningRecord]:
+        """Return the records of all databases."""
+        return [record for database in self.databases for record in database.get_all_tuning_records()]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.databases))
+
+    def commit_workload(self, mod: IRModule | PrimFunc) -> Workload:
+        """Refuse: it would not be clear in which database it is to be.
+
+        Raises ArgumentError always.
+        """
+        raise ArgumentError(f"{type(self).__name__}: programs and records are added to one of its databases")
+
+
+class OrderedUnionDatabase(UnionDatabase):
+    """Answers with what the first of several databases has that knows a program; nothing is added to it."""
+
+    def query_tuning_record(
+        self, mod: IRModule | PrimFunc, target: TargetLike, workload_name: str = "main"
+    ) -> TuningRecord | None:
+        """Return the record of a program for a target, None if there is none."""
+        return next(iter(self._answers(mod, target, workload_name)), None)
+
+
+class ScheduleFnDatabase(Database):
+    """Answers with what a function does to a schedule of the program; where it returns False, with nothing."""
+
+    def __init__(self, schedule_fn: Callable[[Schedule], bool | None]) -> None:
+        super().__init__()
+        self._schedule_fn = schedule_fn
+
+    def query_tuning_record(
+        self, mod: IRModule | PrimFunc, target: TargetLike, workload_name: str = "main"
+    ) -> TuningRecord | None:
+        """Return the program's schedule as a record without times, None if the function has none for it."""
+        workload = Workload(mod)
+        sch = Schedule(workload.mod)
+        if self._schedule_fn(sch) is False:
+            return None
+        assert sch.trace is not None
+        return TuningRecord(sch.trace, workload, None, target)
 
 
 class MemoryDatabase(Database):
@@ -218,3 +327,18 @@ def _values(path: Path) -> list[Any]:
         return []
     values = [json.loads(line) for line in whole_lines(path.read_text(encoding="utf-8").splitlines())]
     return [value if "record" in value else value["workload"] for value in values]
+
+
+def create(kind: str | Callable[[Schedule], bool | None] = "json", *args: Any, **kwargs: Any) -> Database:
+    """Return a database of a kind: ``json``, ``memory``, ``union``, ``ordered_union``, or by a function of schedules.
+
+    Raises ArgumentError if the kind is another one.
+    """
+    if callable(kind):
+        return ScheduleFnDatabase(kind)
+    kinds: dict[str, Callable[..., Database]] = {
+        "json": JSONDatabase, "memory": MemoryDatabase, "union": UnionDatabase, "ordered_union": OrderedUnionDatabase,
+    }  # fmt: skip
+    if kind not in kinds:
+        raise ArgumentError(f"Database.create: kind must be of {', '.join(kinds)}, got {kind!r}")
+    return kinds[kind](*args, **kwargs)

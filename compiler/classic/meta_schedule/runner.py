@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import shutil
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
+from compiler.classic.contrib.popen_pool import PopenPoolExecutor
+from compiler.classic.meta_schedule.builder import Builder, BuilderInput, LocalBuilder
 from compiler.classic.rpc.devices import request_remote
+from compiler.ir.error import ArgumentError
+from compiler.runtime.arrays.ndarray import array
+from compiler.runtime.device import cpu
+from compiler.runtime.modules.library import load_module
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.rpc.client import RPCSession
-from compiler.search.pairing import Patience
+from compiler.search.measurer import Build, Limits, Measurement, Measurer, Measuring, program_of
+from compiler.search.pairing import Pairing, Patience
 from compiler.search.remote import RemoteMeasurer
+from compiler.search.tuning import random_array
+from compiler.target.target import Target
 
 _TURNS = 12
 """As many turns last together what one measurement lasts at least in TVM."""
@@ -34,7 +50,157 @@ class EvaluatorConfig(NamedTuple):
     enable_cpu_cache_flush: bool = False
 
 
-class RPCRunner:
+class TensorInfo(NamedTuple):
+    """An argument that is an array."""
+
+    dtype: str
+    shape: Sequence[int]
+
+
+class RunnerInput(NamedTuple):
+    """An artifact to be measured."""
+
+    artifact_path: str
+    device_type: str
+    args_info: Sequence[TensorInfo]
+
+
+class RunnerResult(NamedTuple):
+    """Seconds of each measurement, or why there are none."""
+
+    run_secs: Sequence[float] | None
+    error_msg: str | None
+
+
+class RunnerFuture:
+    """A measurement that may not have ended; a program's own derives from it, or from ``PyRunnerFuture``."""
+
+    def __init__(self, f_done: Callable[[], bool] | None = None, f_result: Callable[[], RunnerResult] | None = None):
+        self._done, self._result = f_done, f_result
+
+    def done(self) -> bool:
+        """Return whether it has ended."""
+        return self._done is None or self._done()
+
+    def result(self) -> RunnerResult:
+        """Return what came of it, as soon as it has ended.
+
+        Raises NotImplementedError if neither a function was given nor a class says what comes of it.
+        """
+        if self._result is None:
+            raise NotImplementedError
+        return self._result()
+
+
+def _ended(result: RunnerResult) -> RunnerFuture:
+    return RunnerFuture(f_result=lambda: result)
+
+
+class Runner:
+    """Measures artifacts; a program's own one derives from this class, or from its other name ``PyRunner``."""
+
+    def run(self, runner_inputs: Sequence[RunnerInput]) -> Sequence[RunnerFuture]:
+        """Begin to measure artifacts.
+
+        Raises NotImplementedError in this class.
+        """
+        raise NotImplementedError
+
+
+PyRunner = Runner
+PyRunnerFuture = RunnerFuture
+
+
+class LocalRunner(Runner):
+    """Measures on this machine, in processes of their own that have so many seconds."""
+
+    def __init__(self, timeout_sec: float = 30.0, evaluator_config: EvaluatorConfig | None = None) -> None:
+        self.timeout_sec = timeout_sec
+        self.evaluator_config = evaluator_config or EvaluatorConfig()
+
+    def run(self, runner_inputs: Sequence[RunnerInput]) -> list[RunnerFuture]:
+        """Measure artifacts, one after another."""
+        with PopenPoolExecutor(1, self.timeout_sec) as pool:
+            made = []
+            for given in runner_inputs:
+                future = pool.submit(_seconds, given, self.evaluator_config)
+                error = future.exception()
+                failed = None if error is None else f"LocalRunner: {type(error).__name__}: {error}"
+                made.append(RunnerResult(None, failed) if failed else RunnerResult(future.result(), None))
+        return [_ended(result) for result in made]
+
+    def measuring(self, arrays: Sequence[NumPyArray], threads: int) -> Measurer:
+        """Return what measures with some arguments of a function."""
+        config = self.evaluator_config
+        patience = Patience(turn=config.min_repeat_ms / 1e3 / _TURNS)
+        limits = Limits(run=self.timeout_sec)
+        return Measurer(arrays, threads, 2, limits, patience, config.enable_cpu_cache_flush)
+
+
+def _seconds(given: RunnerInput, config: EvaluatorConfig) -> list[float]:
+    module, rng = load_module(given.artifact_path), np.random.default_rng(0)
+    flush = "cache_flush_cpu_non_first_arg" if config.enable_cpu_cache_flush else ""
+    evaluate = module.time_evaluator(
+        module.entry_name, cpu(0), config.number, config.repeat, config.min_repeat_ms, f_preproc=flush
+    )
+    return list(evaluate(*(array(random_array(rng, info.shape, info.dtype)) for info in given.args_info)).results)
+
+
+@dataclass
+class RunnerMeasurer:
+    """Measures for a search by a builder and a runner of TVM's kind: times are as these say, results not compared."""
+
+    builder: Builder
+    runner: Runner
+    target: Target
+    arrays: Sequence[NumPyArray]
+    threads: int = 1
+    _reference: float = field(default=math.nan, init=False)
+
+    def expect(self, build: Build) -> Measurement:
+        """Take the default as the reference."""
+        made = self._run([build])[0]
+        if made.run_secs:
+            self._reference = statistics.fmean(made.run_secs)
+            return Measurement()
+        return Measurement("refused", made.error_msg or "")
+
+    def refer(self, build: Build) -> None:
+        """Take another kernel as the reference."""
+        if self.expect(build).kind != "ok":
+            self._reference = math.nan
+
+    def measure(self, builds: Sequence[Build], patience: Patience | None = None) -> Iterator[Measurement]:
+        """Measure candidates, all of them together."""
+        for made in self._run(builds):
+            if not made.run_secs:
+                yield Measurement("refused", made.error_msg or "the runner returned no times")
+                continue
+            seconds = statistics.fmean(made.run_secs)
+            logs = [math.log(each / self._reference) for each in made.run_secs]
+            error = statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else 0.0
+            pairing = Pairing(seconds / self._reference, error, seconds, self._reference, tuple(made.run_secs))
+            yield Measurement(pairing=pairing)
+
+    def _run(self, builds: Sequence[Build]) -> list[RunnerResult]:
+        """Return what runs of programs take; their artifacts are removed."""
+        built = self.builder.build([BuilderInput(program_of(build), self.target) for build in builds])
+        info = [TensorInfo(str(a.dtype), a.shape) for a in self.arrays]
+        device = "cpu" if self.target.kind == "llvm" else self.target.kind
+        inputs = [RunnerInput(one.artifact_path, device, info) for one in built if one.artifact_path is not None]
+        futures = iter(self.runner.run(inputs) if inputs else ())
+        try:
+            return [
+                RunnerResult(None, one.error_msg) if one.artifact_path is None else next(futures).result()
+                for one in built
+            ]
+        finally:
+            if isinstance(self.builder, LocalBuilder):
+                for given in inputs:
+                    shutil.rmtree(Path(given.artifact_path).parent)
+
+
+class RPCRunner(Runner):
     """Measures schedules on machines that a tracker lends, one after another, each in a session of its own."""
 
     def __init__(self, rpc_config: RPCConfig | None = None, evaluator_config: EvaluatorConfig | None = None) -> None:
@@ -50,3 +216,22 @@ class RPCRunner:
     def _session(self) -> RPCSession:
         host, port, key, priority, seconds = self.rpc_config
         return request_remote(key or "", host, port, priority, seconds)
+
+
+def measuring_by(
+    builder: Builder | str, runner: Runner | str, target: Target
+) -> Callable[[Sequence[NumPyArray], int], Measuring] | None:
+    """Return what a search measures with, of which ``local`` are its own; None if both are.
+
+    Raises ArgumentError if a program's own builder is to serve an RPCRunner.
+    """
+    is_own_builder = isinstance(builder, str) or (type(builder) is LocalBuilder and builder.f_build is None)
+    if isinstance(runner, str) and is_own_builder:
+        return None
+    if isinstance(runner, (LocalRunner, RPCRunner)) and is_own_builder:
+        return runner.measuring
+    if isinstance(runner, RPCRunner):
+        raise ArgumentError("tune_tir: what an RPCRunner measures, builder='local' builds")
+    made_builder = LocalBuilder() if isinstance(builder, str) else builder
+    made_runner = LocalRunner() if isinstance(runner, str) else runner
+    return lambda arrays, threads: RunnerMeasurer(made_builder, made_runner, target, arrays, threads)

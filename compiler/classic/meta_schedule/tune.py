@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from compiler.classic.meta_schedule.builder import Builder
 from compiler.classic.meta_schedule.database import Database, JSONDatabase, MemoryDatabase, TuningRecord
-from compiler.classic.meta_schedule.runner import RPCRunner
-from compiler.ir.error import ArgumentError, expected
+from compiler.classic.meta_schedule.runner import Runner, measuring_by
+from compiler.classic.meta_schedule.space_generator import FunctionSpace, Made, ScheduleFn
+from compiler.driver.build import build
+from compiler.ir.error import ArgumentError, TVMError, expected
 from compiler.ir.module import IRModule
-from compiler.ir.passes.context import PassContext
 from compiler.runtime.machine import available_cores
-from compiler.search import tune
+from compiler.search import Database as Log
+from compiler.search import LearnedModel, Machine, ScheduleSpace
+from compiler.search.tuning import Tuning, learn
 from compiler.target.target import Target, TargetLike
 from compiler.te.definition.tensor import Tensor
 from compiler.te.lowering.create_prim_func import create_prim_func
@@ -23,26 +30,88 @@ _LOG = "search.jsonl"
 """The log of the search in the working directory: all that was measured, of which the database has the best."""
 
 
-def is_meta_schedule_enabled() -> bool:
-    """Return whether the current pass context asks for schedules that were searched."""
-    return bool(PassContext.current().config.get("relay.backend.use_meta_schedule", False))
+_STALE, _GAINED = 0.5, 0.99
+"""What a function's share of the time counts after each round that did not bring it below so much of its time."""
+
+
+@dataclass
+class ExtractedTask:
+    """A kernel of a model, or a function of a program: ``weight`` is how often it is called.
+
+    The ``default`` is what it is built of if nothing faster is found; the function as it stands if it is None.
+    """
+
+    task_name: str
+    mod: IRModule
+    target: Target
+    weight: int = 0
+    default: IRModule | None = None
+
+    @property
+    def dispatched(self) -> list[IRModule]:
+        """What of it is searched."""
+        return [self.mod]
+
+    @property
+    def func(self) -> PrimFunc:
+        """The only function."""
+        (func,) = self.mod.functions.values()
+        assert isinstance(func, PrimFunc)
+        return func
+
+
+@dataclass
+class _Searched:
+    """A task that is searched."""
+
+    task: ExtractedTask
+    tuning: Tuning
+    promise: float = 1.0
+    rounds: int = 0
+    is_exhausted: bool = False
+
+    @property
+    def trials(self) -> int:
+        return len(self.tuning.search.trials)
+
+    @property
+    def seconds(self) -> float:
+        best = self.tuning.search.best
+        return best.seconds if best else self.tuning.search.default_seconds
+
+    def gain(self) -> float:
+        """Return the seconds of all calls, and less where rounds bring nothing; all tasks have a round first."""
+        return math.inf if not self.rounds else self.task.weight * self.seconds * self.promise
+
+    def search(self, count: int) -> None:
+        before = self.seconds
+        try:
+            if not self.rounds:
+                self.tuning.begin()
+            self.is_exhausted = not self.tuning.round(count)
+        except TVMError:
+            self.is_exhausted = True
+            if self.task.default is None:
+                raise
+        self.rounds += 1
+        self.promise *= 1.0 if self.seconds < _GAINED * before else _STALE
 
 
 def tune_tir(
-    mod: IRModule | PrimFunc,
+    mod: IRModule | PrimFunc | Sequence[ExtractedTask],
     target: TargetLike,
     work_dir: str | os.PathLike[str],
     max_trials_global: int,
     *,
     max_trials_per_task: int | None = None,
     num_trials_per_iter: int = 64,
-    builder: object = "local",
-    runner: RPCRunner | str = "local",
+    builder: Builder | str = "local",
+    runner: Runner | str = "local",
     database: Database | str = "json",
     cost_model: object = "xgb",
     measure_callbacks: object = "default",
     task_scheduler: object = "gradient",
-    space: object = "post-order-apply",
+    space: ScheduleFn | Callable[[Schedule], Made] | str = "post-order-apply",
     strategy: object = "evolutionary",
     num_tuning_cores: int | str = "physical",
     seed: int | None = None,
@@ -50,30 +119,37 @@ def tune_tir(
     """Search for the fastest schedules of a program's functions, and return a database that has them.
 
     A schedule is noted if it is faster than the function as it stands; otherwise that is what the database has. The
-    search is the one of :mod:`compiler.search`: of ``builder``, ``cost_model`` and the like only the values that are
+    search is the one of :mod:`compiler.search`: of ``cost_model``, ``space`` and the like only the values that are
     given here have a meaning.
 
     Parameters
     ----------
+    mod : IRModule, PrimFunc or sequence of ExtractedTask
+        Of the kernels of a model, which have a default of their own, only what is faster is noted.
     work_dir : str
         Where the log is kept, from which the next search goes on, and the database called ``json``.
     max_trials_global, max_trials_per_task : int
         Schedules to measure at most: of all functions, and of each.
     num_trials_per_iter : int
         Schedules that are measured before the model learns from them.
-    runner : RPCRunner or str
-        Where they are measured: ``local`` is this machine.
+    builder, runner : Builder, Runner or str
+        What builds and measures them. The times of a program's own classes are taken as they are, and results not
+        compared; ``local`` measures in turns with the fastest so far.
+    space : ScheduleFn, callable or str
+        The schedules that a function makes by random decisions, or those that the rules of the search derive.
+    task_scheduler : str
+        Whose round is next: ``gradient``, the function that takes most time and still gets faster, or ``round-robin``.
     num_tuning_cores : int or str
         Threads of parallel loops; ``physical`` and ``logical`` are the cores that this process may use.
     """
     given = {
-        "builder": (builder, ("local",)),
-        "runner": ("local" if isinstance(runner, RPCRunner) else runner, ("local",)),
+        "builder": ("local" if isinstance(builder, Builder) else builder, ("local",)),
+        "runner": ("local" if isinstance(runner, Runner) else runner, ("local",)),
         "cost_model": (cost_model, ("xgb",)),
         "measure_callbacks": (measure_callbacks, ("default",)),
         "task_scheduler": (task_scheduler, ("gradient", "round-robin")),
-        "space": (space, ("post-order-apply",)),
-        "strategy": (strategy, ("evolutionary",)),
+        "space": (space if isinstance(space, str) else "post-order-apply", ("post-order-apply",)),
+        "strategy": (strategy, ("evolutionary", "replay-trace")),
     }
     for name, (value, known) in given.items():
         if value not in known:
@@ -82,21 +158,62 @@ def tune_tir(
     folder = Path(work_dir)
     folder.mkdir(parents=True, exist_ok=True)
     kept = _database(database, folder)
-    functions = [mod] if isinstance(mod, PrimFunc) else [f for f in mod.functions.values() if isinstance(f, PrimFunc)]
     threads = available_cores() if isinstance(num_tuning_cores, str) else num_tuning_cores
-    left = max_trials_global
-    for at, func in enumerate(functions):
-        share = min(left // (len(functions) - at), max_trials_per_task or left)
-        found = tune(
-            func, made_for, trials=share, seed=seed, threads=threads, log=folder / _LOG, per_round=num_trials_per_iter,
-            measuring=runner.measuring if isinstance(runner, RPCRunner) else None,
-        )  # fmt: skip
-        left -= len(found.trials)
-        schedule = found.schedule or Schedule(func)
-        assert schedule.trace is not None
-        workload = kept.commit_workload(func)
-        kept.commit_tuning_record(TuningRecord(schedule.trace, workload, [found.seconds], made_for))
+    made_space: Callable[[PrimFunc, Machine], ScheduleSpace] | None = None
+    if not isinstance(space, str):
+        generator = space if isinstance(space, ScheduleFn) else ScheduleFn(space)
+        made_space = partial(FunctionSpace, generator=generator)
+    log, model = Log(str(folder / _LOG)), LearnedModel()
+    searched = [
+        _Searched(
+            task,
+            Tuning(
+                task.func, made_for, log, seed=seed, threads=threads, model=model,
+                default=partial(build, task.default or task.func, target=made_for),
+                measuring=measuring_by(builder, runner, made_for), space=made_space,
+            ),
+        )
+        for task in _tasks(mod, made_for)
+    ]  # fmt: skip
+    learn(model, log)
+    per_round = min(num_trials_per_iter, max(max_trials_global // max(len(searched), 1), 1))
+    _search(searched, max_trials_global, max_trials_per_task or max_trials_global, per_round, str(task_scheduler))
+    for each in searched:
+        _note(kept, each, made_for)
     return kept
+
+
+def _tasks(mod: IRModule | PrimFunc | Sequence[ExtractedTask], target: Target) -> Sequence[ExtractedTask]:
+    if isinstance(mod, PrimFunc):
+        mod = IRModule({"main": mod})
+    if not isinstance(mod, IRModule):
+        return mod
+    named = {var.name_hint: func for var, func in mod.functions.items() if isinstance(func, PrimFunc)}
+    return [ExtractedTask(name, IRModule({"main": func}), target, 1) for name, func in named.items()]
+
+
+def _search(searched: Sequence[_Searched], trials: int, most: int, per_round: int, scheduler: str) -> None:
+    """Measure so many schedules together, at most some of each task."""
+    left = trials
+    while left > 0 and (going := [each for each in searched if not each.is_exhausted and each.trials < most]):
+        by_gain = scheduler == "gradient"
+        chosen = max(going, key=_Searched.gain) if by_gain else min(going, key=lambda each: each.rounds)
+        before = chosen.trials
+        chosen.search(min(per_round, left, most - before))
+        left -= chosen.trials - before
+
+
+def _note(kept: Database, searched: _Searched, target: Target) -> None:
+    task = searched.task
+    if not searched.trials and task.default is not None:
+        return
+    found = searched.tuning.outcome()
+    if found.schedule is None and task.default is not None:
+        return
+    schedule = found.schedule or Schedule(task.func)
+    assert schedule.trace is not None
+    workload = kept.commit_workload(task.mod)
+    kept.commit_tuning_record(TuningRecord(schedule.trace, workload, [found.seconds], target))
 
 
 def tune_te(
@@ -106,7 +223,7 @@ def tune_te(
     max_trials_global: int,
     *,
     num_trials_per_iter: int = 64,
-    runner: RPCRunner | str = "local",
+    runner: Runner | str = "local",
     database: Database | str = "json",
     num_tuning_cores: int | str = "physical",
     seed: int | None = None,

@@ -9,6 +9,12 @@ MODULES_OF_PACKAGES = {
     "tvm.target": "generic_func",
     **{f"tvm.{name}": name.rpartition(".")[2] for name in ("autotvm.measure", "relay.quantize")},
     **{f"tvm.relay.op.{name}": name for name in ("annotation", "image", "memory", "nn", "vm")},
+    "tvm.meta_schedule.builder": "builder local_builder",
+    "tvm.meta_schedule.database": """
+        database json_database memory_database ordered_union_database schedule_fn_database union_database
+    """,
+    "tvm.meta_schedule.space_generator": "schedule_fn space_generator",
+    "tvm.meta_schedule.runner": "config local_runner rpc_runner runner",
     "tvm.relay.op.random": "kernel",
     "tvm.relay.op.vision": "nms rcnn yolo",
     "tvm.relay.qnn.op": "op qnn",

@@ -154,14 +154,13 @@ _TUNING = {
         "extract the tasks of a model with autotvm.task.extract_from_program"
     ),
     "tvm.autotvm.testing": "tune a model with python -m compiler -m tvm.driver.tvmc tune",
-    **_each("tvm.autotvm.tuner", "DropletTuner droplet_tuner metric sa_model_optimizer xgboost_cost_model", _TUNERS),
+    **_each("tvm.autotvm.tuner", "metric sa_model_optimizer xgboost_cost_model", _TUNERS),
     **_each(
         "tvm.meta_schedule",
-        "Builder CostModel ExtractedTask FeatureExtractor MeasureCallback MeasureCandidate Mutator Postproc Profiler"
-        " Runner ScheduleRule SearchStrategy SpaceGenerator TaskScheduler TuneContext arg_info builder cost_model"
-        " derived_object extracted_task feature_extractor logging measure_callback mutator postproc profiler"
-        " relax_integration relay_integration schedule schedule_rule search_strategy space_generator"
-        " task_scheduler testing trace_apply tune_context tune_tasks utils",
+        "CostModel FeatureExtractor MeasureCallback MeasureCandidate Mutator Postproc Profiler ScheduleRule"
+        " SearchStrategy TaskScheduler TuneContext cost_model feature_extractor logging"
+        " measure_callback mutator postproc profiler relax_integration schedule schedule_rule search_strategy"
+        " space_generator.PostOrderApply task_scheduler testing trace_apply tune_context tune_tasks",
         _ONE_SEARCH,
     ),
     "tvm.testing.auto_scheduler": "searched schedules are lists of primitives; read them with SearchTask.print_best",

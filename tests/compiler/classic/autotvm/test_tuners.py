@@ -155,3 +155,30 @@ def test_only_what_a_filter_leaves_is_measured(task):
     tuner.tune(1000, _OPTION, callbacks=[monitor])
     assert len(monitor.trial_scores()) == len(task.config_space) == task.config_space.range_length * 2 // 3
     assert min(monitor.trial_scores()) > 0
+
+
+def test_a_droplet_goes_down_to_where_no_neighbour_is_certainly_faster():
+    space = autotvm.ConfigSpace()
+    for knob in range(3):
+        space.define_knob(f"k{knob}", list(range(10)))
+    task = autotvm.task.Task("test/scaled", (_N,))
+    task.config_space, task.target, task.flop = space, tvm.target.Target("llvm"), 1
+
+    def searched(noise, **options):
+        tuner, seen = autotvm.tuner.DropletTuner(task, **options), []
+        while tuner.has_next():
+            inputs = [autotvm.MeasureInput(task.target, task, config) for config in tuner.next_batch(8)]
+            knobs = [tuple(inp.config.get_other_option().values()) for inp in inputs]
+            costs = [1 + sum((v - 6) ** 2 for v in each) for each in knobs]
+            times = [(cost - noise, cost, cost + noise) for cost in costs]
+            tuner.update(inputs, [autotvm.MeasureResult(each, 0, 0.0, 0.0) for each in times])
+            seen += zip(costs, knobs, strict=True)
+        return seen
+
+    seen = searched(0.01, start_position=[0, 9, 5])
+    assert seen[0][1] == (0, 9, 5)
+    assert min(seen) == (1, (6, 6, 6))
+    assert len({knobs for _, knobs in seen}) == len(seen) < 100, "of a thousand candidates, none twice"
+    assert len(searched(1000.0)) == 4, "what may be chance is not followed: the first one and its neighbours"
+    with pytest.raises(tvm.TVMError, match="start_position must number values of"):
+        autotvm.tuner.DropletTuner(task, [0, 10, 0])

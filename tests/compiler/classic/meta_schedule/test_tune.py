@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler import te
+from compiler import relay, te
 from compiler.classic import meta_schedule
+from compiler.classic.contrib import graph_executor
 from compiler.ir.error import ArgumentError
 
 
@@ -49,5 +51,176 @@ def test_tensors_are_tuned_and_unknown_options_refused(tmp_path: Path) -> None:
     )  # fmt: skip
     assert schedule is not None
     assert not (tmp_path / "database_workload.json").exists()
-    with pytest.raises(ArgumentError, match="strategy must be 'evolutionary'"):
+    with pytest.raises(ArgumentError, match="strategy must be 'evolutionary' or 'replay-trace'"):
         meta_schedule.tune_tir(schedule.mod, "llvm", tmp_path, 1, strategy="replay-func")
+
+
+class _Counted(meta_schedule.runner.PyRunner):
+    """Says that programs with vectors take half of what others do."""
+
+    def __init__(self) -> None:
+        self.seen: list[meta_schedule.runner.RunnerInput] = []
+
+    def run(self, runner_inputs: Sequence[meta_schedule.runner.RunnerInput]) -> list[meta_schedule.runner.RunnerFuture]:
+        self.seen += runner_inputs
+        return [_Future(0.5 if "vectorized" in Path(i.artifact_path).read_text() else 1.0) for i in runner_inputs]
+
+
+class _Faster(_Counted):
+    """Says that each program is faster than those before."""
+
+    def run(self, runner_inputs: Sequence[meta_schedule.runner.RunnerInput]) -> list[meta_schedule.runner.RunnerFuture]:
+        self.seen += runner_inputs
+        return [_Future(1 / (len(self.seen) + at)) for at in range(len(runner_inputs))]
+
+
+class _Future(meta_schedule.runner.PyRunnerFuture):
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    def result(self) -> meta_schedule.runner.RunnerResult:
+        return meta_schedule.runner.RunnerResult([self._seconds] * 3, None)
+
+
+class _Texts(meta_schedule.builder.PyBuilder):
+    """Writes programs as texts."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def build(
+        self, build_inputs: Sequence[meta_schedule.builder.BuilderInput]
+    ) -> list[meta_schedule.builder.BuilderResult]:
+        made = []
+        for given in build_inputs:
+            path = self._folder / f"{len(list(self._folder.iterdir()))}.txt"
+            path.write_text(given.mod.script())
+            made.append(meta_schedule.builder.BuilderResult(str(path), None))
+        return made
+
+
+def test_a_programs_own_builder_and_runner_say_what_is_fast(tmp_path: Path) -> None:
+    (tmp_path / "built").mkdir()
+    runner = meta_schedule.derived_object(_Counted)()
+    func = te.create_prim_func(_tensors())
+    database = meta_schedule.tune_tir(
+        func, "llvm", tmp_path, 8, num_trials_per_iter=4, builder=_Texts(tmp_path / "built"), runner=runner, seed=1,
+        num_tuning_cores=1, database="memory",
+    )  # fmt: skip
+    (record,) = database.get_all_tuning_records()
+    assert record.run_secs == [0.5]
+    assert "vectorized" in record.schedule().mod.script()
+    assert len(runner.seen) >= 8
+    assert {(info.dtype, *info.shape) for info in runner.seen[0].args_info} == {
+        ("float32", 16, 8), ("float32", 8, 32), ("float32", 16, 32),
+    }  # fmt: skip
+    with pytest.raises(ArgumentError, match="builder='local' builds"):
+        meta_schedule.tune_tir(
+            func, "llvm", tmp_path, 1, builder=_Texts(tmp_path), runner=meta_schedule.runner.RPCRunner()
+        )  # fmt: skip
+    (found,) = meta_schedule.builder.LocalBuilder().build(
+        [meta_schedule.builder.BuilderInput(tvm.IRModule({"main": func}), tvm.target.Target("llvm"))]
+    )
+    assert found.artifact_path is not None
+    assert found.error_msg is None
+    local = meta_schedule.runner.LocalRunner(
+        evaluator_config=meta_schedule.runner.EvaluatorConfig(number=1, repeat=2, min_repeat_ms=0)
+    )
+    given = runner.seen[0]._replace(artifact_path=found.artifact_path)
+    (future,) = local.run([given])
+    assert future.done()
+    times = future.result().run_secs
+    assert times is not None
+    assert len(times) == 2
+    assert min(times) > 0
+    (future,) = local.run([given._replace(artifact_path="/nowhere.tar")])
+    assert "nowhere" in str(future.result().error_msg)
+
+
+def test_unions_of_databases_answer_with_the_fastest_or_the_first_record() -> None:
+    func = te.create_prim_func(_tensors())
+    databases = [meta_schedule.database.create("memory") for _ in range(3)]
+    for database, seconds in zip(databases[1:], (2.0, 1.0), strict=True):
+        workload = database.commit_workload(func)
+        trace = tvm.tir.Schedule(func).trace
+        assert trace is not None
+        database.commit_tuning_record(meta_schedule.database.TuningRecord(trace, workload, [seconds], "llvm"))
+    union = meta_schedule.database.create("union", *databases)
+    ordered = meta_schedule.database.OrderedUnionDatabase(*databases)
+    fastest, first = (each.query_tuning_record(func, "llvm") for each in (union, ordered))
+    assert fastest is not None
+    assert first is not None
+    assert (fastest.seconds, first.seconds) == (1.0, 2.0)
+    assert union.has_workload(func)
+    assert len(union) == len(union.get_all_tuning_records()) == 2
+    assert union.query_ir_module(func, "cuda") is None
+    with pytest.raises(ArgumentError, match="one of its databases"):
+        union.commit_workload(func)
+    with pytest.raises(ArgumentError, match="kind must be of json, memory, union, ordered_union"):
+        meta_schedule.database.create("redis")
+
+
+def test_a_model_is_tuned_and_built_with_what_was_faster(tmp_path: Path) -> None:
+    x, w = relay.var("x", shape=(4, 8)), np.random.default_rng(0).random((16, 8), "float32")
+    first = relay.nn.relu(relay.nn.dense(x, relay.var("w", shape=(16, 8))))
+    y = relay.nn.relu(relay.nn.dense(first, relay.var("v", shape=(16, 16))))
+    params = {"w": w, "v": np.random.default_rng(1).random((16, 16), "float32")}
+    mod = tvm.IRModule.from_expr(relay.Function(relay.analysis.free_vars(y), y))
+    tasks = meta_schedule.relay_integration.extract_tasks(mod, "llvm", params)
+    assert sum(task.weight for task in tasks) == 2
+    (tmp_path / "built").mkdir()
+    database = meta_schedule.relay_integration.tune_relay(
+        mod, params, "llvm", tmp_path, 4, num_trials_per_iter=2, builder=_Texts(tmp_path / "built"),
+        runner=_Faster(), seed=1, num_tuning_cores=1, task_scheduler="round-robin",
+    )  # fmt: skip
+    data, results, loops = np.random.default_rng(2).random((4, 8), "float32"), [], []
+    scheduled = meta_schedule.database.ScheduleFnDatabase(_vectors)
+    for known in (scheduled, database, meta_schedule.database.MemoryDatabase()):
+        built = meta_schedule.relay_integration.compile_relay(known, mod, "llvm", params)
+        model = graph_executor.GraphModule(built["default"](tvm.cpu()))
+        model.run(x=data)
+        results.append(model.get_output(0).numpy())
+        loops.append([kernel.prim_func.script() for kernel in built.kernels.values()])
+    expected = np.maximum(np.maximum(data @ w.T, 0) @ params["v"].T, 0)
+    for result in results:
+        np.testing.assert_allclose(result, expected, rtol=1e-5)
+    assert loops[0] != loops[2] != loops[1]
+    assert len(database) == 2, "a record of each kernel, which was faster than its default"
+    with scheduled, tvm.transform.PassContext(opt_level=3):
+        assert [k.prim_func.script() for k in relay.build(mod, "llvm", params=params).kernels.values()] == loops[2]
+    with pytest.raises(ArgumentError, match="backend must be 'graph'"):
+        meta_schedule.relay_integration.compile_relay(database, mod, "llvm", params, backend="vm")
+
+
+def _vectors(sch: tvm.tir.Schedule) -> bool:
+    """Let the last block be computed by rows."""
+    for block in sch.get_child_blocks(sch.get_block("root"))[-1:]:
+        sch.parallel(sch.get_loops(block)[0])
+    return True
+
+
+def test_a_programs_own_function_says_what_is_searched(tmp_path: Path) -> None:
+    def tiled(sch: tvm.tir.Schedule) -> None:
+        i, j, k = sch.get_loops(sch.get_block("C"))
+        width = sch.sample_categorical([2, 4, 8], [0.2, 0.4, 0.4])
+        outer, inner = sch.split(j, factors=[None, width])
+        sch.reorder(i, outer, k, inner)
+        sch.split(i, factors=sch.sample_perfect_tile(i, n=2, max_innermost_factor=4))
+
+    func, runner = te.create_prim_func(_tensors()), _Faster()
+    (tmp_path / "built").mkdir()
+    space = meta_schedule.space_generator.ScheduleFn(tiled)
+    database = meta_schedule.tune_tir(
+        func, "llvm", tmp_path, 64, num_trials_per_iter=8, builder=_Texts(tmp_path / "built"), runner=runner, seed=1,
+        num_tuning_cores=1, space=space, strategy="replay-trace",
+    )  # fmt: skip
+    seen = {Path(given.artifact_path).read_text() for given in runner.seen}
+    assert len(seen) == 1 + 3 * 3, "the default and all that the function makes, each of three sizes and three tiles"
+    found = database.query_schedule(func, "llvm")
+    assert found is not None
+    assert found.mod.script() in seen
+    assert "sample_categorical" in str(found.trace)
+    assert len(space.generate_design_space(func)) == 1
+    with pytest.raises(ArgumentError, match="sch_rules and postprocs must be empty"):
+        meta_schedule.space_generator.ScheduleFn(tiled, postprocs=["a rule"])
