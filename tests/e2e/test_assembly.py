@@ -47,6 +47,7 @@ def test_filters_choose_the_lines_and_survive_a_link(explorer: str, open_page: C
     expect(other.locator("#asm-filters-button")).to_have_text("Filter 2")
 
 
+@pytest.mark.long
 def test_any_cpu_is_found_by_searching(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, script=MATMUL)
     page.select_option("#assembly", "more")

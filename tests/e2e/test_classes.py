@@ -241,6 +241,7 @@ def test_an_edit_leaves_too(teacher: Page, join: Callable[..., Page]) -> None:
     expect(student.locator(".cm-content")).to_have_text("mine = 1")
 
 
+@pytest.mark.long
 def test_the_teacher_sees_who_is_where_and_all_see_the_board(teacher: Page, join: Callable[..., Page]) -> None:
     student = join()
     name = student.locator("#class-seat").inner_text().removeprefix("You are ")

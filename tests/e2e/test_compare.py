@@ -12,6 +12,7 @@ from playwright.sync_api import FilePayload, Page, expect
 from tests.e2e.steps import MATMUL, settled, violations, write
 
 
+@pytest.mark.long
 def test_what_changed_since_a_link_is_shown_for_assembly_and_loops(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:
@@ -36,6 +37,7 @@ def test_what_changed_since_a_link_is_shown_for_assembly_and_loops(
     expect(other.locator("#body-asm .l.added")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_link_that_does_not_exist_is_told(explorer: str, open_page: Callable[..., Page], console: object) -> None:
     page = open_page(explorer)
     settled(page)
@@ -47,6 +49,7 @@ def test_a_link_that_does_not_exist_is_told(explorer: str, open_page: Callable[.
     console.said.clear()  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 def test_closing_the_dialog_compares_nothing(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     settled(page)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import MATMUL, settled, write
@@ -47,6 +48,7 @@ def test_each_row_says_what_becomes_of_the_script_and_opens_its_assembly(
     expect(results).to_have_text(["✗ ArgumentError at line 12", "✗ ArgumentError at line 12"])
 
 
+@pytest.mark.long
 def test_rows_are_added_removed_and_kept_in_links(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     open_pane(page)

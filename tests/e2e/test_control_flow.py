@@ -28,6 +28,7 @@ def sight(page: Page, line: Locator) -> bool:
     return body["y"] <= box["y"] and box["y"] + box["height"] <= body["y"] + body["height"]
 
 
+@pytest.mark.long
 def test_the_throughput_of_the_hot_loop_stands_beside_its_drawing(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:

@@ -42,6 +42,7 @@ def drag(page: Page, pane: str, target: str, across: float, down: float) -> None
     expect(page.locator("#dock-preview")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_pane_is_dragged_beside_another_and_stays_there(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     expect_place(page, "asm", "right", "llvm")

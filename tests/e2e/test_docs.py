@@ -36,6 +36,7 @@ def test_a_search_leads_to_its_section(fixed: str, open_page: Callable[..., Page
     expect(page.get_by_role("heading", name="What we ask of a change")).to_be_in_viewport()
 
 
+@pytest.mark.long
 def test_an_example_of_the_api_is_sent_from_its_page(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{fixed}/docs/api?theme=dark", width=390, height=800, color_scheme="light")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark", "as a page that frames this one asks"

@@ -77,7 +77,8 @@ MORE_MODULES = {
 COMMONEST = {"relay.nn.con": "conv2d", "relay.nn.contrib_": "contrib_conv2d"}
 
 
-@pytest.mark.parametrize("names", [MODULES, pytest.param(MORE_MODULES, marks=pytest.mark.long)], ids=["some", "more"])
+@pytest.mark.parametrize("names", [MODULES, MORE_MODULES], ids=["some", "more"])
+@pytest.mark.long
 def test_names_of_every_public_module_are_completed(
     fixed: str, open_page: Callable[..., Page], names: dict[str, str]
 ) -> None:
@@ -235,6 +236,7 @@ s[B].reorder(io, factor, ii)
 """
 
 
+@pytest.mark.long
 def test_the_signature_follows_the_arguments(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     write(page, RENAMED)
@@ -302,7 +304,8 @@ def test_what_cannot_be_formatted_says_where(fixed: str, open_page: Callable[...
     console.said.clear()
 
 
-@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.long), "dark"])
+@pytest.mark.long
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_problems_are_counted_and_listed(fixed: str, open_page: Callable[..., Page], theme: str) -> None:
     page = open_page(fixed, color_scheme=theme)
     expect(page.locator("#problems-button")).to_be_hidden()

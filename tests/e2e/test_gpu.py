@@ -65,6 +65,7 @@ def test_a_line_of_cuda_leads_to_its_loop_and_its_line_and_back(explorer: str, o
     expect(page.locator("#body-loops .l.related", has_text="C_local").first).to_be_visible()
 
 
+@pytest.mark.long
 def test_accesses_are_explained_and_their_lines_opened(explorer: str, open_page: Callable[..., Page]) -> None:
     page, script = open_page(explorer), smaller("transpose")
     write(page, script)

@@ -346,6 +346,7 @@ def test_no_node_moves_on_the_screen_from_pass_to_pass(
 
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+@pytest.mark.long
 def test_what_a_pass_removes_fades_and_what_it_makes_grows(
     explorer: str, open_page: Callable[..., Page], motion: str
 ) -> None:

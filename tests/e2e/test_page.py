@@ -90,6 +90,7 @@ def test_a_narrow_page_shows_one_pane_at_a_time(fixed: str, open_page: Callable[
     assert box["width"] == 390
 
 
+@pytest.mark.long
 def test_everything_works_by_keyboard(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     page.keyboard.press("Alt+4")

@@ -107,6 +107,7 @@ def test_a_pane_s_head_shows_all_that_it_says(explorer: str, open_page: Callable
     assert cut_off == []
 
 
+@pytest.mark.long
 def test_a_new_row_of_the_table_is_a_pane_like_the_others(
     serve: Callable[..., str], open_page: Callable[..., Page], monkeypatch: pytest.MonkeyPatch, console: Console
 ) -> None:

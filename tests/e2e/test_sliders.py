@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.steps import MATMUL, settled, violations, write
@@ -74,6 +75,7 @@ def test_measurements_of_an_example_are_stale_once_a_number_slid(explorer: str, 
     expect(page.locator("#pane-bench")).to_contain_class("stale")
 
 
+@pytest.mark.long
 def test_a_number_slides_and_its_values_are_measured(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1280, 800)
     found = page.evaluate(STOPS_OF, list(STOPS))

@@ -109,6 +109,7 @@ def test_a_ladder_says_of_each_step_whether_its_result_is_right(
     ]
 
 
+@pytest.mark.long
 def test_two_programs_are_compared(plain: str, fast: str, server: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", plain, fast, "--server", server, "--time"]) == 0
     out = capsys.readouterr().out
