@@ -325,9 +325,8 @@ def test_a_crowd_from_one_address_waits_until_the_teacher_lets_it_in(
     console.said.clear()
 
 
-@pytest.mark.parametrize(
-    ("width", "height", "theme"), [pytest.param(1280, 800, "dark", marks=pytest.mark.long), (360, 740, "light")]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("width", "height", "theme"), [(1280, 800, "dark"), (360, 740, "light")])
 def test_a_class_fits(teacher: Page, join: Callable[..., Page], width: int, height: int, theme: str) -> None:
     student = join(width=width, height=height, color_scheme=theme)
     teacher.click("#class-present")

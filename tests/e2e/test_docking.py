@@ -176,6 +176,7 @@ def shown(page: Page, pane: str) -> None:
     expect(page.get_by_role("tab", selected=True)).to_have_attribute("data-front", pane)
 
 
+@pytest.mark.long
 def test_panes_share_a_cell_as_tabs(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     page.click("#intro-close")  # a link has none
@@ -358,6 +359,7 @@ def test_a_window_of_a_pane_follows_the_page_and_leads_it(
     expect(page.locator("#pane-console")).to_contain_text("42 in all")
 
 
+@pytest.mark.long
 def test_a_blocked_window_says_so_and_a_phone_offers_none(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     page.evaluate("window.open = () => null")

@@ -75,6 +75,7 @@ def test_a_library_is_saved_and_runs_in_another_process(
     assert violations(page) == []
 
 
+@pytest.mark.long
 def test_texts_are_saved_that_other_tools_read(explorer: str, open_page: Callable[..., Page], tmp_path: Path) -> None:
     page = open_page(explorer, script=MATMUL)
     script = from_pane(page, "loops", "tvmscript", tmp_path)

@@ -145,6 +145,7 @@ def shown_hint(page: Page) -> str:
     return content
 
 
+@pytest.mark.long
 def test_hints_stand_behind_lines_until_these_are_edited(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     write(page, VALUES)
@@ -188,9 +189,10 @@ def test_nothing_is_asked_for_names_of_other_packages(fixed: str, open_page: Cal
     expect(page.locator(LIST)).to_have_count(0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("line", "word", "name"),
-    [(9, "softmax", "tvm.relay.nn.softmax"), pytest.param(8, "layers", "tvm.relay.nn", marks=pytest.mark.long)],
+    [(9, "softmax", "tvm.relay.nn.softmax"), (8, "layers", "tvm.relay.nn")],
 )
 def test_hovering_documents_a_name(fixed: str, open_page: Callable[..., Page], line: int, word: str, name: str) -> None:
     page = open_page(fixed)

@@ -83,6 +83,7 @@ def test_pointing_at_a_line_lights_up_what_belongs_to_it(explorer: str, open_pag
     expect(page.locator("#body-llvm .l.related").first).to_be_attached()
 
 
+@pytest.mark.long
 def test_a_pinned_line_stays_until_escape_and_brings_its_counterparts(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:
@@ -116,6 +117,7 @@ def test_a_clicked_line_of_the_script_stays_until_it_is_edited(explorer: str, op
         expect(page.locator(".related")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_pinned_line_is_followed_from_tab_to_tab_on_a_phone(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, width=390, height=700)
     page.click("#tabs button:has-text('Assembly')")
@@ -234,6 +236,7 @@ def test_a_link_opens_exactly_what_was_shared(explorer: str, open_page: Callable
     assert "".join(other.locator(".cm-line").all_inner_texts()) == "".join(page.locator(".cm-line").all_inner_texts())
 
 
+@pytest.mark.long
 def test_an_example_of_the_gallery_opens(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     page.click("#open-gallery")

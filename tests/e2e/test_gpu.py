@@ -162,9 +162,10 @@ def test_the_roofline_of_a_chosen_device_is_kept_in_links(explorer: str, open_pa
     expect(again.locator("[data-device]")).to_have_value("h100")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("width", "theme"),
-    [*(pytest.param(*case, marks=pytest.mark.long) for case in ((1680, "dark"), (1280, "light"))), (390, "dark")],
+    [(1680, "dark"), (1280, "light"), (390, "dark")],
 )
 def test_the_panes_fit_and_are_accessible(
     explorer: str, open_page: Callable[..., Page], width: int, theme: str

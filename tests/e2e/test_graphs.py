@@ -111,6 +111,7 @@ def test_passes_are_stepped_through_and_compared_and_nodes_stay(network: Page) -
     expect(page.locator("#body-graph .l.added")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_the_drawing_moves_zooms_folds_and_finds(network: Page) -> None:
     page = network
     transform = "scene => scene.getAttribute('transform')"
@@ -164,6 +165,7 @@ def test_a_layer_that_is_typed_comes_into_sight(explorer: str, open_page: Callab
     expect(page.locator("#scene")).to_have_attribute("transform", place or "")
 
 
+@pytest.mark.long
 def test_one_node_lights_up_down_to_the_instructions(network: Page) -> None:
     page = network
     page.locator('#graph .node[data-label="nn.conv2d"]').click()
@@ -188,6 +190,7 @@ def test_a_pinned_node_leads_to_its_own_kernel(network: Page) -> None:
     expect(page.locator("#pane-schedule .facts")).to_contain_text("softmax")
 
 
+@pytest.mark.long
 def test_a_kernel_opens_down_to_its_assembly_and_as_a_script(network: Page) -> None:
     page = network
     page.click(".kernels tr:last-child [data-show-kernel]")
@@ -219,6 +222,7 @@ def test_an_edited_kernel_races_the_original(network: Page) -> None:
     assert violations(page) == []
 
 
+@pytest.mark.long
 def test_run_measures_the_kernels_and_colours_the_drawing(network: Page) -> None:
     page = network
     expect(page.locator("#pane-kernels .facts")).to_contain_text("Run measures each")
@@ -369,7 +373,8 @@ def test_what_a_pass_removes_fades_and_what_it_makes_grows(
     assert any(name.startswith("node") for name in moved) is (motion == "no-preference")
 
 
-@pytest.mark.parametrize("name", ["truncated", pytest.param("unknown operators", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["truncated", "unknown operators"])
 def test_a_broken_model_is_told_at_the_scripts_line(explorer: str, open_page: Callable[..., Page], name: str) -> None:
     content, _, words = HOSTILE[name]
     page = open_page(explorer, 1680, 980)

@@ -96,7 +96,8 @@ def test_a_narrow_page_opens_whatever_tab_was_last(
     expect(page.locator(".pane.shown")).to_have_count(1)
 
 
-@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.long), "dark"])
+@pytest.mark.long
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_find_panel_and_dimmed_lines_can_be_read(explorer: str, open_page: Callable[..., Page], theme: str) -> None:
     page = open_page(explorer, color_scheme=theme)
     page.click(".cm-content")

@@ -90,6 +90,7 @@ def test_a_pane_opens_where_it_has_room(fixed: str, open_page: Callable[..., Pag
     assert wide["width"] >= 860
 
 
+@pytest.mark.long
 def test_each_arrangement_has_room_for_its_panes_on_a_projector(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{explorer}/?example=gpu-matmul-shared", width=1280, height=800)
     expect(page.get_by_role("tab")).to_have_text(["Kernel code", "PTX", "On a GPU", "Benchmark"])

@@ -235,11 +235,12 @@ def test_a_teacher_sees_what_he_saves(
     console.said.clear()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("width", "height", "theme"),
     [
-        pytest.param(1280, 800, "light", marks=pytest.mark.long),
-        pytest.param(1920, 1080, "dark", marks=pytest.mark.long),
+        (1280, 800, "light"),
+        (1920, 1080, "dark"),
         (360, 740, "dark"),
     ],
 )
@@ -259,6 +260,7 @@ def test_a_lesson_fits_and_is_accessible(
         assert box["y"] + box["height"] <= height
 
 
+@pytest.mark.long
 def test_on_a_phone_the_text_and_the_workspace_take_turns(school: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{school}/learn/twice", 360, 740)
     expect(page.locator("#lesson")).to_be_visible()

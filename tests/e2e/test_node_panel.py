@@ -36,6 +36,7 @@ def weighted(explorer: str, open_page: Callable[..., Page]) -> Page:
     return page
 
 
+@pytest.mark.long
 def test_a_node_tells_its_attributes_weights_origin_and_cost(weighted: Page) -> None:
     page, panel = weighted, weighted.locator("#node-panel")
     expect(panel).to_be_hidden()

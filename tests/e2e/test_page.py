@@ -79,6 +79,7 @@ def test_nothing_sticks_out(fixed: str, open_page: Callable[..., Page]) -> None:
             assert box["x"] + box["width"] <= width
 
 
+@pytest.mark.long
 def test_a_narrow_page_shows_one_pane_at_a_time(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed, width=390, height=800)
     expect(page.locator(".pane:visible")).to_have_count(1)
@@ -159,6 +160,7 @@ def width(page: Page, pane: str) -> float:
     return box["width"]
 
 
+@pytest.mark.long
 def test_panes_close_and_come_back_as_they_were(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     everything = open_panes(page)
@@ -199,6 +201,7 @@ def test_one_pane_stays_open(fixed: str, open_page: Callable[..., Page]) -> None
     assert open_panes(page) == ["schedule"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wide", [1280, 390])
 def test_titles_are_not_cut_short(fixed: str, open_page: Callable[..., Page], wide: int) -> None:
     page = open_page(fixed, width=wide)
@@ -273,6 +276,7 @@ def test_a_file_of_a_long_name_can_be_taken_away_and_one_that_is_too_long_is_ref
     expect(page.locator(".file")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_files_can_be_dropped_on_the_page(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     drop = """(name, text) => {
@@ -412,6 +416,7 @@ class LongRunner(FixedRunner):
         return self.job(msgspec.json.encode(Snapshot(answer=answer)))
 
 
+@pytest.mark.long
 def test_a_long_text_arrives_where_one_looks(serve: Callable[[Runner], str], open_page: Callable[..., Page]) -> None:
     page = open_page(serve(LongRunner()))
     assert page.locator("#body-loops .l").count() < 2000
@@ -496,7 +501,8 @@ def test_a_link_keeps_which_panes_are_open(fixed: str, open_page: Callable[..., 
     assert "llvm" not in open_panes(other)
 
 
-@pytest.mark.parametrize(("view", "size"), [pytest.param("read", 17, marks=pytest.mark.long), ("embed", 12)])
+@pytest.mark.long
+@pytest.mark.parametrize(("view", "size"), [("read", 17), ("embed", 12)])
 def test_a_link_can_be_read_without_an_editor_s_tools(
     fixed: str, open_page: Callable[..., Page], view: str, size: int
 ) -> None:
@@ -515,6 +521,7 @@ def test_a_link_can_be_read_without_an_editor_s_tools(
     assert violations(page) == []
 
 
+@pytest.mark.long
 def test_the_forms_of_a_link_and_its_deletion(fixed: str, open_page: Callable[..., Page], browser: Browser) -> None:
     page = open_page(fixed)
     address = shared(page)
@@ -531,12 +538,13 @@ def test_the_forms_of_a_link_and_its_deletion(fixed: str, open_page: Callable[..
     assert gone.status == 404
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("made", "words"),
     [
         ({"outputs": '{"Loop IR": "0", "Assembly": "1"}'}, "output differs in Loop IR, Assembly"),
-        pytest.param({"compiler": "0.0.1"}, "the same output", marks=pytest.mark.long),
-        pytest.param({"cpu": "Another CPU", "outputs": "{}"}, "created elsewhere", marks=pytest.mark.long),
+        ({"compiler": "0.0.1"}, "the same output"),
+        ({"cpu": "Another CPU", "outputs": "{}"}, "created elsewhere"),
         ({}, ""),
     ],
 )

@@ -32,7 +32,8 @@ def long_answer(pane: str) -> Answer:
     return Answer(units=[unit], listings={text.key: text})
 
 
-@pytest.mark.parametrize("pane", ["loops", pytest.param("graph", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("pane", ["loops", "graph"])
 def test_the_end_of_a_long_text_is_fetched_when_it_is_scrolled_to(
     serve: Callable[[Runner], str], open_page: Callable[..., Page], pane: str
 ) -> None:
@@ -58,6 +59,7 @@ def model_answer() -> Answer:
     )
 
 
+@pytest.mark.long
 def test_what_a_refused_compilation_leaves_is_marked_as_stale(
     serve: Callable[[Runner], str], open_page: Callable[..., Page], console: Console
 ) -> None:
@@ -131,7 +133,8 @@ def test_a_new_row_of_the_table_is_a_pane_like_the_others(
     console.said.clear()
 
 
-@pytest.mark.parametrize("tab", [pytest.param("Assembly", marks=pytest.mark.long), "Kernels"])
+@pytest.mark.long
+@pytest.mark.parametrize("tab", ["Assembly", "Kernels"])
 def test_a_narrow_page_opens_again_at_the_tab_that_it_was_left_at(
     serve: Callable[[Runner], str], open_page: Callable[..., Page], tab: str
 ) -> None:

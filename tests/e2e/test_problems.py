@@ -112,6 +112,7 @@ def test_a_compilation_that_takes_long_counts_its_seconds_and_is_stopped(
     expect(page.locator("#drop-tip")).to_be_hidden()
 
 
+@pytest.mark.long
 def test_a_preview_that_was_stopped_is_no_mistake_and_a_fault_stands_at_its_line_and_node(
     serve: Callable[[Runner], str], open_page: Callable[..., Page]
 ) -> None:

@@ -51,9 +51,10 @@ def test_no_word_is_cut_off(
             assert max(hidden) <= 0, "steps must be scrolled to"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("example", "theme"),
-    [pytest.param("matmul-scheduled", "light", marks=pytest.mark.long), ("residual-block", "dark")],
+    [("matmul-scheduled", "light"), ("residual-block", "dark")],
 )
 def test_every_pane_is_reached_on_the_smallest_phone(
     explorer: str, open_page: Callable[..., Page], example: str, theme: str

@@ -89,6 +89,7 @@ def test_the_menu_splits_by_keyboard(matmul: Page) -> None:
     expect(grip(page, "loop i.outer of C")).to_be_focused()
 
 
+@pytest.mark.long
 def test_an_illegal_drop_says_why_before_it_is_made(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     unrolled = "ko, ki = s[C].split(k, factor=4)\ns[C].reorder(i, jo, ko, ki, ji)\ns[C].unroll(ki)"

@@ -64,6 +64,7 @@ def heard(page: Page, *words: str) -> None:
     assert all(word in said[0] for word in words), said
 
 
+@pytest.mark.long
 def test_the_page_has_landmarks_and_names(fixed: str, open_page: Callable[..., Page]) -> None:
     expect(open_page(fixed).locator("body")).to_match_aria_snapshot(LANDMARKS)
 

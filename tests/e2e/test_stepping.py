@@ -80,6 +80,7 @@ def test_what_a_key_shows_is_asked_for_once_and_most_of_it_before(page: Page) ->
     assert set(asked.values()) == {1}
 
 
+@pytest.mark.long
 def test_the_newest_step_is_shown_though_an_older_one_comes_later(page: Page) -> None:
     held: list[Route] = []
 

@@ -101,9 +101,8 @@ def test_a_saved_page_steps_through_the_passes_and_keeps_its_script(
     assert said == []
 
 
-@pytest.mark.parametrize(
-    ("width", "height", "theme"), [pytest.param(1440, 900, "dark", marks=pytest.mark.long), (390, 844, "light")]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("width", "height", "theme"), [(1440, 900, "dark"), (390, 844, "light")])
 def test_a_saved_page_fits(
     fixed: str,
     open_page: Callable[..., Page],
@@ -167,6 +166,7 @@ def test_a_notebook_shows_a_script_in_a_frame(fixed: str, browser: Browser, tmp_
     assert page.frame_locator("iframe").locator("#panes").count() == 0
 
 
+@pytest.mark.long
 def test_a_notebook_is_told_what_is_wrong(fixed: str) -> None:
     with pytest.raises(ValueError, match="threads"):
         notebook.show("", server=fixed, options={"threads": 0})

@@ -147,6 +147,7 @@ def test_the_ladder_of_the_matrix_product_climbs_to_its_last_rung(
     expect(rows.filter(has_text="cache_read(A, 'shared'")).to_contain_text("touches A from the host")
 
 
+@pytest.mark.long
 def test_a_wrong_kernel_is_caught(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     edited(page, replaced("2.0f", "2.01f"))

@@ -87,6 +87,7 @@ def test_escape_leaves_the_editor_and_enter_goes_back(fixed: str, open_page: Cal
     expect(page.locator(":focus")).to_contain_class("cm-content")
 
 
+@pytest.mark.long
 def test_the_console_follows_its_end_unless_one_scrolled_away(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, "print('line\\n' * 200)\nprint('the end')\nraise ValueError('mine ' * 400)\n")
