@@ -20,7 +20,7 @@ QUICK = {
 TYPES = ["-m", "mypy"]
 """Takes a minute or two, in which the tests can begin."""
 WORKERS = ["-n", str(min(4, (os.cpu_count() or 1) + 2)), "--dist", "worksteal"]
-"""Two workers more than cores: half of the time, a worker waits for a page, a server, or a limit that a test reaches.
+"""Two workers more than cores: many a test waits for a page, a server, or a limit that it reaches.
 
 Each takes neighbouring files, which share servers and browsers, until another one has nothing left to do.
 """

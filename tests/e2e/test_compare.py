@@ -211,7 +211,6 @@ def test_two_models_are_compared_as_graphs_with_the_times_of_their_kernels(
     expect(page.locator("#pane-changes .facts")).to_contain_text("third.onnx → new.onnx")  # the one that was shown
 
 
-@pytest.mark.long
 def test_a_file_that_is_no_model_is_named_where_there_is_nothing_to_compare(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:

@@ -59,7 +59,6 @@ def model_answer() -> Answer:
     )
 
 
-@pytest.mark.long
 def test_what_a_refused_compilation_leaves_is_marked_as_stale(
     serve: Callable[[Runner], str], open_page: Callable[..., Page], console: Console
 ) -> None:
