@@ -19,8 +19,8 @@ QUICK = {
 }
 TYPES = ["-m", "mypy"]
 """Takes a minute or two, in which the tests can begin."""
-WORKERS = ["-n", str(min(4, (os.cpu_count() or 1) + 2)), "--dist", "worksteal"]
-"""Two workers more than cores: many a test waits for a page, a server, or a limit that it reaches.
+WORKERS = ["-n", str(min(4, (os.cpu_count() or 1) + 1)), "--dist", "worksteal"]
+"""One worker more than cores: a third of the time, a worker waits for a page, a server, or a limit that a test reaches.
 
 Each takes neighbouring files, which share servers and browsers, until another one has nothing left to do.
 """

@@ -76,6 +76,7 @@ def test_everything_is_in_one_package(installed: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_pages_are_served_from_it(address: str) -> None:
     def read(path: str) -> str:
         with urlopen(address + path) as answer:
@@ -90,6 +91,7 @@ def test_pages_are_served_from_it(address: str) -> None:
         assert "<h1" in read(path)
 
 
+@pytest.mark.long
 def test_programs_compile_in_the_shell(environment: dict[str, str], address: str, tmp_path: Path) -> None:
     script = tmp_path / "twice.py"
     script.write_text(
