@@ -38,7 +38,7 @@ import numpy as np
 from compiler.driver.build import build
 from compiler.driver.relay.build import BuiltGraph, build_graph
 from compiler.driver.relay.lower import KernelDefinition
-from compiler.ir.error import TVMError
+from compiler.ir.error import TVMError, expected
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
 from compiler.runtime.device import cpu
@@ -54,6 +54,7 @@ from compiler.search.measurer import Limits, Measurer, Measuring, Place
 from compiler.search.pairing import Patience, paired
 from compiler.search.space import ScheduleSpace
 from compiler.search.tuning import Tuning, digest_of, learn, random_array
+from compiler.search.turns import STRATEGIES
 from compiler.target.cpu.peak import measure_peak
 from compiler.target.target import Target
 from compiler.tir.statements.function import PrimFunc
@@ -419,6 +420,8 @@ class ModelTuning:
         The ``scheduler`` of tasks is ``gradient``: the one of which most is expected; or ``round-robin``: each in turn.
         An interruption from the keyboard ends the search, and what was found is decided; another one ends that, too.
         """
+        if scheduler not in STRATEGIES:
+            expected("search", "scheduler", " or ".join(map(repr, STRATEGIES)), scheduler)
         done, is_interrupted = 0, False
         try:
             while (not done or self._spent() < _SEARCHING) and done < trials:

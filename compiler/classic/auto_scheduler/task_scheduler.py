@@ -13,10 +13,8 @@ from compiler.classic.auto_scheduler.cost_model import XGBModel
 from compiler.classic.auto_scheduler.measure import TuningOptions
 from compiler.classic.auto_scheduler.search_policy import PreloadMeasuredStates, SketchPolicy
 from compiler.classic.auto_scheduler.search_task import SearchTask
-from compiler.ir.error import ArgumentError
-
-_STALE = 0.5
-"""What a task's share of the time counts after each round that brought nothing."""
+from compiler.ir.error import ArgumentError, expected
+from compiler.search.turns import STRATEGIES, Turns
 
 
 class TaskSchedulerCallback:
@@ -97,20 +95,18 @@ class TaskScheduler:
         backward_window_size: int = 3,
         callbacks: Sequence[TaskSchedulerCallback] | None = None,
     ) -> None:
-        if strategy not in ("gradient", "round-robin"):
-            raise ArgumentError(f"TaskScheduler: strategy must be 'gradient' or 'round-robin', got {strategy!r}")
+        if strategy not in STRATEGIES:
+            expected("TaskScheduler", "strategy", " or ".join(map(repr, STRATEGIES)), strategy)
         self.tasks = list(tasks)
         self.task_weights = list(task_weights) if task_weights is not None else [1.0] * len(self.tasks)
         if len(self.task_weights) != len(self.tasks):
             raise ArgumentError("TaskScheduler: task_weights must have a number for each task")
         weights = self.task_weights
         self.objective_func = objective_func or (lambda costs: sum(c * w for c, w in zip(costs, weights, strict=True)))
-        self._strategy = strategy
         model = XGBModel()
         loads = [PreloadMeasuredStates(str(load_log_file))] if load_log_file is not None else None
         self._policies = [SketchPolicy(task, model, verbose=0, init_search_callbacks=loads) for task in self.tasks]
-        self._promise = [1.0] * len(self.tasks)
-        self._is_exhausted = [False] * len(self.tasks)
+        self._turns = Turns(len(self.tasks), strategy)
         self._callbacks = list(callbacks or ())
         self.task_cts = [0] * len(self.tasks)
         self.began = time.time()
@@ -135,9 +131,8 @@ class TaskScheduler:
         left = tune_option.num_measure_trials
         per_round = min(tune_option.num_measures_per_round, max(left // max(len(self.tasks), 1), 1))
         quiet = replace(tune_option, verbose=0)
-        turn, self.began = 0, time.time()
-        while left > 0 and not all(self._is_exhausted):
-            at = self._choose(turn)
+        self.began = time.time()
+        while left > 0 and (at := self._turns.next(self._share)) is not None:
             before = self.best_costs[at]
             for callback in self._callbacks:
                 callback.pre_tune(self, at)
@@ -145,21 +140,13 @@ class TaskScheduler:
             self.task_cts[at] += count
             for callback in self._callbacks:
                 callback.post_tune(self, at)
-            self._is_exhausted[at] = not count
-            self._promise[at] *= 1.0 if self.best_costs[at] < 0.99 * before else _STALE
-            left, turn = left - count, turn + 1
+            self._turns.ended(at, before, self.best_costs[at], count > 0)
+            left -= count
             if tune_option.verbose:
                 task = self.tasks[at]
                 print(f"{task.desc or f'task {at}'}: {self.best_costs[at] * 1e3:.4f} ms, {left} trials left")
 
-    def _choose(self, turn: int) -> int:
-        open_tasks = [at for at in range(len(self.tasks)) if not self._is_exhausted[at]]
-        if turn < len(self.tasks) or self._strategy == "round-robin":
-            return open_tasks[turn % len(open_tasks)]
-
-        def gain(at: int) -> float:
-            costs = [0.0 if cost == float("inf") else cost for cost in self.best_costs]
-            without = [0.0 if i == at else cost for i, cost in enumerate(costs)]
-            return (self.objective_func(costs) - self.objective_func(without)) * self._promise[at]
-
-        return max(open_tasks, key=gain)
+    def _share(self, at: int) -> float:
+        costs = [0.0 if isinf(cost) else cost for cost in self.best_costs]
+        without = [*costs[:at], 0.0, *costs[at + 1 :]]
+        return self.objective_func(costs) - self.objective_func(without)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +19,7 @@ from compiler.runtime.machine import available_cores
 from compiler.search import Database as Log
 from compiler.search import LearnedModel, Machine, ScheduleSpace
 from compiler.search.tuning import Tuning, learn
+from compiler.search.turns import STRATEGIES, Turns
 from compiler.target.target import Target, TargetLike
 from compiler.te.definition.tensor import Tensor
 from compiler.te.lowering.create_prim_func import create_prim_func
@@ -28,10 +28,6 @@ from compiler.tir.statements.function import PrimFunc
 
 _LOG = "search.jsonl"
 """The log of the search in the working directory: all that was measured, of which the database has the best."""
-
-
-_STALE, _GAINED = 0.5, 0.99
-"""What a function's share of the time counts after each round that did not bring it below so much of its time."""
 
 
 @dataclass
@@ -66,9 +62,7 @@ class _Searched:
 
     task: ExtractedTask
     tuning: Tuning
-    promise: float = 1.0
-    rounds: int = 0
-    is_exhausted: bool = False
+    is_begun: bool = False
 
     @property
     def trials(self) -> int:
@@ -79,22 +73,17 @@ class _Searched:
         best = self.tuning.search.best
         return best.seconds if best else self.tuning.search.default_seconds
 
-    def gain(self) -> float:
-        """Return the seconds of all calls, and less where rounds bring nothing; all tasks have a round first."""
-        return math.inf if not self.rounds else self.task.weight * self.seconds * self.promise
-
-    def search(self, count: int) -> None:
-        before = self.seconds
+    def search(self, count: int) -> bool:
+        """Measure so many schedules at most; return whether there are others."""
         try:
-            if not self.rounds:
+            if not self.is_begun:
+                self.is_begun = True
                 self.tuning.begin()
-            self.is_exhausted = not self.tuning.round(count)
+            return bool(self.tuning.round(count))
         except TVMError:
-            self.is_exhausted = True
             if self.task.default is None:
                 raise
-        self.rounds += 1
-        self.promise *= 1.0 if self.seconds < _GAINED * before else _STALE
+            return False
 
 
 def tune_tir(
@@ -147,22 +136,16 @@ def tune_tir(
         "runner": ("local" if isinstance(runner, Runner) else runner, ("local",)),
         "cost_model": (cost_model, ("xgb",)),
         "measure_callbacks": (measure_callbacks, ("default",)),
-        "task_scheduler": (task_scheduler, ("gradient", "round-robin")),
+        "task_scheduler": (task_scheduler, STRATEGIES),
         "space": (space if isinstance(space, str) else "post-order-apply", ("post-order-apply",)),
         "strategy": (strategy, ("evolutionary", "replay-trace")),
     }
-    for name, (value, known) in given.items():
-        if value not in known:
-            expected("tune_tir", name, " or ".join(map(repr, known)), value)
+    _require_known(given)
     made_for = Target.target_or_current(target)
     folder = Path(work_dir)
     folder.mkdir(parents=True, exist_ok=True)
     kept = _database(database, folder)
     threads = available_cores() if isinstance(num_tuning_cores, str) else num_tuning_cores
-    made_space: Callable[[PrimFunc, Machine], ScheduleSpace] | None = None
-    if not isinstance(space, str):
-        generator = space if isinstance(space, ScheduleFn) else ScheduleFn(space)
-        made_space = partial(FunctionSpace, generator=generator)
     log, model = Log(str(folder / _LOG)), LearnedModel()
     searched = [
         _Searched(
@@ -170,7 +153,7 @@ def tune_tir(
             Tuning(
                 task.func, made_for, log, seed=seed, threads=threads, model=model,
                 default=partial(build, task.default or task.func, target=made_for),
-                measuring=measuring_by(builder, runner, made_for), space=made_space,
+                measuring=measuring_by(builder, runner, made_for), space=_space(space),
             ),
         )
         for task in _tasks(mod, made_for)
@@ -181,6 +164,19 @@ def tune_tir(
     for each in searched:
         _note(kept, each, made_for)
     return kept
+
+
+def _require_known(given: Mapping[str, tuple[object, Sequence[str]]]) -> None:
+    """Refuse options with another value than those that are known."""
+    for name, (value, known) in given.items():
+        if value not in known:
+            expected("tune_tir", name, " or ".join(map(repr, known)), value)
+
+
+def _space(given: ScheduleFn | Callable[[Schedule], Made] | str) -> Callable[[PrimFunc, Machine], ScheduleSpace] | None:
+    if isinstance(given, str):
+        return None
+    return partial(FunctionSpace, generator=given if isinstance(given, ScheduleFn) else ScheduleFn(given))
 
 
 def _tasks(mod: IRModule | PrimFunc | Sequence[ExtractedTask], target: Target) -> Sequence[ExtractedTask]:
@@ -194,12 +190,15 @@ def _tasks(mod: IRModule | PrimFunc | Sequence[ExtractedTask], target: Target) -
 
 def _search(searched: Sequence[_Searched], trials: int, most: int, per_round: int, scheduler: str) -> None:
     """Measure so many schedules together, at most some of each task."""
-    left = trials
-    while left > 0 and (going := [each for each in searched if not each.is_exhausted and each.trials < most]):
-        by_gain = scheduler == "gradient"
-        chosen = max(going, key=_Searched.gain) if by_gain else min(going, key=lambda each: each.rounds)
-        before = chosen.trials
-        chosen.search(min(per_round, left, most - before))
+    left, turns = trials, Turns(len(searched), scheduler)
+    while left > 0:
+        at = turns.next(lambda at: searched[at].task.weight * searched[at].seconds)
+        if at is None:
+            return
+        chosen = searched[at]
+        before, seconds = chosen.trials, chosen.seconds
+        goes_on = chosen.search(min(per_round, left, most - before))
+        turns.ended(at, seconds, chosen.seconds, goes_on and chosen.trials < most)
         left -= chosen.trials - before
 
 

@@ -25,8 +25,6 @@ from compiler.search import Database
 from compiler.search.models import KernelTask, ModelTuning
 from compiler.target.target import Target, TargetLike
 
-SCHEDULERS = ("gradient", "round-robin")
-"""What says which kernel of a model is searched next."""
 TUNERS: dict[str, type[Tuner]] = {
     "ga": GATuner,
     "gridsearch": GridSearchTuner,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from compiler import __version__
-from compiler.classic.tvmc.autotuner import SCHEDULERS, TUNERS, tune_model
+from compiler.classic.tvmc.autotuner import TUNERS, tune_model
 from compiler.classic.tvmc.compiler import DUMPS, compile_model
 from compiler.classic.tvmc.errors import TVMCException
 from compiler.classic.tvmc.frontends import FORMATS, load_model
@@ -25,6 +25,7 @@ from compiler.classic.tvmc.target import generate_target_args, reconstruct_targe
 from compiler.classic.tvmc.transform import generate_transform_args, parse_graph_transform_args
 from compiler.driver.relay.options import Executor, Runtime
 from compiler.ir.error import TVMError
+from compiler.search.turns import STRATEGIES
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -92,7 +93,7 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--include-simple-tasks", action="store_true", help="kernels without reductions too")
     parser.add_argument("--trials", type=int, default=1000, help="how many schedules are measured")
     parser.add_argument("--seconds", type=float, metavar="N", help="search all kernels, N seconds by expected gain")
-    parser.add_argument("--scheduler", choices=SCHEDULERS, default=SCHEDULERS[0], help="which kernel is next with it")
+    parser.add_argument("--scheduler", choices=STRATEGIES, default=STRATEGIES[0], help="which kernel is next with it")
     parser.add_argument("--tuner", choices=list(TUNERS), default="xgb", help="how parameters of templates are searched")
     parser.add_argument("--early-stopping", type=int, metavar="N", help="end after N schedules that are no better")
     parser.add_argument("--min-repeat-ms", type=int, metavar="MS", help="how long a measurement lasts at least")

@@ -14,6 +14,7 @@ import pytest
 import compiler as tvm
 from compiler import relay
 from compiler.driver.relay.build import BuiltGraph, build_graph
+from compiler.ir.error import ArgumentError
 from compiler.ir.instrument import instrumented
 from compiler.ir.module import IRModule
 from compiler.runtime.parallel.threads import set_num_threads
@@ -287,3 +288,5 @@ def test_the_kernels_of_a_model_are_searched_in_turns_if_that_is_asked_for() -> 
     assert rounds == [slow, quick]
     tuning.run(4, rounds.append)
     assert rounds[2] is slow
+    with pytest.raises(ArgumentError, match="scheduler must be 'gradient' or 'round-robin', got 'first'"):
+        tuning.run(4, scheduler="first")
