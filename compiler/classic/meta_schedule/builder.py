@@ -44,7 +44,10 @@ PyBuilder = Builder
 
 
 class LocalBuilder(Builder):
-    """Builds libraries in folders of their own; ``f_build`` is what builds a program, :func:`tvm.build` by default."""
+    """Builds libraries in folders of their own; ``f_build`` is what builds a program, :func:`tvm.build` by default.
+
+    It builds one after another in this process: ``max_workers`` and ``timeout_sec`` change nothing.
+    """
 
     def __init__(
         self,
