@@ -59,7 +59,7 @@ function open(view) {
       return;
     }
     const { article } = tooltip;
-    article.tabIndex = 0;
+    article.tabIndex = 0; // unlike under the pointer, where Tab passes it by
     article.addEventListener("keydown", (event) => { if (event.key === "Escape") { close(view); view.focus(); } });
     view.dispatch({ effects: setOpen.of({ ...tooltip, create: () => ({ dom: article }) }) });
     announce(article.innerText);

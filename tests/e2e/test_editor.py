@@ -199,6 +199,9 @@ def test_hovering_documents_a_name(fixed: str, open_page: Callable[..., Page], l
     write(page, SCRIPT)
     point_at(page, line, word)
     expect(page.locator(".cm-tooltip-hover .documentation")).to_have_attribute("data-name", name)
+    page.get_by_role("separator", name="Between source and console").focus()
+    page.keyboard.press("Shift+Tab")  # what shows under the pointer is no stop of Tab
+    expect(page.locator(".cm-content")).to_be_focused()
 
 
 @pytest.mark.long
