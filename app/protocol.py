@@ -110,6 +110,10 @@ Message = (
 """The messages of a child, one JSON object each."""
 
 
+STARVING = 4.0
+"""Factor by which any time limit is extended while the script waits for a processor, which is no time of its own."""
+
+
 class Request(Struct, frozen=True, kw_only=True):
     """The request to a child, whose attached files are in its working directory."""
 

@@ -16,7 +16,7 @@ from app.errors import Unavailable
 from app.jobs.cores import Cores
 from app.machine_code import CUBIN, CudaProgram
 from app.proposals import Subject
-from app.protocol import RecordedVariant, Request
+from app.protocol import STARVING, RecordedVariant, Request
 from app.sandbox import Job, Limits, Runner, SandboxError
 from app.sandbox.wire import FRAME_BYTES
 from app.searches import LOG, Decision, SearchSettings
@@ -29,8 +29,6 @@ WALL_MARGIN_SECONDS = 4.0
 """Time in addition to a script's budget, for uninterruptible calls and the last snapshot."""
 PATIENCE = 2.5
 """Factor by which a short budget is extended if the job gets too little CPU time."""
-STARVING = 4.0
-"""Factor by which any budget is extended while the job waits for a processor, which is no time of its own."""
 SHORT: tuple[Mode, ...] = ("compile", "propose", "trace", "define", "cuda", "sass", "candidate")
 """Modes for which a visitor waits: they have the budget of a compilation, which a busy machine may exceed."""
 FREE_THREADS = 32

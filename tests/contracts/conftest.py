@@ -42,3 +42,9 @@ def explorer(runner: Runner, tmp_path_factory: pytest.TempPathFactory) -> FlaskC
 def hurried(runner: Runner, tmp_path_factory: pytest.TempPathFactory) -> FlaskClient:
     """The same with little time for a script."""
     return _client(runner, tmp_path_factory.mktemp("data"), SHORT_BUDGET_SECONDS)
+
+
+@pytest.fixture(scope="session")
+def enough(runner: Runner, tmp_path_factory: pytest.TempPathFactory) -> FlaskClient:
+    """The same with time to get to a script's last line on a busy machine, though not past an endless one."""
+    return _client(runner, tmp_path_factory.mktemp("data"), 5 * SHORT_BUDGET_SECONDS)

@@ -203,8 +203,10 @@ tvm.build(s, [A, B])
 """
 
 
-def test_a_script_that_hangs_in_the_compiler_shows_what_it_did(hurried: FlaskClient) -> None:
+def test_a_script_that_hangs_in_the_compiler_shows_what_it_did(hurried: FlaskClient, enough: FlaskClient) -> None:
     answer = compile_(hurried, UNROLLED)
+    if not answer["console"]:  # a busy machine had not begun
+        answer = compile_(enough, UNROLLED)
     assert answer["status"] == "timeout"
     [problem] = answer["problems"]
     assert (problem["kind"], problem["line"]) == ("Timeout", 10)

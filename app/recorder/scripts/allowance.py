@@ -6,6 +6,7 @@ import contextlib
 import os
 import time
 
+from app.protocol import STARVING
 from app.sandbox.handler import STATISTICS
 
 
@@ -14,7 +15,8 @@ class Allowance:
 
     The limit is ``seconds`` of wall-clock time.  If the process has used less CPU time by then, because the machine is
     busy or the process waits, it is extended until that much CPU time is used, but at most to ``patience``, in which
-    the time does not count that its main thread waited for a processor.
+    the time does not count that its main thread waited for a processor, up to ``STARVING`` times as long: while there
+    is still time to send what was seen.
 
     Parameters
     ----------
@@ -55,7 +57,8 @@ class Allowance:
         elapsed = self.elapsed
         if elapsed < self.seconds:
             return self.seconds - elapsed
-        return min(self._patience + self.lacked - elapsed, self.seconds - self.processor)
+        longest = min(self._patience + self.lacked, STARVING * self._patience)
+        return min(longest - elapsed, self.seconds - self.processor)
 
 
 def waited() -> float:

@@ -119,10 +119,12 @@ class TestAllowance:
 
     def test_what_it_waits_for_a_processor_does_not_count(self, times: SimpleNamespace) -> None:
         short, long = Allowance(2.0, 10.0), Allowance(20.0, 20.0)
-        times.clock, times.waited, times.processor = 160.0, 105.0, 8.0
-        assert (short.lacked, short.left, long.left) == (55.0, 1.0, 15.0)
-        times.clock = 166.0
+        times.clock, times.waited, times.processor = 130.0, 75.0, 8.0
+        assert (short.lacked, short.left, long.left) == (25.0, 1.0, 15.0)
+        times.clock = 136.0
         assert short.left == -1.0, "it slept for eleven seconds"
+        times.clock, times.waited = 141.0, 91.0
+        assert short.left == -1.0, "however long it waited, it ends before it is killed, and shows what it did"
 
     def test_it_starved_if_it_had_less_than_it_was_given(self, times: SimpleNamespace) -> None:
         patient, hasty = Allowance(2.0, 10.0), Allowance(2.0, 2.0)
