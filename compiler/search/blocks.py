@@ -22,9 +22,8 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.tir.schedule.random_variables import BlockRV, LoopRV
 from compiler.tir.schedule.schedule import Schedule
-from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferRegion, BufferStore
-from compiler.tir.statements.stmt import For
 
 
 def value_at(expr: PrimExpr, values: Mapping[Var, int]) -> int:
@@ -119,19 +118,13 @@ def block_facts(sch: Schedule, rv: BlockRV) -> BlockFacts | None:
         return None
     extents = []
     for loop, value in zip(loops, realize.iter_values, strict=True):
-        stmt = sch.get_sref(loop).stmt
-        if not isinstance(stmt, For) or stmt.loop_var is not value or not isinstance(stmt.extent, IntImm):
+        stmt = sch.get_sref(loop).loop
+        if stmt.loop_var is not value or not isinstance(stmt.extent, IntImm):
             return None
         extents.append(stmt.extent.value)
     kinds = "".join("R" if axis.iter_type == IterVar.CommReduce else "S" for axis in block.iter_vars)
     reads = [movements(region, block.iter_vars) for region in block.reads]
     return BlockFacts(rv, block, loops, kinds, extents, reads, [movements(w, block.iter_vars) for w in block.writes])
-
-
-def holds_only(sch: Schedule, loop: LoopRV, rv: BlockRV) -> bool:
-    """Return whether a loop runs over one block and nothing else."""
-    stmt = sch.get_sref(loop).stmt
-    return isinstance(stmt, For) and isinstance(stmt.body, BlockRealize) and stmt.body.block is sch.get_sref(rv).stmt
 
 
 def blocks_of(sch: Schedule) -> list[BlockRV]:

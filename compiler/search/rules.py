@@ -28,16 +28,17 @@ from functools import partial
 from itertools import product
 from typing import NamedTuple
 
-from compiler.ir.expr.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars
-from compiler.search.blocks import BlockFacts, block_facts, blocks_of, divisors, holds_only
+from compiler.search.blocks import BlockFacts, block_facts, blocks_of, divisors
 from compiler.search.choices import Picker
 from compiler.search.machine import Machine
+from compiler.tir.schedule.analysis import is_output_block
 from compiler.tir.schedule.error import ScheduleError
 from compiler.tir.schedule.random_variables import BlockRV, LoopRV
 from compiler.tir.schedule.schedule import Schedule
-from compiler.tir.statements.block import Block
-from compiler.tir.statements.stmt import For, ForKind
+from compiler.tir.statements.block import BlockRealize
+from compiler.tir.statements.stmt import ForKind
 
 _MAX_VECTORS = 4
 """Vector registers side by side in a tile."""
@@ -71,21 +72,16 @@ class Derivation:
 
     def name(self, rv: BlockRV) -> str:
         """Return what a block is called."""
-        block = self.sch.get_sref(rv).stmt
-        assert isinstance(block, Block)
-        return block.name_hint
+        return self.sch.get_sref(rv).block.name_hint
 
     def kind(self, loop: LoopRV) -> ForKind:
         """Return the kind of a loop."""
-        stmt = self.sch.get_sref(loop).stmt
-        assert isinstance(stmt, For)
-        return stmt.kind
+        return self.sch.get_sref(loop).loop.kind
 
     def extent(self, loop: LoopRV) -> int | None:
         """Return how many iterations a loop has, None where that is no constant."""
-        stmt = self.sch.get_sref(loop).stmt
-        extent = getattr(stmt.extent, "value", None) if isinstance(stmt, For) else None
-        return extent if isinstance(extent, int) else None
+        extent = self.sch.get_sref(loop).loop.extent
+        return extent.value if isinstance(extent, IntImm) else None
 
 
 class Rule(NamedTuple):
@@ -115,7 +111,7 @@ def _inline(d: Derivation, rv: BlockRV) -> None:
     consumers = d.sch.get_consumers(rv)
     if facts is None and consumers and not d.sch.get_loops(rv):
         d.sch.compute_inline(rv)  # a constant
-    if facts is None or "R" in facts.kinds or not consumers:
+    if facts is None or "R" in facts.kinds or not consumers or is_output_block(d.sch, rv):
         return
     is_read_once = len(consumers) == 1 and "R" not in (getattr(block_facts(d.sch, consumers[0]), "kinds", "R"))
     if is_read_once or d.pick(f"{d.name(rv)}.inline", (True, True, False)):
@@ -382,14 +378,15 @@ def _begin(d: Derivation, rv: BlockRV) -> None:
 
 def _vectorize(d: Derivation, rv: BlockRV) -> None:
     """Let vectors run along the innermost loop of what is computed element by element."""
-    name = d.name(rv)
+    name, block = d.name(rv), d.sch.get_sref(rv).block
     loops = d.sch.get_loops(rv)
-    if name in d.tiled or not loops or not holds_only(d.sch, loops[-1], rv) or _reduced(d, rv, loops)[-1]:
+    if name in d.tiled or not loops or not block.writes or _reduced(d, rv, loops)[-1]:
         return
-    extent, block = d.extent(loops[-1]), d.sch.get_sref(rv).stmt
+    if not isinstance(d.sch.get_sref(loops[-1]).loop.body, BlockRealize):  # it runs over other blocks, too
+        return
+    extent = d.extent(loops[-1])
     if extent is None or extent == 1 or d.kind(loops[-1]) is not ForKind.SERIAL:
         return
-    assert isinstance(block, Block)
     lanes = d.machine.lanes(block.writes[0].buffer.dtype)
     widths = [w for w in (lanes, 2 * lanes, 4 * lanes) if w < extent and not extent % w]
     whole = [extent] if extent <= 8 * lanes else []
@@ -407,8 +404,7 @@ def _reduced(d: Derivation, rv: BlockRV, loops: Sequence[LoopRV]) -> list[bool]:
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         if axis.iter_type == axis.CommReduce:
             used |= set(free_vars(value))
-    fors = [d.sch.get_sref(loop).stmt for loop in loops]
-    return [isinstance(loop, For) and loop.loop_var in used for loop in fors]
+    return [d.sch.get_sref(loop).loop.loop_var in used for loop in loops]
 
 
 def _parallel(d: Derivation, rv: BlockRV) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import compiler as tvm
+from compiler import te, topi
 from compiler.ir.error import ArgumentError
 from compiler.search.choices import Picker, Wishes, crossed, mutation
 from compiler.search.features import NAMES, features
@@ -16,8 +17,16 @@ from compiler.search.rules import RULES
 from compiler.search.space import ScheduleSpace, structure
 from compiler.search.tuning import random_arrays
 from compiler.tir.schedule.schedule import Schedule
+from compiler.tir.script import from_source
 from tests.compiler.search.workloads import WORKLOADS, matrices, product
 
+RUNNING_SUM = """@T.prim_func
+def main(C: T.Buffer((8,), "int32")):
+    for i in range(7):
+        with T.block("C"):
+            vi = T.axis.spatial(7, i)
+            C[vi + 1] = C[vi + 1] + C[vi]
+"""
 MACHINE = Machine(vector_bits=256, registers=16, cores=2)
 
 
@@ -79,6 +88,31 @@ def test_a_search_begins_with_what_differs_from_the_usual_numbers_in_one_and_lea
     assert ScheduleSpace(func, MACHINE).usual() == (None, ())
 
 
+def test_what_primitives_refuse_with_all_checks_is_not_sound() -> None:
+    func = matrices(8, 16, 4)
+    rules, both = ScheduleSpace(func, MACHINE), ScheduleSpace(func, MACHINE, numbers=lambda _: tvm.IRModule({}))
+    derived, numbers = rules.sample(random.Random(0)), (("way", "numbers"),)
+    assert rules.is_sound(derived)
+    assert both.is_of_numbers(numbers)
+    assert not both.is_of_numbers(derived)
+    assert not rules.is_of_numbers(derived)
+    assert both.is_sound(numbers), "it is the schedule that there is anyway"
+    running = ScheduleSpace(from_source(RUNNING_SUM), MACHINE, Wishes({"C.lanes": 7}))
+    assert not running.is_sound(running.sample(random.Random(0)))
+    assert ["compact dataflow" in text for text in running.refused] == [True]
+
+
+def test_numbers_are_the_only_way_where_rules_take_long() -> None:
+    """Then they are not a choice that a candidate notes."""
+    a = te.placeholder((8, 8), name="A")
+    before = topi.tanh(topi.exp(topi.nn.relu(topi.sqrt(a))))
+    func = te.create_prim_func([a, topi.sum(before, axis=1)])
+    space = ScheduleSpace(func, MACHINE, numbers=lambda picker: picker.pick("rows", (1, 2)) and tvm.IRModule({}))
+    candidate = space.sample(random.Random(0))
+    assert [name for name, _ in candidate] == ["rows"]
+    assert space.is_of_numbers(candidate)
+
+
 def test_choices_for_other_shapes_are_taken_over_as_near_as_they_can_be() -> None:
     picker = Picker(random.Random(0), {"tile": (4, 16), "width": 12, "gone": True})
     assert picker.pick("tile", [(1, 1), (3, 15), (30, 2)]) == (3, 15)
@@ -106,6 +140,8 @@ def test_features_tell_tiles_and_vectors_apart_and_shapes_have_a_structure() -> 
     better = dict(zip(NAMES, features(space.program(tiled), MACHINE), strict=True))
     assert better["estimate"] < plain["estimate"]
     assert better["lanes"] > plain["lanes"] == 0
+    begun = 32 * 64  # each element once, whatever the loop of the sum
+    assert 2 ** plain["operations"] == pytest.approx(begun + 2 * begun * 16)
     assert structure(func) == structure(product(random.Random(4))[0]) != structure(WORKLOADS["layer"](rng)[0])
     assert len({rule.name for rule in RULES}) == len(RULES)
 

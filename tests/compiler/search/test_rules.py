@@ -1,0 +1,202 @@
+"""What the rules ask about blocks: programs of any form keep what they compute, and are offered what suits them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from textwrap import indent
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.search.choices import Picker, Wishes
+from compiler.search.machine import Machine
+from compiler.search.rules import Derivation, derive
+from compiler.search.space import ScheduleSpace
+from compiler.tir.interpreter import interpret
+from compiler.tir.schedule.schedule import Schedule
+from compiler.tir.script import from_source
+from compiler.tir.statements.function import PrimFunc
+from tests.compiler.search.workloads import matrices
+
+MACHINE = Machine(vector_bits=256, registers=16, cores=2)
+SUM = """for i, k in T.grid(8, 16):
+    with T.block("C"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            C[vi] = 0
+        C[vi] = C[vi] + A[vi, vk]"""
+PROGRAMS = {
+    "a loop that is no axis": """for i, _ in T.grid(8, 2):
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = A[vi, 0] * 2""",
+    "an axis of two loops": """for i, j in T.grid(2, 4):
+    with T.block("C"):
+        vi = T.axis.spatial(8, i * 4 + j)
+        C[vi] = A[vi, 0] * 2""",
+    "axes that are other loops": """for k, i in T.grid(16, 8):
+    with T.block("C"):
+        vi = T.axis.spatial(8, 7 - i)
+        vk = T.axis.reduce(16, k)
+        with T.init():
+            C[vi] = 0
+        C[vi] = C[vi] + A[vi, vk]""",
+    "a triangle": """for i in range(8):
+    for k in range(i + 1):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = 0
+            C[vi] = C[vi] + A[vi, vk]""",
+    "sums in a block around": """for o in range(2):
+    with T.block("outer"):
+        vo = T.axis.spatial(2, o)
+        for i, k in T.grid(4, 16):
+            with T.block("C"):
+                vi = T.axis.spatial(8, vo * 4 + i)
+                vk = T.axis.reduce(16, k)
+                with T.init():
+                    C[vi] = 0
+                C[vi] = C[vi] + A[vi, vk]""",
+    "initial values of their own": """for i in range(8):
+    with T.block("zero"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = 0
+for i, k in T.grid(8, 16):
+    with T.block("C"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        C[vi] = C[vi] + A[vi, vk]""",
+    "two results at once": """B = T.alloc_buffer((8,), "int32")
+for i, k in T.grid(8, 16):
+    with T.block("C"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            B[vi] = -1
+            C[vi] = -100
+        B[vi] = T.if_then_else(A[vi, vk] > C[vi], vk, B[vi])
+        C[vi] = T.max(C[vi], A[vi, vk])
+for i in range(8):
+    with T.block("D"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = C[vi] + B[vi]""",
+    "nothing written": """for i, j in T.grid(8, 16):
+    with T.block("nothing"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.evaluate(vi)
+for i in range(8):
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = A[vi, 0]""",
+    "initial values, nothing reduced": """for i in range(8):
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        with T.init():
+            C[vi] = 0
+        C[vi] = C[vi] + A[vi, 0]""",
+    "iterations that depend on each other": """B = T.alloc_buffer((8,), "int32")
+for i in range(8):
+    with T.block("zero"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = 1
+for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = C[T.max(vi - 1, 0)] + A[vi, 0]
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = B[vi] * 2""",
+    "a row of a product": """B = T.alloc_buffer((8, 8), "int32")
+for i, j, k in T.grid(8, 8, 16):
+    with T.block("B"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        with T.init():
+            B[vi, vj] = 0
+        B[vi, vj] = B[vi, vj] + A[vi, vk] * A[vj, vk]
+for i in range(8):
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = B[1, vi]""",
+    "a sum": SUM,
+}
+FLAT = """B = T.alloc_buffer((64,), "int32")
+for i, j, k in T.grid(8, 8, 16):
+    with T.block("B"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        with T.init():
+            B[vi * 8 + vj] = 0
+        B[vi * 8 + vj] = B[vi * 8 + vj] + A[vi, vk] * A[vj, vk]
+for i in range(8):
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        C[vi] = B[vi * 9]"""
+SEVERAL = """B, D = T.alloc_buffer((8, 16), "int32"), T.alloc_buffer((8, 16), "int32")
+for i, j in T.grid(8, 16):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        B[vi, vj] = A[vi, vj]
+    with T.block("D"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        D[vi, vj] = A[vi, vj]
+for i, j in T.grid(8, 16):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi] = A[vi, vj]"""
+
+
+def function(text: str) -> PrimFunc:
+    head = '@T.prim_func\ndef main(A: T.Buffer((8, 16), "int32"), C: T.Buffer((8,), "int32")):\n'
+    func = from_source(head + indent(text, "    "))
+    assert isinstance(func, PrimFunc)
+    return func
+
+
+def computed(func: Any) -> Any:
+    result = np.full(8, -7, "int32")
+    interpret(func, [np.random.default_rng(0).integers(-9, 10, (8, 16)).astype("int32"), result])
+    return result
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_of_any_form_keep_what_they_compute(program: str) -> None:
+    func = function(PROGRAMS[program])
+    space = ScheduleSpace(func, MACHINE)
+    for seed in range(4):
+        candidate = space.sample(random.Random(seed))
+        np.testing.assert_array_equal(computed(space.program(candidate)["main"]), computed(func), str(candidate))
+
+
+class _Noting(Picker):
+    """Makes the choices of a candidate at random, and notes what there was to choose from."""
+
+    def __init__(self) -> None:
+        super().__init__(random.Random(0))
+        self.offered: dict[str, set[Any]] = {}
+
+    def pick(self, name: str, options: Iterable[Any]) -> Any:
+        self.offered[name] = set(options := tuple(options))
+        return super().pick(name, options)
+
+
+def offered(func: PrimFunc) -> dict[str, set[Any]]:
+    picker = _Noting()
+    derive(Derivation(Schedule(func, enable_check=False), picker, MACHINE))
+    return picker.offered
+
+
+def test_tiles_are_for_what_is_read_for_several_elements_and_vectors_for_loops_over_one_block() -> None:
+    assert offered(matrices(8, 16, 12))["C.way"] == {"tiles", "parts"}
+    assert offered(function(SUM))["C.way"] == {"plain", "parts"}, "each element is read once"
+    assert "C.lanes" in offered(function(SEVERAL))
+    assert not {"B.lanes", "D.lanes"} & offered(function(SEVERAL)).keys()
+
+
+def test_sums_of_a_vector_are_neighbours_where_their_place_is_the_axes() -> None:
+    def tiled(func: PrimFunc, block: str) -> str:
+        wishes = Wishes({f"{block}.way": "tiles", f"{block}.vector": 0})
+        space = ScheduleSpace(func, MACHINE, wishes)
+        return str(space.program(space.sample(random.Random(0))))
+
+    assert "C_global = T.alloc_buffer((24, 8))" in tiled(matrices(8, 24, 5), "C"), "vectors run along the rows"
+    assert 'B_global = T.alloc_buffer((64,), "int32")' in tiled(function(FLAT), "B")
