@@ -49,8 +49,7 @@ _LAST = Patience(most=60, seconds=6.0, matters=0.0)
 class Trial(Generic[Candidate]):
     """A measured candidate."""
 
-    candidate: Candidate | None
-    """None for the default."""
+    candidate: Candidate
     measurement: Measurement
     seconds: float
     """Of a call, in terms of the default's time; infinite where there is none."""
@@ -172,7 +171,7 @@ class Search(Generic[Candidate]):
             return None
         others = (trial for trial in self.trials if trial is not self.best)
         for trial in [self.best, *sorted(others, key=lambda trial: trial.seconds)]:
-            if trial.candidate is None or not trial.seconds < self.default_seconds:
+            if not trial.seconds < self.default_seconds:
                 return None
             if not is_sound(trial.candidate):
                 continue
@@ -193,7 +192,6 @@ class Search(Generic[Candidate]):
         if not self._expect:
             self.model.update(self._group, [trial.row for trial in made], [trial.seconds for trial in made])
         for trial in made:
-            assert trial.candidate is not None
             self.learn(trial.candidate, trial.seconds, trial.row)
 
     def _foreseen(self, rows: Sequence[Sequence[float]]) -> list[float]:
@@ -213,7 +211,7 @@ class Search(Generic[Candidate]):
         It was chosen for its time, which chance has part in; taken as it is, the times of later rounds would shrink.
         """
         fastest = min(made, key=lambda trial: trial.seconds, default=None)
-        if fastest is None or fastest.candidate is None or not fastest.seconds < self._reference_seconds:
+        if fastest is None or not fastest.seconds < self._reference_seconds:
             return
         build = partial(self._build, self.space.program(fastest.candidate))
         (again,) = self._measured_by([build], _AGAIN)

@@ -228,7 +228,7 @@ class Tuning:
         winner = self.search.finish(self.space.is_sound)
         default = self.search.default_seconds
         self._database.add([Record(self.workload, self._pattern, None, "ok", default)])
-        if winner is None or winner.candidate is None:
+        if winner is None:
             return Outcome(None, None, default, default, every)
         schedule = None if self.space.is_of_numbers(winner.candidate) else self.space.schedule(winner.candidate)
         return Outcome(schedule, winner.candidate, winner.seconds, default, every)
@@ -237,7 +237,7 @@ class Tuning:
     def best(self) -> Choices | None:
         """What was certainly faster than all before it, the default first; None if nothing was, or it is not sound."""
         best = self.search.best
-        if best is None or best.candidate is None or not self.space.is_sound(best.candidate):
+        if best is None or not self.space.is_sound(best.candidate):
             return None
         return best.candidate
 

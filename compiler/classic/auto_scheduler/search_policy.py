@@ -128,7 +128,7 @@ class SketchPolicy:
             self._search = self._begun(tuning_options.made_runner)
         trials = self._search.round(count)
         repeat = tuning_options.made_runner.repeat
-        inputs = [MeasureInput(self.task, trial.candidate) for trial in trials if trial.candidate is not None]
+        inputs = [MeasureInput(self.task, trial.candidate) for trial in trials]
         results = [_result(trial, repeat) for trial in trials]
         self._learn(inputs, results)
         if self.task.compute_dag.default is not None and len(self._search.trials) == len(trials):

@@ -14,7 +14,7 @@ import pytest
 
 from compiler.ir.error import ArgumentError
 from compiler.search.measurer import Kernel, Limits, Measurer, Place, difference
-from compiler.search.pairing import Patience, paired
+from compiler.search.pairing import Pairing, Patience, paired
 
 _QUICK = Patience(turn=1e-5, most=4, seconds=0.1)
 
@@ -135,6 +135,11 @@ class _Clock:
             self.now += seconds * (1 + 0.5 * (self.calls // 7 % 3))
 
         return run
+
+
+def test_kernels_that_take_the_same_time_are_not_faster_and_what_others_are_is_known_by_their_error() -> None:
+    for ratio, error, is_faster in ((0.9, 0.01, True), (0.98, 0.01, False), (1.0, 0.0, False), (1.1, 0.01, False)):
+        assert Pairing(ratio, error, ratio, 1.0).is_faster is is_faster
 
 
 @pytest.mark.parametrize(("ratio", "is_faster"), [(0.5, True), (0.97, True), (1.0, False), (1.02, False), (3.0, False)])

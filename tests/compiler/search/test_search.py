@@ -14,10 +14,12 @@ import pytest
 import compiler as tvm
 from compiler import te
 from compiler.ir.error import ArgumentError
-from compiler.search import Machine, Pairing, Patience, Search, tune
+from compiler.search import Database, Machine, Pairing, Patience, Search, tune
 from compiler.search.measurer import Build, Measurement
 from compiler.search.pairing import paired
-from tests.compiler.search.workloads import product
+from compiler.search.space import ScheduleSpace
+from compiler.search.tuning import Tuning
+from tests.compiler.search.workloads import matrices, product
 
 
 class _Clocked:
@@ -114,6 +116,22 @@ def test_where_winners_fail_at_last_the_next_best_is_taken_and_no_trial_forgotte
     assert next_best.candidate in tried[1:]
 
 
+@pytest.mark.parametrize(("at_last", "others", "measured"), [(1.0, 1.1, 0), (2.0, 0.6, 1)])
+def test_at_last_none_is_measured_that_was_not_faster_nor_after_one_that_is_not_any_more(
+    at_last: float, others: float, measured: int
+) -> None:
+    slower, best = [1.0], (0, 0, 0)  # the clock shows the candidates other times at last
+
+    def seconds(text: Any) -> float:
+        return 1.0 if text == "default" else slower[0] * (0.5 if text == str(best) else others)
+
+    search = _search(measuring := _Clocked(seconds))
+    search.round(6, [best])
+    before, slower[0] = len(measuring.seen), at_last
+    assert search.finish(lambda candidate: others < 1 or candidate != best) is None
+    assert len(measuring.seen) - before == measured
+
+
 def test_the_same_seed_measures_the_same_candidates() -> None:
     def seen(seed: int) -> list[str]:
         measuring = _Clocked(_by_text)
@@ -144,8 +162,9 @@ def test_a_function_is_searched_and_its_log_begins_the_next_search(tmp_path: Pat
         tvm.build(found.schedule.mod, target="llvm")(*arrays)
         np.testing.assert_allclose(arrays[-1], expected(*arrays[:-1]), rtol=1e-4)
     before = {trial.candidate for trial in found.trials}
+    best = {min(Database(log), key=lambda record: record.seconds).choices} - {None}  # which is of the default
     again = tune(func, "llvm", trials=2, per_round=2, seed=2, log=log, population=3)
-    assert len(before & {trial.candidate for trial in again.trials}) == 1, "the best has to win again, no other"
+    assert before & {trial.candidate for trial in again.trials} == best, "the best has to win again, no other"
 
 
 def test_trials_without_a_time_are_counted() -> None:
@@ -163,6 +182,26 @@ def test_trials_without_a_time_are_counted() -> None:
     tune(func, "llvm", trials=3, per_round=2, seed=1, told=told.append, measuring=lambda arrays, threads: Refusing())
     assert [(progress.trials, progress.failed) for progress in told] == [(2, 2), (3, 3)]
     assert math.isinf(told[0].best)
+
+
+def test_a_default_that_cannot_be_run_is_said_before_anything_is_searched() -> None:
+    class Crashing(_Clocked):
+        def expect(self, build: Build) -> Measurement:
+            return Measurement("crashed", "its process ended with SIGSEGV")
+
+    with pytest.raises(ArgumentError, match="default cannot be measured: its process ended with SIGSEGV"):
+        tune(matrices(8, 8, 8), "llvm", trials=1, measuring=lambda *_: Crashing(_by_text))
+
+
+@pytest.mark.parametrize("is_sound", [True, False])
+def test_what_is_not_sound_is_not_the_best(is_sound: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ScheduleSpace, "is_sound", lambda *_: is_sound)
+    quick = _Clocked(lambda built: 1.0 if isinstance(built, str) else 0.5)
+    default: Any = lambda: "default"  # noqa: E731
+    tuning = Tuning(matrices(8, 8, 8), "llvm", Database(), default=default, measuring=lambda *_: quick, population=2)
+    tuning.begin()
+    tuning.round(2)
+    assert (tuning.best is not None) is is_sound
 
 
 def _buffers(func: Any) -> list[Any]:
