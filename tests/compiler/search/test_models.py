@@ -290,3 +290,23 @@ def test_the_kernels_of_a_model_are_searched_in_turns_if_that_is_asked_for() -> 
     assert rounds[2] is slow
     with pytest.raises(ArgumentError, match="scheduler must be 'gradient' or 'round-robin', got 'first'"):
         tuning.run(4, scheduler="first")
+
+
+@pytest.mark.parametrize(("dtype", "hope"), [("float32", 0.002), ("int32", 0.5)])
+def test_little_is_hoped_of_kernels_at_the_peak_which_is_of_float32(
+    dtype: str, hope: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("compiler.search.models.measure_peak", lambda *_: 1e-9)
+    x = relay.var("x", shape=(2, 4), dtype=dtype)
+    module = IRModule.from_expr(relay.Function([x], relay.nn.dense(x, relay.const(np.ones((3, 4), dtype)))))
+    (task,) = ModelTuning(module, TARGET, {}, log=Database(), measuring=lambda *_: _Always(1.5)).tasks
+    assert task.hope == hope
+
+
+def test_a_schedule_without_numbers_leaves_none_to_choose() -> None:
+    x = relay.var("x", shape=(2, 4))
+    kernels = Kernels()
+    with instrumented(kernels):
+        build_graph(IRModule.from_expr(relay.Function([x], relay.exp(x))), TARGET)
+    (definition,) = kernels.definitions.values()
+    assert numbers_of(definition) is None
