@@ -54,7 +54,8 @@ def test_only_windows_of_3_with_known_weights_steps_of_1_and_many_outputs_are_tr
 def test_weights_that_are_loaded_for_few_tiles_stay_as_they_are() -> None:
     assert is_worth_winograd(64, 64, 1, 56, 56)
     assert is_worth_winograd(128, 128, 1, 28, 28)
-    assert not is_worth_winograd(512, 512, 1, 7, 7)
+    assert is_worth_winograd(256, 256, 1, 14, 14), "a weight at each point meets 16 tiles"
+    assert not is_worth_winograd(512, 512, 1, 7, 7), "it meets four"
     assert is_worth_winograd(512, 512, 16, 8, 8), "the weights are loaded once for all images"
 
 
