@@ -6,6 +6,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
+from compiler.relay.accumulation import HALF_TYPES
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.function import Function
@@ -14,6 +15,7 @@ from compiler.relay.operator import call_op
 from compiler.relay.transform.fold.scale_axis import (
     CheapExprs,
     ScaleMessage,
+    Weights,
     as_vector,
     broadcast_along,
     is_positive,
@@ -24,15 +26,24 @@ from compiler.relay.transform.fold.scale_axis import (
     weights_of,
 )
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.rewriter import GraphMutator, dims_of, op_name, outside_kernels, type_of, users_of
+from compiler.relay.transform.rewriter import (
+    GraphMutator,
+    dims_of,
+    op_name,
+    outside_kernels,
+    tensor_type,
+    type_of,
+    users_of,
+)
 
 
 class BackwardFoldScaleAxis(FunctionPass, opt_level=3, required=("InferType",)):
     """Fold scales of the results into the weights of convolutions and matrix products.
 
     Level 3; requires InferType.  The scale goes back through additions of biases (which are scaled), sums of two
-    convolutions, pools, and, if it is positive, through activations such as ``nn.relu``.  What is used elsewhere as
-    well stays as it is.
+    convolutions, pools, and, if it is positive, through activations such as ``nn.relu``.  It goes back through the cast
+    of a sum to half precision as well; scaled weights are then rounded to that.  What is used elsewhere as well stays
+    as it is.
 
     Examples
     --------
@@ -92,6 +103,8 @@ class _Plan:
             return None if scaling is None else self._operand(call.args[scaling[0]])
         if name in ("add", "subtract", "nn.bias_add"):
             return self._message_of_sum(call)
+        if _is_narrowing(call):
+            return self._operand(call.args[0])
         return passed_through(call, self._operand(call.args[0])) if len(call.args) == 1 else None
 
     def _message_of_sum(self, call: Call) -> ScaleMessage | None:
@@ -155,25 +168,48 @@ class _Folder(GraphMutator):
             weights = weights_of(call, True)
             assert weights is not None
             data, weight = new.args
-            return rebuild(new, args=(data, weights.scaled(weight, self._scales(plan.weights[call]))))
+            return rebuild(new, args=(data, self._scaled(weight, weights, call, plan.weights[call])))
         sides = {at: plan.sides[call, at] for at in range(len(call.args)) if (call, at) in plan.sides}
         if not sides:
             return new
         args = [self._side(call, at, arg, sides[at]) if at in sides else arg for at, arg in enumerate(new.args)]
         return rebuild(new, args=tuple(args))
 
+    def _scaled(self, weight: RelayExpr, weights: Weights, call: Call, scales: list[Call]) -> RelayExpr:
+        """Return the weight of a call, scaled, and of no more digits than it had: its products may be of halves."""
+        scaled, dtype = weights.scaled(weight, self._scales(scales, call)), _dtype(call)
+        for half in sorted({_dtype(scale) for scale in scales} - {dtype}):
+            scaled = call_op("cast", call_op("cast", scaled, dtype=half), dtype=dtype)
+        return scaled
+
     def _side(self, call: Call, at: int, arg: RelayExpr, scales: list[Call]) -> RelayExpr:
         """Return the vector beside a scaled value, scaled as well."""
         bias = op_name(call) == "nn.bias_add"
         axes, dims = ((0,), dims_of(arg) or ()) if bias else (self._plan.axes(call), dims_of(call) or ())
-        for scale in self._scales(scales):
+        for scale in self._scales(scales, call):
             arg = call_op("multiply", arg, broadcast_along(scale, axes, dims))
         return arg
 
-    def _scales(self, multiplications: list[Call]) -> list[RelayExpr]:
-        """Return the factors of folded multiplications; those of one are the same expression wherever they go."""
+    def _scales(self, multiplications: list[Call], value: Call) -> list[RelayExpr]:
+        """Return the factors of folded multiplications, in the data type of a value.
+
+        Those of one are the same expression wherever they go.
+        """
+        factors = []
         for call in multiplications:
             if call not in self._vectors:
                 scale = next(arg for arg in call.args if arg is not self._plan.folded[call])
                 self._vectors[call] = as_vector(self.visit(scale), dims_of(scale) or ())
-        return [self._vectors[call] for call in multiplications]
+            factor, dtype = self._vectors[call], _dtype(value)
+            factors.append(factor if _dtype(call) == dtype else call_op("cast", factor, dtype=dtype))
+        return factors
+
+
+def _is_narrowing(call: Call) -> bool:
+    """Return whether a call rounds float32 to half precision."""
+    return op_name(call) == "cast" and _dtype(call) in HALF_TYPES and _dtype(call.args[0]) == "float32"
+
+
+def _dtype(expr: RelayExpr) -> str:
+    t = tensor_type(expr)
+    return "" if t is None else t.dtype
