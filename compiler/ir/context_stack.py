@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -42,3 +42,9 @@ def setting(variable: ContextVar[T], value: T) -> Iterator[None]:
         yield
     finally:
         variable.reset(token)
+
+
+def in_this_context(compute: Callable[[], T]) -> Callable[[], T]:
+    """Return what computes within the blocks that are open now, whenever and in whatever thread it is called."""
+    context = copy_context()
+    return lambda: context.copy().run(compute)

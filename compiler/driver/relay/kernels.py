@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,10 +16,11 @@ from compiler.driver.device_pipeline import SplitModule, split_for_device
 from compiler.driver.emulate import lower_for_emulation
 from compiler.driver.narrow_floats import legalize_narrow_floats
 from compiler.driver.relay.groups import KernelNames, StructuralKey, has_own_implementation, structural_key
-from compiler.driver.relay.lower import LoweredKernel, lower_group
+from compiler.driver.relay.lower import LoweredKernel, schedule_kernel
+from compiler.ir.context_stack import in_this_context
 from compiler.ir.error import BuildError
 from compiler.ir.function import BaseFunc, GlobalVar
-from compiler.ir.instrument import active_instruments, first_answer, uninstrumented
+from compiler.ir.instrument import Instrument, active_instruments, first_answer, uninstrumented
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.function import Function
@@ -44,13 +46,27 @@ _cache: OrderedDict[tuple[BuildOptions, StructuralKey], CompiledKernel] = Ordere
 """Kernels by what they compute, for what target and under what options; the least recently used go first."""
 
 
+class EmittedFunction(NamedTuple):
+    """What LLVM compiles of a function, with those that it calls."""
+
+    target: Target
+    signature: Signature
+    signatures: list[Signature]
+    text: str
+
+
 class CompiledFunction:
     """A function and, once LLVM is done, its machine code."""
 
-    def __init__(self, signature: Signature, generate: Callable[[], llvm.GeneratedModule]) -> None:
-        self.signature = signature
+    def __init__(self, emit: Callable[[], EmittedFunction], generate: Callable[[], llvm.GeneratedModule]) -> None:
+        self._emit = emit
         self._generate = generate
         self._native: NativeCode | None = None
+
+    @property
+    def signature(self) -> Signature:
+        """How it is called."""
+        return self._emit().signature
 
     @property
     def generated(self) -> llvm.GeneratedModule:
@@ -80,9 +96,12 @@ class CompiledKernel(CompiledFunction):
     """The function of a group of operators, and what it was lowered from."""
 
     def __init__(
-        self, lowered: LoweredKernel, signature: Signature, generate: Callable[[], llvm.GeneratedModule]
+        self,
+        lowered: LoweredKernel,
+        emit: Callable[[], EmittedFunction],
+        generate: Callable[[], llvm.GeneratedModule],
     ) -> None:
-        super().__init__(signature, generate)
+        super().__init__(emit, generate)
         self.lowered = lowered
 
 
@@ -169,7 +188,8 @@ class KernelCompiler:
             functions = [(var.name_hint, f) for var, f in module.items() if isinstance(f, PrimFunc)]
             signatures, text = llvm.emit(functions, module, self.target, False)
         signature = next(s for s in signatures if s.name == name)
-        named = NamedFunction(name, CompiledFunction(signature, self._generation(self.target, signatures, text)))
+        emitted = EmittedFunction(self.target, signature, signatures, text)
+        named = NamedFunction(name, CompiledFunction(lambda: emitted, self._generation(emitted)))
         self.loops.append(named)
         return named
 
@@ -199,19 +219,29 @@ class KernelCompiler:
     def _compile(self, function: Function, name: str) -> CompiledKernel:
         instruments = active_instruments()
         with uninstrumented():
-            lowered = lower_group(function, name, self.target, instruments)
-            module, target = self._for_cpu(IRModule({name: lowered.prim_func}))
-            signatures, text = llvm.emit([(name, module[name])], module, target, False)
-        for instrument in instruments:
-            instrument.kernel_lowered(name, function, lowered.outputs, lowered.prim_func)
-        return CompiledKernel(lowered, signatures[0], self._generation(target, signatures, text))
+            lowered = schedule_kernel(function, name, self.target, instruments)
+            emit = cache(in_this_context(partial(self._emitted, lowered, instruments)))
+        if self._later and self._is_usual(lowered):
+            return CompiledKernel(lowered, emit, cache(lambda: _generate(emit())))
+        return CompiledKernel(lowered, emit, self._generation(emit()))
 
-    def _generation(self, target: Target, signatures: list[Signature], text: str) -> Callable[[], llvm.GeneratedModule]:
+    def _is_usual(self, lowered: LoweredKernel) -> bool:
+        """Whether nothing of a user takes part in the lowering of a kernel, so that nobody waits to hear of it."""
+        own = lowered.replaced is not None or has_own_implementation(lowered.function)
+        return not own and self._options is not None and not PassContext.current().instruments
+
+    def _emitted(self, lowered: LoweredKernel, instruments: Sequence[Instrument]) -> EmittedFunction:
+        name = lowered.name
+        module, target = self._for_cpu(IRModule({name: lowered.prim_func}))
+        signatures, text = llvm.emit([(name, module[name])], module, target, False)
+        for instrument in instruments:
+            instrument.kernel_lowered(name, lowered.function, lowered.outputs, lowered.prim_func)
+        return EmittedFunction(target, signatures[0], signatures, text)
+
+    def _generation(self, emitted: EmittedFunction) -> Callable[[], llvm.GeneratedModule]:
         """Return what waits for LLVM, which is at work already unless an instrument wants it to begin when asked."""
-        if self._later:
-            return cache(partial(_generate, target, signatures, text))
-        work = partial(_generate, target, signatures, text)
-        return cache(partial(_finished, self._pool.submit(work), work))
+        work = partial(_generate, emitted)
+        return cache(work if self._later else partial(_finished, self._pool.submit(work), work))
 
     def _for_cpu(self, module: IRModule) -> tuple[IRModule, Target]:
         """Return what LLVM compiles of a kernel, and for what: of a device's the part of the host, unless emulated."""
@@ -231,9 +261,9 @@ def _finished(future: Future[llvm.GeneratedModule], work: Callable[[], llvm.Gene
     return work() if future.cancelled() else future.result()
 
 
-def _generate(target: Target, signatures: list[Signature], text: str) -> llvm.GeneratedModule:
-    generated = llvm.GeneratedModule(target, signatures, text, False)
-    if target.is_host:
+def _generate(emitted: EmittedFunction) -> llvm.GeneratedModule:
+    generated = llvm.GeneratedModule(emitted.target, emitted.signatures, emitted.text, False)
+    if emitted.target.is_host:
         generated.object_code  # noqa: B018  made here, beside the next kernel's lowering
     return generated
 
@@ -276,9 +306,10 @@ class KernelModule(Module):
             "ll": lambda: self._text("optimised"),
             "asm": lambda: self._text("assembly"),
         }
-        super().__init__([n.signature for n in self._all] or [_NOTHING], self._no_code, sources, self._export, target)
+        super().__init__([], self._no_code, sources, self._export, target)
         self.compiled_for = target
-        self._functions = {n.name: NativeFunction(self, n.signature, _code_of(n)) for n in self._all}
+        self._functions = {n.name: NativeFunction(self, n.name, *_called(n)) for n in self._all}
+        self._entry = next(iter(self._functions), "")
         self.kernels = {n.name: n.kernel.lowered for n in named}
         if launched is not None:
             kernels = kernel_module(launched, target)
@@ -317,8 +348,5 @@ class KernelModule(Module):
         return library_content(code, file_name, attached)
 
 
-_NOTHING = Signature(name="", symbol="", parameters=[])
-
-
-def _code_of(named: NamedFunction) -> Callable[[], NativeCode]:
-    return lambda: named.kernel.native
+def _called(named: NamedFunction) -> tuple[Callable[[], Signature], Callable[[], NativeCode]]:
+    return lambda: named.signature, lambda: named.kernel.native

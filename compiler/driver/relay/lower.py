@@ -10,10 +10,12 @@ from compiler import te
 from compiler.driver.lower import lower_custom_types, lower_program
 from compiler.driver.relay.groups import element_tensors, evaluation_order
 from compiler.ir import dtype as dt
+from compiler.ir.context_stack import in_this_context
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.instrument import Instrument, first_answer
+from compiler.ir.lazy_attribute import lazy_attribute
 from compiler.ir.module import IRModule
 from compiler.ir.origin import lowering_to
 from compiler.relay.expr import Call, Constant, Tuple, TupleGetItem, Var
@@ -80,7 +82,7 @@ class KernelDefinition:
         return lower_program(self.schedule, [*self.inputs, *self.outputs], name)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class LoweredKernel:
     """What one fused function became; ``flops`` are operations of one call, None if a shape is symbolic.
 
@@ -91,10 +93,15 @@ class LoweredKernel:
     function: Function
     definition: KernelDefinition
     constants: list[NDArray]
-    prim_func: PrimFunc
+    lower: Callable[[], PrimFunc]
     flops: int | None
     bytes: int
     replaced: KernelDefinition | None = None
+
+    @lazy_attribute
+    def prim_func(self) -> PrimFunc:
+        """The loops."""
+        return self.lower()
 
     @property
     def inputs(self) -> list[Tensor]:
@@ -114,6 +121,15 @@ class LoweredKernel:
 
 def lower_group(function: Function, name: str, target: Target, instruments: Sequence[Instrument] = ()) -> LoweredKernel:
     """Lower a fused function to loops; the first instrument with a definition of its own decides how it is computed."""
+    kernel = schedule_kernel(function, name, target, instruments)
+    kernel.prim_func  # noqa: B018  what goes wrong there is raised here
+    return kernel
+
+
+def schedule_kernel(
+    function: Function, name: str, target: Target, instruments: Sequence[Instrument] = ()
+) -> LoweredKernel:
+    """Return a kernel whose loops are made when they are read first, as :func:`lower_group` makes them at once."""
     with target:
         group = _Group(function, target)
 
@@ -124,17 +140,21 @@ def lower_group(function: Function, name: str, target: Target, instruments: Sequ
     usual = KernelDefinition(group.inputs, group.outputs, scheduled(), scheduled=scheduled)
     own = first_answer(instrument.kernel_defined(name, function, usual) for instrument in instruments)
     definition = own or usual
-    with lowering_to("te", function.span):
-        module = definition.lowered(name)
-        if "gpu" in target.keys:
-            module = LaunchSingleThread()(module)
-        module = lower_custom_types(module, target)
+
+    def lower() -> PrimFunc:
+        with lowering_to("te", function.span):
+            module = definition.lowered(name)
+            if "gpu" in target.keys:
+                module = LaunchSingleThread()(module)
+            loops: PrimFunc = lower_custom_types(module, target)[name]
+            return loops
+
     return LoweredKernel(
         name=name,
         function=function,
         definition=definition,
         constants=group.constants,
-        prim_func=module[name],
+        lower=in_this_context(lower),
         flops=schedule_flops(usual.schedule),
         bytes=sum(tensor_bytes(t) for t in (*usual.inputs, *usual.outputs)),
         replaced=usual if own else None,

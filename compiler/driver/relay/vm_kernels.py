@@ -90,12 +90,15 @@ class _StaticKernel:
     def __init__(self, lib: Module, name: str, constants: list[NDArray], function: Function) -> None:
         self._name = name
         self._function = lib.get_function(name)
-        self._call = self._function.direct_call()
         self._constants = constants
         self._group = function
         self._result = function.body.checked_type
         self._types = [ArrayType(t.concrete_shape, t.dtype) for t in tensor_types([self._result])]
         self._is_single = not isinstance(self._result, TupleType)
+
+    @lazy_attribute
+    def _call(self) -> Callable[[Sequence[NDArray]], None]:
+        return self._function.direct_call()
 
     def __call__(self, args: Sequence[Value]) -> Value:
         outputs = [array_type.empty() for array_type in self._types]

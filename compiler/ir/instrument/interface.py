@@ -171,7 +171,7 @@ class Instrument(PassInstrument):
         """Called when ``relay.build`` or ``relay.vm.compile`` ends; without a result if it fails."""
 
     def compile_lazily(self) -> bool | None:
-        """Return True to compile the kernels of a graph when they are first called, not when it is built."""
+        """Return True to lower and compile the kernels of a graph when they are first called, not when it is built."""
         return None
 
     # calls and measurements

@@ -119,7 +119,7 @@ class CudaFunction(Function):
     """
 
     def __init__(self, module: Module, signature: Signature, execution: Callable[[Sizes], CudaExecution]) -> None:
-        super().__init__(module, signature, _host_code)
+        super().__init__(module, signature.name, lambda: signature, _host_code)
         self._on_device = lru_cache(_MAX_PLANS)(execution)
 
     def prepare(self, args: tuple[object, ...]) -> Callable[[], Returned]:

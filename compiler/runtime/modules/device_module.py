@@ -36,7 +36,7 @@ class KernelFunction(Function):
     """A kernel; the functions of the host launch it."""
 
     def __init__(self, module: DeviceModule, signature: Signature, code: Callable[[], NativeCode]) -> None:
-        super().__init__(module, signature, code)
+        super().__init__(module, signature.name, lambda: signature, code)
         self._kernels = module
 
     def prepare(self, args: tuple[object, ...]) -> Callable[[], Returned]:

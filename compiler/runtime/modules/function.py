@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import active_instruments
+from compiler.ir.lazy_attribute import lazy_attribute
 from compiler.runtime.arrays.arguments import Binder
 from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.modules.native_code import NativeCode
@@ -23,15 +24,28 @@ if TYPE_CHECKING:
 
 
 class Function:
-    """A function of a module, callable with NDArrays, NumPy arrays and numbers."""
+    """A function of a module, callable with NDArrays, NumPy arrays and numbers.
 
-    def __init__(self, module: Module, signature: Signature, code: Callable[[], NativeCode]) -> None:
+    Its signature may not be known before it is called: ``describe`` returns it.
+    """
+
+    def __init__(
+        self, module: Module, name: str, describe: Callable[[], Signature], code: Callable[[], NativeCode]
+    ) -> None:
         self._module = module
+        self._describe = describe
         self._code = code
-        self._binder = Binder(signature)
         self._entry: Callable[..., int] | None = None
-        self.signature = signature
-        self.name = signature.name
+        self.name = name
+
+    @lazy_attribute
+    def signature(self) -> Signature:
+        """Its parameters."""
+        return self._describe()
+
+    @lazy_attribute
+    def _binder(self) -> Binder:
+        return Binder(self.signature)
 
     def __call__(self, *args: object) -> Returned:
         """Run the function and return the value of its ``tir.ret``; None without one."""

@@ -81,12 +81,15 @@ class Module(timing.Timed):
         self._exporter = exporter
         self._files = dict(files or {})
         self.target = target
-        self._functions = {s.name: Function(self, s, self._native) for s in signatures}
+        self._functions = {s.name: self._function(s) for s in signatures}
         self._imports: list[Module] = []
         self.program: Callable[[], bytes] | None = None
         """Serializes the virtual machine's program if the functions are its kernels; otherwise None."""
         self._entry = signatures[0].name if signatures else ""
         self.entry_name = ENTRY
+
+    def _function(self, signature: Signature) -> Function:
+        return Function(self, signature.name, lambda: signature, self._native)
 
     def _native(self) -> NativeCode:
         if self._loaded is None:

@@ -160,6 +160,38 @@ def test_instruments_hear_of_every_kernel() -> None:
     assert watch.seen == ["begin", ("tvmgen_default_fused_nn_dense", 1), "end"]
 
 
+class _Later(_Watch):
+    def compile_lazily(self) -> bool:
+        return True
+
+
+def test_kernels_are_lowered_when_they_are_called() -> None:
+    module, params = mlp()
+    watch, x = _Later(), normal(3, 20)
+    with instrumented(watch), PassContext(opt_level=3, disabled_pass=["tir.VectorizeLoop"]):
+        lib = relay.build(module, "llvm", params=params)
+    assert watch.seen == ["begin", "end"]
+    assert next(iter(lib.kernels.values())).flops == 2 * 3 * 20 * 32 + 3 * 32
+    expected = softmax(np.maximum(x @ params["w1"].T, 0) @ params["w2"].T)
+    np.testing.assert_allclose(execute(lib, x=x)[0], expected, rtol=1e-5)
+    assert watch.seen == ["begin", "end", *((name, 1) for name in lib.kernels)]
+    assert "vectorized" in str(next(iter(lib.kernels.values())).prim_func)  # as the context of the build has it
+
+
+def test_kernels_that_a_user_takes_part_in_are_lowered_at_once() -> None:
+    def refuse(func: Any, mod: Any, ctx: Any) -> Any:
+        raise ArgumentError("a pass of the user's")
+
+    refusing = tvm.tir.transform.prim_func_pass(refuse, opt_level=0)
+    refused = pytest.raises(ArgumentError, match="a pass of the user's")
+    with refused, instrumented(_Later()), PassContext(config={"tir.add_lower_pass": [(1, refusing)]}):
+        relay.build(mlp()[0], "llvm")
+    timing = tvm.ir.instrument.PassTimingInstrument()
+    with instrumented(_Later()), PassContext(instruments=[timing]):
+        relay.build(mlp()[0], "llvm")
+        assert "tir.VectorizeLoop" in timing.render()
+
+
 def test_unpacks_as_graph_library_and_parameters() -> None:
     module, params = mlp()
     graph, lib, kept = relay.build(module, "llvm", params=params)
