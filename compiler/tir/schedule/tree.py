@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import TypeVar
 
@@ -95,6 +95,12 @@ def scope_of(sref: StmtSRef) -> StmtSRef | None:
 def loops_above(sref: StmtSRef) -> list[StmtSRef]:
     """Return the loops around a loop or block, within the innermost block around it."""
     return list(takewhile(lambda above: not above.is_block, ancestors(sref)))[::-1]
+
+
+def hold_only(loops: Sequence[StmtSRef], innermost: BlockRealize) -> bool:
+    """Return whether each of some loops holds nothing but the next one, and the last one a block."""
+    inner = [*[sref.loop for sref in loops[1:]], innermost]
+    return all(sref.loop.body is stmt for sref, stmt in zip(loops, inner, strict=False))
 
 
 def lowest_common_ancestor(srefs: list[StmtSRef]) -> StmtSRef:

@@ -33,7 +33,7 @@ def check_made(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> None:
     within = {sref.loop.loop_var for sref in loops_above(block)}
     pairs = zip(block.block.iter_vars, state.realize_of(block).iter_values, strict=True)
     reduced = {var for axis, value in pairs if axis.iter_type == IterVar.CommReduce for var in free_vars(value)}
-    if block.block.init is not None and not reduced <= within:
+    if not reduced <= within:
         refuse(
             state.mod,
             "The block adds up only a part of the reduction",
@@ -43,7 +43,7 @@ def check_made(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> None:
         )
 
 
-def stores(stmt: Stmt, buffer: Buffer) -> bool:
+def stores(stmt: Stmt | None, buffer: Buffer) -> bool:
     """Return whether a statement stores to a buffer."""
     stored: list[Node] = []
 
@@ -51,7 +51,8 @@ def stores(stmt: Stmt, buffer: Buffer) -> bool:
         if isinstance(n, BufferStore) and n.buffer is buffer:
             stored.append(n)
 
-    post_order_visit(stmt, collect)
+    if stmt is not None:
+        post_order_visit(stmt, collect)
     return bool(stored)
 
 

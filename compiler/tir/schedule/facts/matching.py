@@ -84,9 +84,7 @@ class DescriptionMatcher:
             return self._differ(f"block {own.name_hint!r} and the description do not both set initial values")
         if own.alloc_buffers or own.match_buffers:
             return self._differ(f"block {own.name_hint!r} has buffers of its own")
-        if own.init is not None and described.init is not None and not self.matches(own.init, described.init):
-            return False
-        return self.matches(own.body, described.body)
+        return self._part(own.init, described.init) and self.matches(own.body, described.body)
 
     def _parts(self, own: Node, described: Node) -> bool:
         """Compare what two nodes of a class are made of."""
@@ -101,9 +99,7 @@ class DescriptionMatcher:
         if isinstance(own, tuple) and isinstance(described, tuple):
             pairs = zip(own, described, strict=False)
             return len(own) == len(described) and all(self._part(a, b) for a, b in pairs)
-        return (
-            own is described or bool(own == described) or self._differ(f"{own} stands where {described} is described")
-        )
+        return bool(own == described) or self._differ(f"{own} stands where {described} is described")
 
     def _values(self, own: PrimExpr, described: PrimExpr) -> bool:
         if isinstance(described, Var):

@@ -21,7 +21,7 @@ from compiler.tir.schedule.facts.dependencies import accessed_buffers
 from compiler.tir.schedule.facts.initial_values import scatters
 from compiler.tir.schedule.facts.regions import Box, accessed_box, covers, merged
 from compiler.tir.schedule.facts.stored_elements import stored_boxes
-from compiler.tir.schedule.facts.thread_scope import is_shared_among, thread_rank
+from compiler.tir.schedule.facts.thread_scope import is_shared_among
 from compiler.tir.schedule.tree import loop_range
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferRegion
@@ -63,7 +63,7 @@ def passed_on(loop: Bounds, body: Stmt, around: tuple[Bounds, ...], thread_tag: 
 
 
 def _is_waited_for(buffer: Buffer, thread_tag: str) -> bool:
-    if not thread_tag or thread_rank(thread_tag) == 0 or buffer.storage_scope.startswith("global"):
+    if not thread_tag or buffer.storage_scope.startswith("global"):
         return False
     return is_shared_among(buffer.storage_scope, thread_tag)
 
@@ -232,4 +232,4 @@ def _is_apart(read: _Read, boxes: Sequence[Box]) -> bool:
             corner.append(analyzer.simplify(floordiv(low, size)))
     # Tiles, of which an iteration has the one whose numbers are parts of the variable.
     bounds = {var: Range.from_fields(first, extent)}
-    return bool(corner) and bool(detect_iter_map(corner, bounds, True, IterMapLevel.Bijective).indices)
+    return bool(detect_iter_map(corner, bounds, True, IterMapLevel.Bijective).indices)

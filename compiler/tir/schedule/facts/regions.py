@@ -16,7 +16,7 @@ from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.tree import ancestors, loop_range
 from compiler.tir.statements.block import BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferRegion
-from compiler.tir.statements.stmt import For, ForKind
+from compiler.tir.statements.stmt import For
 
 if TYPE_CHECKING:
     from compiler.tir.schedule.state import ScheduleState
@@ -65,7 +65,7 @@ def relaxed_loops(block: StmtSRef, above: StmtSRef | None, storage_scope: str | 
 
 
 def _is_shared(loop: For, storage_scope: str | None) -> bool:
-    if storage_scope is None or loop.kind != ForKind.THREAD_BINDING or loop.thread_binding is None:
+    if storage_scope is None or loop.thread_binding is None:
         return False
     return is_shared_among(storage_scope, loop.thread_binding.thread_tag)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NoReturn
 
 from compiler.arith import Analyzer
@@ -27,7 +26,7 @@ from compiler.tir.schedule.primitives.loop_nest import replace_statement
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.tree import loop_ranges, loops_above, lowest_common_ancestor
+from compiler.tir.schedule.tree import hold_only, loop_ranges, loops_above, lowest_common_ancestor
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferRegion
 from compiler.tir.statements.stmt import For, SeqStmt, Stmt, seq
@@ -70,8 +69,7 @@ def blockize_loop(state: ScheduleState, loop: StmtSRef, preserve_unit_iters: boo
     blocks = state.child_blocks(loop)
     inner = loops_above(blocks[0])
     inner = inner[inner.index(loop) :]
-    chain = all(a.loop.body is b.loop for a, b in pairwise(inner))
-    if len(blocks) != 1 or not chain or inner[-1].loop.body is not state.realize_of(blocks[0]):
+    if not hold_only(inner, state.realize_of(blocks[0])):
         refuse(
             state.mod,
             "The loop must have a single block inside",
@@ -363,9 +361,8 @@ class _Nest:
         if above in inner:
             inner = inner[inner.index(above) + 1 :]
         statement: Stmt = inner[0].loop if inner else realize
-        chain = all(a.loop.body is b.loop for a, b in pairwise(inner)) and (not inner or inner[-1].loop.body is realize)
         position = next((at for at, each in enumerate(statements) if each is statement), None)
-        if not chain or position is None:
+        if not hold_only(inner, realize) or position is None:
             _refuse_together(state, block.block, "do not follow each other in loops of their own")
         if realize.block.init is not None:
             _refuse_together(state, block.block, "reduce; decompose_reduction gives their initial values a block")

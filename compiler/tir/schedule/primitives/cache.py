@@ -242,7 +242,7 @@ def only_writer(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -> StmtSR
             "write it.",
             *[writer.block for writer in writers],
         )
-    if writers and scope.block.init is not None and stores(scope.block.init, buffer):
+    if writers and stores(scope.block.init, buffer):
         refuse(
             state.mod,
             "The initial values of the buffer are set outside of the block.",

@@ -165,11 +165,7 @@ def _repeated(roots: Sequence[PrimExpr], axes: dict[Var, IterVar], threshold: in
 
 def _places(axes: Sequence[IterVar]) -> tuple[PrimExpr, ...]:
     """Return where the table keeps what belongs to the values of some axes: counted from their first values."""
-    return tuple(axis.var if axis.dom is None or _is_zero(axis.dom.min) else axis.var - axis.dom.min for axis in axes)
-
-
-def _is_zero(expr: PrimExpr) -> bool:
-    return isinstance(expr, IntImm) and expr.value == 0
+    return tuple(axis.var if axis.dom is None else axis.var - axis.dom.min for axis in axes)
 
 
 def _table(expr: PrimExpr, axes: Sequence[IterVar], number: int, storage_scope: str) -> tuple[Buffer, Stmt]:

@@ -435,7 +435,7 @@ def _solved(side: Range, var: Var, need: IntervalSet, analyzer: Analyzer, is_exa
 
 
 def _divides(step: int, value: PrimExpr, analyzer: Analyzer) -> bool:
-    return step == 1 or analyzer.can_prove(floormod(value, step).equal(0))
+    return analyzer.can_prove(floormod(value, step).equal(0))
 
 
 def _inverse(

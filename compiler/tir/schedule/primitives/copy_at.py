@@ -105,7 +105,6 @@ def _check_all_written(
     state: ScheduleState, loop: StmtSRef, users: Sequence[StmtSRef], buffer: Buffer, storage_scope: str
 ) -> None:
     """Reject to copy out elements that the blocks under a loop read before they write them, or leave as they are."""
-    first = next(user for user in users if _accesses(user.block, buffer)).block
     analyzer = facts_at(users[0])
     writers = [user for user in users if any(region.buffer is buffer for region in user.block.writes)]
     always = all(
@@ -119,7 +118,7 @@ def _check_all_written(
     ]
     region = tuple([IntSet.from_range(side) for side in _accessed(state, loop, users, buffer, storage_scope)])
     written = any(covers(box, region, analyzer) for box in merged(boxes, analyzer))
-    if not written or not always or any(read.buffer is buffer for read in first.reads):
+    if not written or not always or any(read.buffer is buffer for read in users[0].block.reads):
         raise ArgumentError(
             f"write_at: the blocks under loop {loop.loop.loop_var.name!r} read elements of {buffer.name} before they "
             "write them, or leave some as they are, which the copy would overwrite"

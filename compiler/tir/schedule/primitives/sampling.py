@@ -127,7 +127,7 @@ def sample_partitioned_tile(
     ``innerpart_factor``; of a loop without a constant number of iterations all but the first are 1. Raises
     ArgumentError if fewer than one factor is asked for, or the groups cannot be as they are asked for.
     """
-    if n < 1 or not 0 <= partition_pos < n:
+    if not 0 <= partition_pos < n:
         raise ArgumentError(
             f"sample_partitioned_tile: n must be positive and partition_pos in [0, n), got {n} and {partition_pos}"
         )
