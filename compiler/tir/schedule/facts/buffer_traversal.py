@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.ir.expr.primexpr import IterVar, Var, is_const_int
-from compiler.ir.expr.substitute import post_order_visit
+from compiler.ir.expr.substitute import post_order_visit, uses_var
 from compiler.ir.node import Node
 from compiler.ir.structural import structural_equal
 from compiler.tir.statements.block import Block, BlockRealize
@@ -49,6 +49,8 @@ def _traversal(outermost: For, buffer: Buffer) -> Traversal | None:
         return None
     block, store = stmt.block, stmt.block.body
     if not isinstance(store, BufferStore) or store.buffer is not buffer or not _is_plain(block) or _reads(store):
+        return None
+    if uses_var(store, {loop.loop_var for loop in loops}.__contains__):
         return None
     values = dict(zip((axis.var for axis in block.iter_vars), stmt.iter_values, strict=True))
     axes = tuple([index for index in store.indices if isinstance(index, Var) and index in values])

@@ -105,6 +105,7 @@ def _beginning(realize: BlockRealize, loops: list[For]) -> Stmt:
     first = {loop.loop_var: loop.min for loop in loops if loop.loop_var not in fresh}
     analyzer = Analyzer()
     axes = {axis.var: Var(axis.var.name, axis.var.dtype) for axis, _ in spatial}
+    values: dict[Var, PrimExpr] = {**axes, **fresh, **first}  # the block may use the loops without axes for them
     predicate: PrimExpr = const(True, "bool")
     for condition in conjuncts(substitute(realize.predicate, first)):
         if not analyzer.can_prove(condition):
@@ -114,9 +115,9 @@ def _beginning(realize: BlockRealize, loops: list[For]) -> Stmt:
         begin = Block(
             tuple([IterVar(axis.dom, axes[axis.var], axis.iter_type) for axis, _ in spatial]),
             (),
-            substitute(block.writes, axes),
+            substitute(block.writes, values),
             f"{block.name_hint}_init",
-            substitute(block.init, axes),
+            substitute(block.init, values),
             annotations=block.annotations,
         )
         stmt: Stmt = BlockRealize(tuple([substitute(value, fresh) for _, value in spatial]), predicate, begin)

@@ -24,6 +24,7 @@ from compiler.tir.schedule.facts.conditions import (
 )
 from compiler.tir.schedule.facts.regions import facts_at, pointers_at
 from compiler.tir.schedule.facts.roles import BLOCK
+from compiler.tir.schedule.facts.stated_accesses import check_closed
 from compiler.tir.schedule.primitives.cache import only_writer
 from compiler.tir.schedule.primitives.navigation import consumers_of, producers_of
 from compiler.tir.schedule.registry import primitive
@@ -51,6 +52,7 @@ def compute_inline(state: ScheduleState, block: StmtSRef) -> None:
     buffer = _only_buffer(state, block, {region.buffer for region in block.block.writes}, "write")
     check_not_output_block(state, block, scope)
     check_complete_block(state, block, scope)
+    check_closed(state, block)
     store = _only_store(state, block)
     variables = _distinct_variables(state, block, store)
     inline = _InlineLoads(state, scope, buffer, store.value, variables, leaf_of(state, block, scope))
@@ -77,6 +79,7 @@ def reverse_compute_inline(state: ScheduleState, block: StmtSRef) -> None:
     check_complete_block(state, producer, scope)
     check_not_output_block(state, producer, scope)
     check_runs_everywhere(state, block)
+    check_closed(state, block)
     store = _only_store(state, block)
     indices = _only_indices(state, block, store, buffer)
     _check_inside(state, block, buffer, indices)

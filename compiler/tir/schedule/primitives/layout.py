@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from itertools import pairwise
 from operator import mul
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -31,11 +30,12 @@ from compiler.tir.schedule.facts.buffer_traversal import traversals
 from compiler.tir.schedule.facts.conditions import buffer_of, check_runs_everywhere
 from compiler.tir.schedule.facts.regions import variables_at
 from compiler.tir.schedule.facts.roles import BLOCK, Role
+from compiler.tir.schedule.facts.stated_accesses import check_closed
 from compiler.tir.schedule.registry import primitive, primitives
 from compiler.tir.schedule.relayout import Padding, Relayout, nest_of_axes
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.tree import ancestors, loop_range, loops_above, with_child
+from compiler.tir.schedule.tree import ancestors, hold_only, loop_range, loops_above, with_child
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.stmt import For, Stmt
@@ -311,8 +311,7 @@ def plain_nest(state: ScheduleState, block: StmtSRef, realize: BlockRealize) -> 
     loops = loops_above(block)
     variables = [sref.loop.loop_var for sref in loops]
     plain = len(loops) == len(realize.iter_values) and set(variables) == set(realize.iter_values)
-    chain = all(inner.parent is outer and outer.loop.body is inner.loop for outer, inner in pairwise(loops))
-    if not plain or not chain or (loops and loops[-1].loop.body is not realize):
+    if not plain or not hold_only(loops, realize):
         refuse(
             state.mod,
             "The block is expected to have trivial bindings",
@@ -339,6 +338,7 @@ def plain_nest(state: ScheduleState, block: StmtSRef, realize: BlockRealize) -> 
                 block.block,
                 around,
             )
+    check_closed(state, block)
     check_runs_everywhere(state, block)
     return loops[0].loop if loops else realize
 

@@ -18,6 +18,7 @@ from compiler.tir.schedule.facts.conditions import check_reduction_block, scope_
 from compiler.tir.schedule.facts.loop_kinds import check_loop, loop_again
 from compiler.tir.schedule.facts.regions import facts_at
 from compiler.tir.schedule.facts.roles import LOOP
+from compiler.tir.schedule.facts.stated_accesses import check_closed
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
@@ -50,6 +51,7 @@ def rfactor(state: ScheduleState, loop: StmtSRef, factor_axis: int) -> StmtSRef:
     block = _only_block(state, loop)
     scope = scope_root(state, block, require_stage_pipeline=True)
     check_reduction_block(state, block, scope)
+    check_closed(state, block)
     task = _task(state, block, loop)
     position = _axis(state, task, factor_axis)
     partials = tuple([_partial(buffer, position, loop.loop.extent) for buffer in task.reduction.buffers])

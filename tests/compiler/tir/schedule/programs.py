@@ -7,17 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 import compiler as tvm
 from compiler import tir
 from compiler.tir.interpreter import interpret
+from compiler.tir.schedule import Schedule, ScheduleError
+from compiler.tir.script import from_source
 from compiler.tir.script import tir as T
 from compiler.tir.statements.function import PrimFunc
 
 # mypy: disable-error-code="valid-type,no-untyped-def,attr-defined"
 
 Array = NDArray[Any]
+Step = Callable[[Any], object]
 
 
 @dataclass(frozen=True)
@@ -145,3 +149,40 @@ PROGRAMS = {
     "row_maximum": ROW_MAXIMUM,
     "padded": PADDED,
 }
+
+
+def schedule(text: str) -> Any:
+    """Return a schedule of a function that is written as blocks: a line for each, within its loops."""
+    parameters, _, body = text.strip().partition("\n")
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    return Schedule(from_source(f"@T.prim_func\ndef main({parameters}):\n{lines}\n"), debug_mask="all")
+
+
+def refused(s: Any, step: Step, message: str) -> None:
+    """Check that a step is refused for some reason and changes nothing."""
+    before = s.mod
+    with pytest.raises(ScheduleError) as caught:
+        step(s)
+    assert caught.match(message)
+    assert s.mod is before
+
+
+def kept(text: str, *steps: Step) -> Any:
+    """Check that steps leave what a program makes of small whole numbers as it is; return its schedule."""
+    s = schedule(text)
+    expected = computed(s.mod["main"])
+    for step in steps:
+        step(s)
+    for result, value in zip(computed(s.mod["main"]), expected, strict=True):
+        np.testing.assert_array_equal(result, value)
+    return s
+
+
+def computed(func: Any) -> list[Any]:
+    """Return what a function makes of small whole numbers."""
+    rng = np.random.default_rng(0)
+    buffers = list(func.buffer_map.values())
+    arrays = [rng.integers(0, 5, [int(dim) for dim in buffer.shape]).astype(buffer.dtype) for buffer in buffers]
+    arrays[-1][...] = 77
+    interpret(func, arrays)
+    return arrays

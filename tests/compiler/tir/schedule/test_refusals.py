@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,27 +9,10 @@ import pytest
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.tir import TensorIntrin
-from compiler.tir.schedule import Schedule, ScheduleError
+from compiler.tir.schedule import Schedule
 from compiler.tir.schedule.primitives.access_regions import RegionMap
 from compiler.tir.script import from_source
-from tests.compiler.tir.schedule.programs import BLUR, CHAIN, MATMUL, Program
-
-Step = Callable[[Any], object]
-
-
-def schedule(text: str) -> Any:
-    """Return a schedule of a function that is written as blocks: a line for each, within its loops."""
-    parameters, _, body = text.strip().partition("\n")
-    lines = "\n".join(f"    {line}" for line in body.splitlines())
-    return Schedule(from_source(f"@T.prim_func\ndef main({parameters}):\n{lines}\n"), debug_mask="all")
-
-
-def refused(s: Any, step: Step, message: str) -> None:
-    before = s.mod
-    with pytest.raises(ScheduleError) as caught:
-        step(s)
-    assert caught.match(message)
-    assert s.mod is before
+from tests.compiler.tir.schedule.programs import BLUR, CHAIN, MATMUL, Program, Step, refused, schedule
 
 
 def loops(s: Any, block: str) -> Any:

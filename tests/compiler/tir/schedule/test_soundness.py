@@ -13,6 +13,7 @@ from compiler.ir.error import ArgumentError, DTypeError
 from compiler.tir.interpreter import interpret
 from compiler.tir.schedule import Schedule, ScheduleError
 from compiler.tir.script import tir as T
+from tests.compiler.tir.schedule.programs import computed
 
 # mypy: disable-error-code="valid-type,no-untyped-def,attr-defined"
 
@@ -330,16 +331,6 @@ def _sum_of_all(A: T.Buffer((4, 6)), C: T.Buffer((1,))):
             with T.init():
                 C[0] = 1.0
             C[0] = C[0] + A[vi, vk]
-
-
-def computed(func: Any) -> list[Any]:
-    """Return what a function makes of small whole numbers."""
-    rng = np.random.default_rng(0)
-    buffers = list(func.buffer_map.values())
-    arrays = [rng.integers(0, 5, [int(dim) for dim in buffer.shape]).astype(buffer.dtype) for buffer in buffers]
-    arrays[-1][...] = 77
-    interpret(func, arrays)
-    return arrays
 
 
 def blockize_the_inner_loop(sch: Any) -> None:
