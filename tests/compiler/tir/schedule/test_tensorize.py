@@ -111,6 +111,7 @@ def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4, 2)), C: T.Buffer((2,)), D
             T.where(j + k < 5)
             C[vj] = C[vj] + T.Cast("float32", T.Cast("int32", A[vk])) * B[vk, vj] + B[vk, vj]
 """
+SUMMED = 'C[vj] + T.Cast("float32", T.Cast("int32", A[vk]))'
 
 
 @pytest.mark.parametrize(
@@ -123,6 +124,7 @@ def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4, 2)), C: T.Buffer((2,)), D
         ("+ B[vk, vj]", "+ D[vk, vj]", "buffer 'D' cannot stand for 'B'"),
         ('(4,), "float32"', '(4,), "float64"', "buffer 'A' cannot stand for 'A'"),
         ('T.Cast("int32", A', 'T.Cast("int64", A', ""),
+        (") * B", ") - B", f"{SUMMED} - B[vk, vj] stands where {SUMMED} * B[vk, vj] is described"),
         ("", "", None),
     ],
 )

@@ -33,6 +33,7 @@ def main(A: T.Buffer((4, 8), "int32"), B: T.Buffer((4,), "int32"), C: T.Buffer((
         ("B[vi] = 0", "B[vi] = B[3 - vi] + A[vi, vk]", False),
         ("B[vi] = 0", "B[vi] = B[vi] + B[vi]", False),
         ("B[vi] = 0", "B[vi] = A[vi, vk]", False),
+        ("B[vi] = 0", "B[vi] = T.Select(B[vi] > A[vi, vk], B[vi], A[vi, vk])", False),
         ("B[vi] = 0", "B[vi] = B[vi] + A[vi, vk]; C[vi] = B[vi]", False),
     ],
 )

@@ -46,6 +46,7 @@ SUMMED = ("", "i", "", "C[vi] = B[vi] + B[vi + 1] + B[vi + 2]")
 DEPENDENT = {
     "of the iteration before": source(MADE, ("", "i", "", "C[vi] = B[T.max(vi - 1, 0)]")),
     "of later iterations, before they write": source(("", "i", "", "C[vi] = B[vi + 1]"), MADE),
+    "of the next iteration, downwards": source(("", "i", "", "B[8 - vi] = A[vi]"), ("", "i", "", "C[vi] = B[7 - vi]")),
     "of which a condition leaves out a part": source(
         ("j in range(3)", "i + j", "j < 2", "B[vi] = A[T.min(vi, 7)]"), SUMMED
     ),
@@ -54,6 +55,9 @@ INDEPENDENT = {
     "of the same iteration": source(MADE, ("", "i", "", "C[vi] = B[vi]")),
     "of the same iteration, before it writes": source(("", "i", "", "C[vi] = B[vi]"), MADE),
     "that each iteration makes": source(HALO, SUMMED),
+    "that each iteration makes, and more on both sides": source(
+        ("j in range(-1, 4)", "i + j", "i + j >= 0 and i + j < 10", "B[vi] = A[T.min(vi, 7)]"), SUMMED
+    ),
     "that each iteration makes, as far as there are some": source(
         ("j in range(4)", "i + j", "i + j < 10", "B[vi] = A[T.min(vi, 7)]"), SUMMED
     ),
@@ -97,14 +101,29 @@ def test_threads_wait_before_they_read_memory_that_they_share() -> None:
         ("shared", "blockIdx.x", False),
         ("local", "threadIdx.x", False),
         ("global", "threadIdx.x", False),
+        ("shared", "", False),
     ):
         s: Any = Schedule(from_source(source(*blocks, buffer=scope)))
         loop = s.get_loops("C")[0]
-        if waits:
+        if not axis:
+            with pytest.raises(ScheduleError, match=REFUSED):
+                s.parallel(loop)
+        elif waits:
             s.bind(loop, axis)
         else:
             with pytest.raises(ScheduleError, match=REFUSED):
                 s.bind(loop, axis)
+
+
+def test_pairs_that_begin_at_any_element_are_told_apart() -> None:
+    blocks = "".join(
+        f'        for j in range(2):\n            with T.block("{name}"):\n'
+        f"                vi = T.axis.spatial(10, i * 2 + 1 + j)\n                {name}[vi] = {value}[vi]\n"
+        for name, value in ("CB", "BA")
+    )
+    buffers = ", ".join(f'{name}: T.Buffer((10,), "int32")' for name in "ABC")
+    s: Any = Schedule(from_source(f"@T.prim_func\ndef main({buffers}):\n    for i in range(4):\n{blocks}"))
+    s.parallel(s.get_loops("C")[0])
 
 
 @pytest.mark.parametrize("order", ["BC", "CB"])
