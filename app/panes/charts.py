@@ -328,7 +328,7 @@ def _bars(
     slanted = pitch < UPRIGHT_PITCH
     letters = SLANTED_LETTERS if slanted else int(pitch / LETTER)
     digits = NARROW_DIGITS if slanted else DIGITS
-    labels = _labels([m.name for m in kernels], letters)
+    labels = _labels([(m.name, m.step) for m in kernels], letters)
     for index, (m, value) in enumerate(zip(kernels, values, strict=True)):
         height = max(height_of(value), 1.5) if value else 0.0
         factors = speedups(values[: index + 1])
@@ -409,15 +409,21 @@ def _rate(m: Measurement, rated: bool) -> float:
 _CALL = re.compile(r"(?:^|\.)(\w+)\(([^\W\d][\w.]*)?")
 
 
-def _labels(names: Sequence[str], letters: int) -> list[str]:
-    """Return short labels: for a call the primitive, with its axis if several calls have the same primitive."""
-    calls = [_CALL.search(name) for name in names]
-    shorts = [call[1] if call else name for call, name in zip(calls, names, strict=True)]
-    labels = [
-        f"{short} {call[2]}" if call and call[2] and shorts.count(short) > 1 else short
-        for call, short in zip(calls, shorts, strict=True)
-    ]
-    return [text if len(text) <= letters else text[: letters - 1] + "…" for text in labels]
+def _labels(steps: Sequence[tuple[str, int | None]], letters: int) -> list[str]:
+    """Return short labels of names with their steps.
+
+    Of a call it is the primitive, with its axis if several calls have the same one, or with the step, as the roofline
+    has it, where that axis is cut off.
+    """
+    calls = [_CALL.search(name) for name, _ in steps]
+    shorts = [call[1] if call else name for call, (name, _) in zip(calls, steps, strict=True)]
+    labels = []
+    for call, short, (_, step) in zip(calls, shorts, steps, strict=True):
+        label = f"{short} {call[2]}" if call and call[2] and shorts.count(short) > 1 else short
+        if len(label) > letters and label != short and step is not None:
+            label = f"{step}: {short}"
+        labels.append(label if len(label) <= letters else label[: letters - 1] + "…")
+    return labels
 
 
 def _ceiling(value: float) -> float:

@@ -91,6 +91,7 @@ async function sayWhy(seq) {
 export function run() {
   begin();
   running(true);
+  for (const problem of $$(".console .problem")) problem.remove(); // of the time before
   $("#state").textContent = document.body.classList.contains("measuring") ? "waiting for the ladder …" : "running …";
   began = performance.now();
   slow = setTimeout(sayRunning, LONG);

@@ -61,22 +61,22 @@ async function take(files) {
     editor.open(await files[0].text());
     return;
   }
-  if (files.some(({ name }) => name.length > LONGEST_NAME)) {
-    toast(`A file name may have at most ${LONGEST_NAME} characters`);
-    return;
-  }
+  if (files.some(({ name }) => name.length > LONGEST_NAME)) return refuse(`A file name may have at most ${LONGEST_NAME} characters`);
   const small = files.filter((file) => file.size <= SMALL && !isModel(file.name));
   for (const file of files) if (!small.includes(file) && !(await store(file))) return;
   const model = files.find(({ name }) => isModel(name) && !missing.includes(name)); // one that the script asks for stays its file
   if (model) await open(model, files);
   const size = [...state.files.values(), ...small].reduce((sum, file) => sum + file.size, 0);
-  if (size > MOST) {
-    toast("Attached files may total at most 32 MB");
-    return;
-  }
+  if (size > MOST) return refuse("Attached files may total at most 32 MB");
   for (const file of small) state.files.set(file.name, file);
   draw();
   tell("options");
+}
+
+/** Say why a file is not taken, and leave it said until the script is compiled again. */
+function refuse(words) {
+  toast(words);
+  $(".console").prepend(element("p", { class: "problem error" }, words));
 }
 
 /** Put the script of a model in the place of the one before, whose own models go with it. */
@@ -100,7 +100,7 @@ async function store(file) {
 /** Let the server keep a file; returns its hash, which is empty if it does not. */
 export async function storeFile(file) {
   if (!file.size) {
-    toast(`${file.name} is empty`);
+    refuse(`${file.name} is empty`);
     return "";
   }
   const form = new FormData();
@@ -109,7 +109,7 @@ export async function storeFile(file) {
   const answer = await fetch("/api/uploads", { method: "POST", body: form }).catch(() => null);
   const body = await answer?.json().catch(() => null);
   if (!answer?.ok) {
-    toast(body ? `${file.name}: ${body.error.message}${body.error.expected ? `, expected ${body.error.expected}` : ""}` : "the server is not responding");
+    refuse(body ? `${file.name}: ${body.error.message}${body.error.expected ? `, expected ${body.error.expected}` : ""}` : "the server is not responding");
     return "";
   }
   toast(`Attached ${file.name}`);

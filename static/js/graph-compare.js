@@ -116,8 +116,8 @@ function sign(node, what) {
   node.classList.add(`is-${what}`);
   const mark = document.createElementNS(node.namespaceURI, "text");
   mark.setAttribute("class", "sign");
-  mark.setAttribute("x", "9");
-  mark.setAttribute("y", "14");
+  mark.setAttribute("x", "2"); // above the corner: names fill narrow nodes
+  mark.setAttribute("y", "-4");
   mark.textContent = SIGNS[what];
   node.append(mark);
 }

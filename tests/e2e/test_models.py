@@ -97,4 +97,5 @@ def test_an_empty_model_is_refused_in_place(fixed: str, open_page: Callable[...,
     page = open_page(fixed)
     page.set_input_files("#attach", {"name": "model.onnx", "mimeType": "application/octet-stream", "buffer": b""})
     expect(page.locator("#toast")).to_have_text("model.onnx is empty")
+    expect(page.locator(".console .problem")).to_have_text("model.onnx is empty")
     expect(page.locator(".file")).to_have_count(0)

@@ -115,7 +115,7 @@ def test_a_number_slides_and_its_values_are_measured(explorer: str, open_page: C
     page.keyboard.press("F4")
     asked = answer(page, "/api/scrubs", [*SCRUB, refused("15", "no factor of 64")])
     page.get_by_role("button", name="Measure all").click()
-    verdict = page.locator(".curve .slider-words")
+    verdict = page.locator(".curve [role=status]")
     expect(verdict).to_contain_text("Best: 32 with 1 ms, 2 × as fast as 16. Other programs")
     [body] = asked
     assert (body["line"], body["column"]) == (1 + MATMUL.splitlines().index(FACTOR), FACTOR.index("16"))

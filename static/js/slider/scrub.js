@@ -16,7 +16,8 @@ export class Scrub {
     this.dom = element("div", { class: "curve", hidden: "" });
     this.said = element("p", { class: "slider-words", role: "status" });
     this.points = element("div", { class: "points" });
-    this.dom.append(this.points, this.said);
+    this.scale = element("p", { class: "slider-words" });
+    this.dom.append(this.scale, this.points, this.said);
     this.figures = new Map(); // value -> Figure
     this.running = null; // {id, source}
   }
@@ -112,6 +113,8 @@ export class Scrub {
       button.addEventListener("click", () => { slider.set(value); slider.settle(); if (figure.refused) this.say(`${value}: ${figure.refused}`); });
       return button;
     });
+    const slowest = this.measured.find((value) => this.cost(value) === most);
+    this.scale.textContent = most > least ? `Logarithmic, from ${this.words(slowest)} at the bottom to ${this.words(best)}` : "";
     const focused = [...this.points.querySelectorAll(".point")].indexOf(document.activeElement);
     this.points.replaceChildren(this.line(height), ...columns);
     columns[focused]?.focus();

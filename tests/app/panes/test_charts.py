@@ -139,6 +139,13 @@ def test_many_bars_fit_into_the_room_with_slanted_labels() -> None:
     assert "×" in drawn.bars[-1].title
 
 
+def test_steps_of_one_primitive_are_told_apart_by_axis_or_number() -> None:
+    names = ["C.split(j, 8)", "C.split(i, 4)", "C.reorder(j.outer, i)", "C.reorder(i.outer, i)"]
+    drawn = chart([rung(name, 10.0, step=step) for step, name in enumerate(names, 1)], room=700)
+    assert drawn is not None
+    assert [bar.label for bar in drawn.bars] == ["split j", "split i", "3: reorder", "4: reorder"]
+
+
 def test_values_of_narrow_bars_have_two_digits() -> None:
     drawn = chart([rung(f"C.reorder({n})", rate) for n, rate in enumerate([0.0989, 0.105, 23.8, 1240.0] * 4)], room=720)
     assert drawn is not None
