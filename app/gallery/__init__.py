@@ -70,6 +70,10 @@ class Gallery:
         """Look up an example by name."""
         return self._by_name.get(name)
 
+    def ladder_of(self, script: str) -> str:
+        """Return the stored ladder of the example that a script is, unchanged; empty if there is none."""
+        return next((example.ladder for example in self if example.script == script), "")
+
 
 def read_example(path: Path) -> Example:
     """Read one script.

@@ -125,7 +125,7 @@ def index() -> str:
         raise NotFound(f"there is no example {name!r}; the page lists all under Examples")
     workspace = Workspace(script=example.script)
     compiled = compiled_parts(workspace)
-    return "".join(page_pieces(workspace, compiled=compiled, title=example.title, stored=example.ladder))
+    return "".join(page_pieces(workspace, compiled=compiled, title=example.title))
 
 
 @bp.get("/z/<link>")
@@ -234,7 +234,6 @@ def page_pieces(
     link: OpenedLink | None = None,
     lesson: Lesson | None = None,
     challenge: Mapping[str, object] | None = None,
-    stored: str = "",
     live: str = "",
     window: str = "",
 ) -> Iterator[str]:
@@ -254,8 +253,6 @@ def page_pieces(
         The lesson to show beside the workspace.
     challenge : mapping, optional
         Or the challenge, as its panel shows it.
-    stored : str
-        A ladder that came with the example, as JSON.
     live : str
         Id of the live workspace that it is.
     window : str
@@ -286,7 +283,7 @@ def page_pieces(
         topics=current_services().gallery.topics,
         lesson=lesson,
         challenge=challenge,
-        stored=stored,
+        stored=current_services().gallery.ladder_of(workspace.script) if workspace.options == Options() else "",
         live=live,
         window=window,
         introduced=not (link or live or lesson or challenge or reading or window),

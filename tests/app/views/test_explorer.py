@@ -15,6 +15,7 @@ from app import create_app
 from app.artifacts import Answer, Problem, Unit
 from app.config import Config
 from app.errors import Busy
+from app.gallery import load_gallery
 from app.jobs.answers import StoredAnswer
 from app.services import EXTENSION, Services
 from app.views.explorer import title_of
@@ -52,6 +53,17 @@ def test_what_stands_in_the_editor_is_text(page_client: FlaskClient) -> None:
     html = page_client.get(f"/z/{link}").text
     assert "</textarea><script>alert" not in html
     assert page_client.get(f"/z/{link}/code").text == script
+
+
+@pytest.mark.parametrize(
+    ("added", "options", "measured"), [("", {}, True), ("\n", {}, False), ("", {"threads": 2}, False)]
+)
+def test_an_examples_link_shows_the_ladder_that_came_with_it(
+    page_client: FlaskClient, added: str, options: dict[str, object], measured: bool
+) -> None:
+    workspace = {"script": load_gallery().first.script + added, "options": options}
+    link = page_client.post("/api/links", json={"workspace": workspace}).get_json()["id"]
+    assert ('id="stored-ladder"' in page_client.get(f"/z/{link}").text) == measured
 
 
 @pytest.mark.parametrize(
