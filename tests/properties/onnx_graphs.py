@@ -103,8 +103,17 @@ def _is_defined(node: NodeProto, draft: Draft) -> bool:
     given = set(node.input) & set(draft.values)
     if node.op_type in STEPS and not given <= draft.exact:
         return False
+    if node.op_type == "LayerNormalization" and any(_is_even(v) for v in read):
+        return False
+    if node.op_type == "InstanceNormalization" and any(_is_even(v.reshape(*v.shape[:2], -1)) for v in read):
+        return False
     special = any(v.dtype.kind == "f" and not np.isfinite(v).all() for v in read)
     return not (special and node.op_type in OF_NUMBERS)
+
+
+def _is_even(rows: Array) -> bool:
+    """Return whether one is nearly of a single value: a normalization divides what rounding leaves of it by nothing."""
+    return bool((np.ptp(rows, axis=-1) <= 1e-3 * np.abs(rows).max(axis=-1)).any())
 
 
 def _is_useful(found: list[Array]) -> bool:

@@ -310,3 +310,11 @@ def test_if_then_else_of_a_vector() -> None:
         lambda x: builtin.if_then_else(const(True), x, Broadcast(const(0.0, "float32"), 8)), [a], "float32", 8
     )
     np.testing.assert_array_equal(chosen, a)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["tanh", "erf", "sin"])
+def test_odd_functions_keep_the_sign_of_zero(name: str, dtype: str) -> None:
+    zeros = np.array([0.0, -0.0] * 8, dtype)
+    actual = evaluate(lambda x: call(name, x), [zeros], dtype, 16)
+    np.testing.assert_array_equal(np.signbit(actual), np.signbit(zeros))

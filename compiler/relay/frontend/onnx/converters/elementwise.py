@@ -145,7 +145,9 @@ def _prelu(node: Node) -> RelayExpr:
 
 @converter("Elu")
 def _elu(node: Node) -> RelayExpr:
-    return _exponential(node.inputs[0], node.attr("alpha", 1.0), 1.0)
+    x, alpha = node.inputs[0], node.attr("alpha", 1.0)
+    curve = ops.subtract(ops.exp(ops.minimum(x, 0.0)), 1.0)
+    return ops.where(ops.less(x, 0.0), ops.multiply(curve, alpha), x)  # a negative zero stays one
 
 
 @converter("Celu")

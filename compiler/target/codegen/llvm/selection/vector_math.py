@@ -208,7 +208,7 @@ def tanh(v: Lanes, x: ir.Value) -> ir.Value:
     magnitude = v.abs(x)
     grown = exp(v, v.add(magnitude, magnitude))
     large = v.sub(v.number(1.0), v.div(v.number(2.0), v.add(grown, v.number(1.0))))
-    return v.where("<", magnitude, 0.625, small, v.with_sign(large, x))
+    return v.with_sign(v.where("<", magnitude, 0.625, small, large), x)  # a negative zero stays one
 
 
 _TANH_SINGLE = (
