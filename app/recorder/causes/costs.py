@@ -139,7 +139,7 @@ class Model:
         if self.branches(statement) or self.divisions(statement, without) or self.externs(statement, without):
             return False
         steps = [access.steps.get(loop.loop_var, 0) for access in statement.accesses]
-        return steps[0] in (0, 1) and all(step in (0, 1) for step in steps)
+        return all(step in (0, 1) for step in steps)
 
     def chained(self, statement: Statement) -> bool:
         """Return whether the innermost loop adds to one element, each addition waiting for the one before."""
@@ -179,8 +179,10 @@ class Model:
     def shared_lines(self, statement: Statement) -> int | None:
         """Return the bytes between what two threads store at the same time, if that is less than a line."""
         loop = statement.parallel
-        moved = statement.target.moves(loop.loop_var) if loop is not None else None
-        if loop is None or not moved or self.threads == 1 or extent(loop) == 1:
+        if loop is None:
+            return None
+        moved = statement.target.moves(loop.loop_var)
+        if not moved or self.threads == 1 or extent(loop) == 1:
             return None
         apart = moved * math.ceil(extent(loop) / self.threads)
         return apart if apart < self.caches[0].line else None

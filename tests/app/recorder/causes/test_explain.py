@@ -115,3 +115,54 @@ def test_loops_that_llvm_makes_vectors_of(body: str, dtype: str, vector: bool) -
 def test_a_while_loop_has_no_model() -> None:
     with pytest.raises(Unmodelled, match="while loop"):
         Model(loop("while C[0] < 9.0: C[0] = C[0] + 1.0"), Target("llvm"), 1, TYPICAL)
+
+
+@pytest.mark.parametrize(
+    ("body", "chained"),
+    [
+        ("for i in range(64): C[0] = C[0] + A[i]", True),
+        ("for i in range(64): C[0] = A[i]", False),
+        ("for i in range(64): B[i] = B[i] + A[i]", False),
+        ("C[0] = C[0] + A[0]", False),
+    ],
+)
+def test_additions_wait_for_each_other_where_a_loop_adds_to_one_element(body: str, chained: bool) -> None:
+    model = Model(loop(body), Target("llvm -mcpu=haswell"), 1, TYPICAL)
+    [statement] = model.statements
+    assert model.chained(statement) is chained
+
+
+@pytest.mark.parametrize(
+    ("body", "threads", "apart"),
+    [
+        ("for i in T.parallel(8): B[i] = A[i]", 2, 16),
+        ("for i in T.parallel(8): B[i] = A[i]", 1, None),
+        ("for i in T.parallel(1): B[i] = A[i]", 2, None),
+        ("for i in T.parallel(8): C[0] = A[i]", 2, None),  # no element is one thread's
+        ("for i in T.parallel(32): B[i] = A[i]", 2, None),  # a line for each
+        ("for i in range(8): B[i] = A[i]", 2, None),
+    ],
+)
+def test_lines_go_from_one_thread_to_another_where_two_of_them_store_less_than_a_line_apart(
+    body: str, threads: int, apart: int | None
+) -> None:
+    model = Model(loop(body), Target("llvm -mcpu=haswell"), threads, TYPICAL)
+    [statement] = model.statements
+    assert model.shared_lines(statement) == apart
+    assert (model.transfers(statement) > 0) is (apart is not None)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "multiplies", "adds"),
+    [
+        ("A[i] * 2.0 + 1.0", "float32", 1, 1),
+        ("A[i * 2 + 1] * 2.0", "float32", 1, 0),
+        ("T.Cast('float32', i * 2 + 1) + A[i]", "float32", 0, 1),
+        ("A[i] + A[i + 1]", "int8", 0, 1),
+    ],
+)
+def test_arithmetic_of_indices_is_not_counted_as_that_of_values(
+    value: str, dtype: str, multiplies: int, adds: int
+) -> None:
+    [statement] = Model(loop(f"for i in range(32): B[i] = {value}", dtype), Target("llvm"), 1, TYPICAL).statements
+    assert (statement.multiplies, statement.adds) == (multiplies, adds)

@@ -32,6 +32,8 @@ STAGES: list[tuple[tuple[int, ...], str, Callable[[Tensor], Tensor]]] = [
     ((2, 24, 5, 3), "float32", lambda D: topi.layout_transform(D, "NCHW", "NCHW8c")),
     ((30, 16, 3, 2), "float16", lambda W: topi.layout_transform(W, "OIHW", "OIHW4i16o")),
     ((2, 5, 3, 4), "float32", lambda D: topi.transpose(D, (0, 2, 3, 1))),
+    ((48,), "float32", lambda A: te.compute((3, 16), lambda p, c: A[c * 3 + p], name="packed")),
+    ((48,), "float32", lambda A: te.compute((3, 16), lambda p, c: A[p * 16 + c], name="packed")),
 ]
 
 
@@ -75,7 +77,7 @@ MAPS: list[Callable[..., tuple[object, ...]]] = [
 
 
 @pytest.mark.parametrize("index_map", MAPS)
-@pytest.mark.parametrize("where", ["copy", "result"])
+@pytest.mark.parametrize("where", ["copy", "result", "only"])
 def test_layouts_of_programs_are_those_of_the_index_map(index_map: Callable[..., tuple[int, ...]], where: str) -> None:
     A = te.placeholder((32, 64), "float32", "A")
     B = te.compute((32, 64), lambda i, j: A[i, j] * 2.0, name="B")
@@ -83,11 +85,11 @@ def test_layouts_of_programs_are_those_of_the_index_map(index_map: Callable[...,
     block = schedule.get_block("B")
     if where == "copy":
         block = schedule.cache_read(block, 0, "global")
-    else:
+    elif where == "result":
         schedule.cache_write(block, 0, "global")
     schedule.transform_layout(block, ("write", 0), index_map, assume_injective_transform=True)
     [layout] = block_layouts(schedule.mod)
-    assert layout.name == ("A_global" if where == "copy" else "B_global")
+    assert layout.name == {"copy": "A_global", "result": "B_global", "only": "B"}[where]
     place_of = {
         i * 64 + j: int(np.ravel_multi_index(index_map(i, j), layout.packed)) for i in range(32) for j in range(64)
     }
@@ -103,11 +105,28 @@ def test_copies_in_their_own_order_are_no_layouts() -> None:
     windows = te.compute((6, 3, 16), lambda i, r, j: A[i + r, j], name="windows")  # an element has several places
     for stage in (slices, padded, windows):
         assert schedule_layouts(te.create_schedule(stage.op)) == []
+        assert block_layouts(IRModule.from_expr(te.create_prim_func([A, stage]))) == []
+
+
+def test_a_copy_in_another_order_is_a_layout_as_a_stage_and_as_a_block() -> None:
+    A = te.placeholder((8, 16), "float32", "A")
+    turned = topi.transpose(A)
+    [stage], [block] = (
+        schedule_layouts(te.create_schedule(turned.op)),
+        block_layouts(IRModule.from_expr(te.create_prim_func([A, turned]))),
+    )
+    assert (stage.offsets, stage.memory) == (block.offsets, block.memory)
 
 
 def test_copies_that_are_no_layouts_of_programs() -> None:
     """The last of several elements stays, a place is not known before the program runs, a tensor is too large."""
-    for store, shape in (("B[vi] = A[vi, vk]", 8), ("B[vi] = A[vi, n]", 8), ("B[vi] = A[vi // 2, vk]", 1 << 62)):
+    for store, shape in (
+        ("B[vi] = A[vi, vk]", 8),
+        ("B[vi] = A[vi, n]", 8),
+        ("B[vi] = A[7 - vi // 2, n]", 8),
+        ("B[vi] = A[vi // 2, vk]", 1 << 62),
+        ("B[vk * 8 + vi] = A[vi, vk]", 1 << 62),
+    ):
         program = from_source(f"""
 @T.prim_func
 def main(A: T.Buffer((8, 4), "float32"), B: T.Buffer(({shape},), "float32"), n: T.int32):
@@ -125,6 +144,20 @@ def _moved(i: PrimExpr, times: int) -> PrimExpr:
     for _ in range(times):
         i = i // 2 * 2 + i % 2
     return i
+
+
+def test_a_stage_that_takes_elements_apart_shows_where_they_were() -> None:
+    A = te.placeholder((48,), "float32", "A")
+    stage = te.compute((48,), lambda i: A[i % 2 * 24 + i // 2], name="stage")
+    [layout] = schedule_layouts(te.create_schedule(stage.op))
+    assert (layout.name, layout.source) == ("A", "stage")
+    check_drawn_part(layout, {i: i % 2 * 24 + i // 2 for i in range(48)})
+
+
+def test_a_source_of_many_axes_is_no_layout() -> None:
+    A = te.placeholder((2,) * 13, "float32", "A")
+    flat = te.compute((8192,), lambda i: A[tuple(i // 2**n % 2 for n in range(13))], name="flat")
+    assert schedule_layouts(te.create_schedule(flat.op)) == []
 
 
 STRANGE: list[tuple[str, tuple[int, ...], Callable[[Tensor], Callable[..., TensorSlice]], int]] = [
