@@ -129,3 +129,9 @@ def test_a_script_that_does_not_fit_leaves_its_kernel(folder: Path, script: str,
     assert reason in softmax.problem
     assert "no kernel of this name" in gone.problem
     assert len(unit.kernels) == 2
+
+
+def test_what_a_script_does_after_its_kernel_is_not_done(folder: Path) -> None:
+    kernel = convolution(graph(run(NETWORK)))
+    (folder / (kernel.name + ENDING)).write_text(f"{kernel.script}\nraise ValueError('too late')\n")
+    assert graph(run(NETWORK)).own_kernels == [OwnKernel(name=kernel.name)]

@@ -98,3 +98,7 @@ def test_a_rung_has_a_bounded_time_however_slow_its_kernel_or_busy_the_machine(
     assert len(timing.seconds) == repeats <= MAX_REPEATS
     assert timing.median == pytest.approx(share * seconds)
     assert now <= max(RUNG_SECONDS, seconds) + 1e-6
+
+
+def test_the_spread_of_two_times_is_half_of_what_lies_between_them() -> None:
+    assert [Timing(seconds, 1).spread for seconds in ([2.0], [1.0, 3.0], [1.0, 2.0, 4.0])] == [0.0, 1.0, 1.5]

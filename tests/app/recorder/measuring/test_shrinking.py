@@ -117,6 +117,9 @@ def block_matmul(n: int, factors: tuple[int, ...] = (4,)) -> Any:
     return sch, te.create_prim_func(args)
 
 
+LOOPS_OF_C = [["GetBlock", [], ["C", "main"], ["b0"]], ["GetLoops", ["b0"], [], ["l1", "l2", "l3"]]]
+
+
 @pytest.mark.parametrize("factors", [(4,), (8, 4)])
 def test_a_trace_is_replayed_on_a_smaller_program(factors: tuple[int, ...]) -> None:
     sch, original = block_matmul(512, factors)
@@ -133,20 +136,23 @@ def test_a_trace_is_replayed_on_a_smaller_program(factors: tuple[int, ...]) -> N
 
 
 @pytest.mark.parametrize(
-    "trace",
+    ("trace", "words"),
     [
-        "",
-        "[",
-        "[]",
-        "[[1], []]",
-        '[[["Tensorize", [], [], []]], []]',
-        '[[["GetBlock", [], [], []]], []]',
-        '[[["Split", ["l1", "None", -4], [], ["l2"]]], []]',
-        '[[["Parallel", ["l1"], [], []]], []]',
-        "[" * 100_000,
+        ("", "was not recorded"),
+        ("[", "cannot be read"),
+        ("[]", "cannot be read"),
+        ("[[1], []]", "cannot be read"),
+        ('[[["Tensorize", [], [], []]], []]', "Tensorize depends on the size of the program"),
+        ("[[], [[0, 1]]]", "sampling depends on the size of the program"),
+        ('[[["GetBlock", [], [], []]], []]', "cannot be applied"),
+        ('[[["Split", ["l1", "None", -4], [], ["l2"]]], []]', "of a loop that is not part of an axis"),
+        (json.dumps([[*LOOPS_OF_C, ["Split", ["l1", "None", -4], [], ["l4"]]], []]), "or by no number"),
+        (json.dumps([[*LOOPS_OF_C, ["Split", ["l9", "None", 4], [], ["l4"]]], []]), "not part of an axis"),
+        ('[[["Parallel", ["l1"], [], []]], []]', "cannot be applied"),
+        ("[" * 100_000, "cannot be read"),
     ],
 )
-def test_a_trace_that_means_nothing_is_refused(trace: str) -> None:
+def test_a_trace_that_means_nothing_is_refused(trace: str, words: str) -> None:
     _, original = block_matmul(64)
-    with pytest.raises(NotShrinkable):
+    with pytest.raises(NotShrinkable, match=words):
         shrink_blocks(original, trace, 3)

@@ -59,6 +59,20 @@ def test_a_reordering_takes_the_place_of_the_one_before() -> None:
     assert loops(run(second)[0]) == ["i", "k", "j"]
 
 
+def test_a_reordering_does_not_take_the_place_of_what_made_its_loops() -> None:
+    split = NAMED.replace("f = ", "jo, ji = sch.split(j, factors=[None, 8])\nf = ")
+    script = edited(split, labelled(proposals(split, 0, 2), "move inside of k").edit)
+    assert "jo, ji = sch.split(j, factors=[None, 8])\nsch.reorder(k, ji)\n" in script
+
+
+def test_long_loops_are_not_tried_one_iteration_after_another() -> None:
+    for size, primitive, words in ((512, "unroll", "too many to unroll"), (4096, "vectorize", "too many to vectorize")):
+        script = TWO.replace("34, 32", f"34, {size}").replace("32, 32", f"32, {size}")
+        assert words in labelled(proposals(script, 0, 1), primitive).refused
+    assert "would be written out 34 times" in labelled(proposals(TWO, 0, 0), "unroll").refused
+    assert labelled(proposals(TWO, 0, 1), "unroll").edit is not None
+
+
 def test_a_block_is_dropped_at_a_loop_of_its_consumer() -> None:
     places = proposals(TWO, 0)
     at = next(proposal for proposal in places if proposal.onto == Place(stage=1, loop=0))
@@ -82,6 +96,7 @@ def test_refusals_say_why() -> None:
 
 def test_reasons_are_those_of_the_loops() -> None:
     assert "no loop of C is parallel" in labelled(proposals(NAMED, 0, 0), "parallel").gain
+    assert labelled(proposals(NAMED, 0, 1), "parallel").gain == ""
     scalar = NAMED.replace("f = ", "_, ji = sch.split(j, factors=[None, 8])\nsch.reorder(k, ji)\nf = ")
     assert "element by element" in labelled(proposals(scalar, 0, 3), "vectorize").gain
     [split] = proposals(NAMED, 0, 1, factor=5)

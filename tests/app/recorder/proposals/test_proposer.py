@@ -223,6 +223,7 @@ def test_reasons_are_those_of_the_loops() -> None:
     scalar = MATMUL.replace("s[C].vectorize(ji)\n", "")
     assert "element by element" in labelled(proposals(scalar, 0, 3), "vectorize").gain
     assert labelled(proposals(scalar, 0, 0), "vectorize").gain == ""
+    assert "independent" not in labelled(proposals(BLUR, 1, 0), "move inside of x").gain
 
 
 def test_a_factor_of_ones_own_is_proposed_alone() -> None:
@@ -276,6 +277,9 @@ def test_a_reason_is_given_just_where_a_primitive_might_help(index: str, unit: b
         False
     ]
     assert bool(of.move_inside(loop, Var("k"))) is unit
+    on_device = Payoffs(func, Target("cuda"))
+    assert [bool(each.fuse(2)) for each in (of, on_device)] == [True, False]
+    assert [bool(each.parallel("B", 64)) for each in (of, on_device)] == [True, False]
     assert not of.vectorize(Var("elsewhere"), 8)
     assert [bool(of.unroll(extent)) for extent in (1, 2, MAX_UNROLLED, MAX_UNROLLED + 1)] == [False, True, True, False]
     assert [bool(of.parallel("C", extent)) for extent in (1, 2, None)] == [False, True, False]

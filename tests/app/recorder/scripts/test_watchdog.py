@@ -5,6 +5,9 @@ from __future__ import annotations
 import threading
 import time
 
+import pytest
+
+from app.recorder.scripts.allowance import Allowance
 from app.recorder.scripts.watchdog import Watchdog
 
 
@@ -55,3 +58,15 @@ def test_work_does_not_end_before_the_bark_does() -> None:
     dog.end()
     order.append("ended")
     assert order == ["barked", "ended"]
+
+
+def test_a_script_that_had_no_processor_is_waited_for_from_its_last_moment_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    clocks = {"monotonic": 0.0, "process_time": 0.0}
+    for name in clocks:
+        monkeypatch.setattr(f"time.{name}", lambda name=name: clocks[name])
+    monkeypatch.setattr("app.recorder.scripts.allowance.waited", lambda: 0.0)
+    given = Allowance(1.0, 5.0)
+    seen = []
+    for clocks["monotonic"], clocks["process_time"] in ((0.0, 0.0), (0.5, 0.5), (1.0, 0.25), (1.0, 1.0), (5.0, 0.0)):
+        seen.append(given.left)
+    assert seen == [1.0, 0.5, 0.75, 0.0, 0.0]

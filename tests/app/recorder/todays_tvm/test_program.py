@@ -208,6 +208,7 @@ def test_each_call_of_the_program_stands_beside_its_line_of_the_script(script: s
     compile(text, "program", "exec")
     split = next(number for number, line in enumerate(script.splitlines(), 1) if "split(" in line)
     assert lines["sch = s_tir.Schedule(Module)"] == set()
+    assert 'target = "cuda"' not in text
     [shown] = [line for line in lines if "sch.split(" in line]
     assert lines[shown] == {split}
     [parallel] = [line for line in lines if line.startswith("sch.parallel(")]

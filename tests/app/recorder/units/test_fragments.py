@@ -83,11 +83,19 @@ def test_a_script_that_schedules_something_shows_nothing_else() -> None:
     [function] = shown(TENSORS + "s = te.create_schedule(B.op)\n").units
     assert function.name == "main"
     assert shown("x = 1\n").units == []
+    program = UNDECORATED.replace("class Module:\n", "@T.prim_func\n").replace("\n    ", "\n")
+    lowered = f"{program}tvm.build(main, 'llvm')\n{TENSORS}"
+    assert [unit.name for unit in shown("import tvm\n" + lowered).units] == ["main"]
 
 
 def test_of_what_has_no_pane_the_last_value_is_told() -> None:
     types = "from tvm import relay\nt = relay.TensorType((2,), 'int8')\ntt = relay.TupleType([t] * {})\nx = 1\n"
     assert [note.text for note in shown(types.format(1)).console] == ["tt = (Tensor[(2), int8],)"]
+    for last in (
+        "class Own:\n    def __str__(self): return 'own'\nx = Own()\n",
+        "import tvm\nt = tvm.ir.Op\nx = 1.5\n",
+    ):
+        assert shown(last).console == []
     assert len(shown(types.format(100)).console[0].text) < 420
     assert shown("import tvm\nx = 1\n").console == []
 

@@ -74,3 +74,14 @@ def test_what_a_block_adds_to_another_buffer_is_no_sum_in_its_own() -> None:
     for value, body in (("A[v] + T.float32(1)", "B[v] = A[v] + "), ("B[v] + A[v]", "B[v] += A[v]")):
         mod = IRModule({"main": from_source(f"@T.prim_func\n{head}{block}B[v] = {value}\n")})
         assert block_stages(mod)[0].body.startswith(body)
+
+
+def test_only_loops_of_threads_are_of_that_kind() -> None:
+    A = te.placeholder((8, 8, 8), name="A")
+    r = te.reduce_axis((0, 8), name="r")
+    B = te.compute((8, 8), lambda i, j: te.sum(A[i, j, r], axis=r), name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
+    s[B].unroll(B.op.axis[1])
+    s[B].unroll(B.op.reduce_axis[0])
+    assert [loop.kind for loop in _stages(s)["B"].loops] == ["thread", "spatial", "reduce"]
