@@ -19,7 +19,14 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.producer_stmt import BufferRealize
 from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, LetStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.legalize.bf16_bits import BITS, bits_of_single, single_of_bits
+from compiler.tir.transform.legalize.bf16_bits import (
+    BITS,
+    bits_of_exact,
+    bits_of_single,
+    is_exact,
+    rounded_single,
+    single_of_bits,
+)
 from compiler.tir.transform.legalize.bf16_compute_legalize import (
     BF16,
     SINGLE,
@@ -134,8 +141,22 @@ class StorageLegalizer(StmtExprMutator):
             return n
         return self.constant(n.value, n.dtype)
 
+    def short_cut(self, n: Cast) -> PrimExpr | None:
+        """Return a conversion that needs fewer steps than one to or from bits; None for others."""
+        inner, single = n.value, dt.with_lanes(SINGLE, dt.lanes(n.dtype))
+        if dt.element(n.dtype) == BF16 and inner.dtype == single and is_exact(inner):
+            return bits_of_exact(self.visit(inner))
+        if isinstance(inner, Cast) and dt.element(inner.dtype) == BF16 and n.dtype == single == inner.value.dtype:
+            value = self.visit(inner.value)
+            return value if is_exact(inner.value) else rounded_single(value)
+        return None
+
     def visit_Cast(self, n: Cast) -> PrimExpr:
+        if (shorter := self.short_cut(n)) is not None:
+            return shorter
         value, count = self.visit(n.value), dt.lanes(n.dtype)
+        if n.dtype == n.value.dtype:
+            return value
         if self.is_narrow(n.value.dtype):
             wide = self.decoded(value, n.value.dtype)
             return wide if dt.element(n.dtype) == SINGLE else cast(n.dtype, wide)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from compiler.driver.build import build
-from compiler.ir.expr.primexpr import Cast, IntImm
+from compiler.ir.expr.primexpr import Add, Cast, IntImm
 from compiler.ir.transform import Pass
 from compiler.runtime.arrays.ndarray import array
 from compiler.tir.interpreter import interpret
@@ -79,6 +80,33 @@ def test_rounding_between_operations_is_left_out() -> None:
     promoted = apply(program(text, BUFFERS), BF16Promote())
     eliminated = apply(promoted, BF16CastElimination())
     assert len(nodes(promoted, Cast)) == len(nodes(eliminated, Cast)) + 2
+
+
+def test_the_larger_of_two_is_not_rounded() -> None:
+    """What an addition rounds stays as it is: a carry into the upper half needs one."""
+    text = "for i in range(64):\n    C[i] = T.fmaximum(T.max(A[i], B[i]), T.bfloat16(0.5))"
+    func = apply(program(text, BUFFERS), BF16Promote(), BF16StorageLegalize())
+    assert not nodes(func, Add)
+    a, b, c = run(func)
+    np.testing.assert_array_equal(single(c), np.maximum(np.maximum(a, b), 0.5))
+
+
+@pytest.mark.parametrize("stored", ["float32", "bfloat16"])
+def test_numbers_are_rounded_like_those_of_another_library(stored: str) -> None:
+    """In between two operations, and in memory: ties, numbers too large, the smallest, and what is not a number."""
+    words = np.arange(0, 2**32, 65521, dtype="uint64").astype("uint32")
+    special = [0x7F800001, 0xFFFFFFFF, 0x7F7FFFFF, 0x7F7F7FFF, 0x3F808000, 0x3F818000, 0x3F808001, 1, 0x80008000]
+    values = np.concatenate([words, np.array(special, "uint32")]).view("float32")
+    count = len(values)
+    half = "T.Cast('bfloat16', A[i])"
+    text = f"for i in range({count}):\n    C[i] = T.Cast('{stored}', T.fmaximum({half}, {half}))"
+    func = program(text, f"A: T.Buffer(({count},)), C: T.Buffer(({count},), '{stored}')")
+    found = array(np.zeros(count, "float32" if stored == "float32" else "uint16"))
+    build(apply(func, BF16Promote(), BF16StorageLegalize()), target="llvm")(array(values), found)
+    with np.errstate(invalid="ignore"):
+        wanted = values.astype(ml_dtypes.bfloat16).astype("float32")
+    result = found.numpy()
+    np.testing.assert_array_equal(result if stored == "float32" else single(result), wanted)
 
 
 def test_conversions_are_shifts_of_the_bits() -> None:
