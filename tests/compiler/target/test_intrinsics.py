@@ -90,6 +90,24 @@ def test_fma_and_ldexp(dtype: str) -> None:
     np.testing.assert_array_equal(evaluate(op.ldexp, [a, shifts], dtype), np.ldexp(a, shifts))
 
 
+def test_halves_that_are_chosen_are_not_converted_in_between() -> None:
+    a, b = te.placeholder((64,), "float16", "a"), te.placeholder((64,), "float16", "b")
+
+    def clipped(i: Any) -> PrimExpr:
+        sums = op.fminimum(a[i] + b[i], const(6, "float16"))
+        return op.fmaximum(sums, const(-6, "float16")).astype("float32")
+
+    c = te.compute((64,), clipped, "c")
+    module = build(te.create_schedule(c.op), [a, b, c], target="llvm")
+    assert "fptrunc" not in module.get_source("ll")
+    x, y = (np.random.default_rng(seed).normal(scale=5, size=64).astype("float16") for seed in (0, 1))
+    x[:4], y[2:6] = [np.nan, 6e4, -np.inf, -0.0], 6e4
+    result = tvm.nd.array(np.zeros(64, "float32"))
+    module(tvm.nd.array(x), tvm.nd.array(y), result)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(result.numpy(), np.clip(x + y, np.float16(-6), np.float16(6)).astype("float32"))
+
+
 def units_apart(actual: Array, exact: Array) -> float:
     """Return the largest distance in units of the last place of the exact value."""
     spacing = np.spacing(np.abs(exact.astype(actual.dtype)))

@@ -287,7 +287,9 @@ class Expressions(Functor):
             return self._compare("!=", value, zero, source)
         if dt.is_float(source):
             if dt.is_float(target):
-                return builder.fpext(value, typ) if dt.bits(target) > dt.bits(source) else builder.fptrunc(value, typ)
+                if dt.bits(target) > dt.bits(source):
+                    return self.state.extended(value, typ)
+                return builder.fptrunc(value, typ)
             return builder.fptosi(value, typ) if dt.is_int(target) else builder.fptoui(value, typ)
         if dt.is_float(target):
             return builder.sitofp(value, typ) if dt.is_int(source) else builder.uitofp(value, typ)

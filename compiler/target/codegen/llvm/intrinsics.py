@@ -42,6 +42,7 @@ from compiler.target.cpu.vector_registers import vector_bits
 from compiler.target.target import Target
 from compiler.tir.statements.buffer import BufferLoad
 
+_CHOICES = frozenset(Op.get(f"tir.{name}") for name in ("fmaximum", "fminimum"))
 Handler = Callable[[Emitter, Call], ir.Value]
 Compute = Callable[[Emitter, list[ir.Value]], ir.Value]
 
@@ -57,8 +58,11 @@ def _in_single(compute: Compute, e: Emitter, n: Call) -> ir.Value:
         return compute(e, values)
     single = with_lanes(ir.FloatType(), lanes_of(values[0].type))
     half = values[0].type
-    values = [e.state.builder.fpext(v, single) if v.type == half else v for v in values]
-    return e.state.builder.fptrunc(compute(e, values), half)
+    result = compute(e, [e.state.extended(v, single) if v.type == half else v for v in values])
+    narrow = e.state.builder.fptrunc(result, half)
+    if n.op in _CHOICES:
+        e.state.chosen[narrow] = result
+    return narrow
 
 
 def _llvm(name: str) -> Handler:

@@ -137,6 +137,8 @@ class FunctionState:
         Pointer variables that alias no other pointer.
     accumulated : set
         Pointer variables of buffers that some statement both reads and writes.
+    chosen : dict
+        The values in single precision that ones in half precision are, as they were chosen from such.
     cleanups : list
         Heap allocations to free before the function returns, innermost last.
     stack_bytes : int
@@ -159,6 +161,7 @@ class FunctionState:
     definitions: dict[Var, PrimExpr] = field(default_factory=dict)
     distinct: set[Var] = field(default_factory=set)
     accumulated: frozenset[Var] = frozenset()
+    chosen: dict[ir.Value, ir.Value] = field(default_factory=dict)
     stack_bytes: int = 0
     in_parallel: bool = False
     result: ir.Value | None = None
@@ -170,6 +173,11 @@ class FunctionState:
         single = self.builder.insert_element(poison(typ), scalar, ir.Constant(I32, 0))
         first = Literal(with_lanes(I32, count), "zeroinitializer")
         return self.builder.shuffle_vector(single, poison(typ), first)
+
+    def extended(self, value: ir.Value, typ: ir.Type) -> ir.Value:
+        """Return a number in a wider type; not by converting it twice where it was narrowed without rounding."""
+        known = self.chosen.get(value)
+        return known if known is not None and known.type == typ else self.builder.fpext(value, typ)
 
     def call_intrinsic(self, name: str, args: Sequence[ir.Value], flags: Sequence[str] = ()) -> ir.Value:
         """Call an intrinsic that is overloaded on the type of its first argument and returns that type."""
