@@ -11,14 +11,14 @@ from compiler.arith import Analyzer
 from compiler.arith.int_set import IntervalSet
 from compiler.driver.build import build
 from compiler.ir.error import ArgumentError
-from compiler.ir.expr.primexpr import const
+from compiler.ir.expr.primexpr import Var, const
 from compiler.runtime.arrays.ndarray import array
-from compiler.tir.schedule import Schedule
+from compiler.tir.schedule import InstructionKind, Schedule, Trace
 from compiler.tir.schedule.analysis import get_auto_tensorize_mapping_info
 from compiler.tir.schedule.facts.buffer_traversal import traversals
 from compiler.tir.schedule.facts.regions import merged
 from compiler.tir.script import from_source
-from tests.compiler.tir.schedule.programs import CHAIN, PADDED, Step, computed, kept, refused, schedule
+from tests.compiler.tir.schedule.programs import CHAIN, MATMUL, PADDED, Step, computed, kept, refused, schedule
 
 SUM = """
 A: T.Buffer((8, 6), "int32"), C: T.Buffer((8,), "int32")
@@ -571,3 +571,103 @@ def test_a_trace_says_what_was_given_and_what_of_nothing_says_something() -> Non
         "consumer_blocks=[b",
     ):
         assert part in text
+
+
+MATCHED = """
+A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")
+B = T.alloc_buffer((8,), "int32")
+for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = A[vi]
+for i in range(8):
+    with T.block("C"):
+        vi = T.axis.spatial(8, i)
+        T.reads(B[vi])
+        T.writes(C[vi])
+        D = T.match_buffer(B[vi], (), "int32", offset_factor=1)
+        C[vi] = D[()]
+"""
+TRIANGLE = f"""{TWO_DIMENSIONS}
+for i in range(8):
+    for j in range(i + 1):
+        with T.block("C"):
+            {AXES}
+            C[vi, vj] = A[vi, vj]
+"""
+CUT = f"{TWO}\nfor i, j in T.grid(2, 4):\n    with T.block('C'):\n        vi = T.axis.spatial(8, i * 4 + j)\n" + (
+    "        T.where(i * 4 + j < 7)\n        C[vi] = A[vi]"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "step", "message"),
+    [
+        (
+            MATCHED,
+            lambda s: s.transform_layout("B", ("write", 0), lambda i: 7 - i),
+            "A region of the buffer B is matched",
+        ),
+        (TRIANGLE, lambda s: s.fuse(*s.get_loops("C")), "depends on another loop to be fused"),
+        (CUT, lambda s: s.blockize(s.get_loops("C")[1]), "The bindings of the inner block"),
+    ],
+)
+def test_loops_and_buffers_that_others_depend_on_stay(text: str, step: Step, message: str) -> None:
+    refused(schedule(text), step, message)
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (lambda s: InstructionKind.get("Fly"), "there is no instruction kind 'Fly'"),
+        (lambda s: s.state.replace(s.get_sref(s.get_block("C")), s.get(s.get_loops("C")[0])), "is replaced by a block"),
+        (lambda s: s.state.replace(s.get_sref(s.get_loops("C")[0]), s.get(s.get_block("C"))), "is replaced by a loop"),
+        (lambda s: Trace.apply_json_to_schedule([[]], s), r"expected \[instructions, decisions\]"),
+        (lambda s: Trace.apply_json_to_schedule([[["GetLoops", ["b0"], [], []]], []], s), "defines 'b0'"),
+        (lambda s: Trace(s.trace.insts[1:], {}).apply_to_schedule(s, False), "no earlier instruction defines BlockRV"),
+        (lambda s: [s.annotate(s.get_block("C"), "key", s.mod), s.trace.as_json()], "cannot be saved"),
+        (lambda s: s.sample_partitioned_tile(s.get_loops("C")[0], 2, -1), "partition_pos in"),
+        (lambda s: s.sample_partitioned_tile(s.get_loops("C")[0], 2, 2), "partition_pos in"),
+        (lambda s: s.sample_categorical([1, 2], [0.5, 0.5], -1), r"decision must be in \[0, 2\)"),
+    ],
+)
+def test_what_means_nothing_is_refused(step: Step, message: str) -> None:
+    s = CHAIN.schedule()
+    s.get_loops(s.get_block("C"))
+    with pytest.raises(ArgumentError, match=message):
+        step(s)
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda s: s.get_sref(CHAIN.schedule().get_block("C")), "Cannot find corresponding BlockRV"),
+        (lambda s: s.get_sref(MATMUL.func.body.block.body), "the program has no such For"),
+        (lambda s: s.get(Var("v", "int32")), "Cannot find corresponding ExprRV"),
+    ],
+)
+def test_a_schedule_knows_its_own_loops_and_numbers(ask: Step, message: str) -> None:
+    with pytest.raises(IndexError, match=message):
+        ask(CHAIN.schedule())
+
+
+def test_numbers_that_are_just_right() -> None:
+    s = CHAIN.schedule()
+    loop = s.get_loops("C")[0]
+    assert [int(s.get(n)) for n in s.sample_partitioned_tile(loop, 1, 0)] == [12]
+    assert [int(s.get(n)) for n in s.sample_perfect_tile(loop, 1, -1)] == [12]
+    assert int(s.get(s.sample_categorical([7, 9], [0.5, 0.5], 0))) == 7
+    assert s.can_decompose_padding("C", loop) is False
+    padded = PADDED.schedule()
+    assert padded.can_decompose_padding("B", padded.get_loops("B")[0]) is True
+    kept(SUM, lambda s: s.rfactor(s.get_loops("C")[2], -2))
+    kept(SUM, lambda s: s.rfactor(s.get_loops("C")[2], 1))
+    for index in (0, 1):
+        under = schedule(
+            stages(f'{TWO}\nB = T.alloc_buffer((16,), "int32")', B="8: B[vi] = A[vi]", C="8: C[vi] = B[vi]")
+        )
+        if index:
+            under.reverse_compute_at("C", under.get_loops("B")[0], index=1)
+        else:
+            under.compute_at("B", under.get_loops("C")[0], index=0)
+        assert [under.get(b).name_hint for b in under.get_child_blocks(under.get_loops("C")[0])] == ["B", "C"]
