@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from compiler.arith import Analyzer, IterMapLevel, eval_set
 from compiler.arith.int_set import IntervalSet, IntSet, union
@@ -25,9 +25,10 @@ from compiler.tir.schedule.facts.conditions import (
     is_reduction_block,
     scope_root,
 )
-from compiler.tir.schedule.facts.regions import accessed_sets, covers, facts_at, merged, relaxed_loops, written_box
+from compiler.tir.schedule.facts.regions import Box, accessed_sets, covers, facts_at, merged, relaxed_loops
 from compiler.tir.schedule.facts.roles import BLOCK, LOOP
 from compiler.tir.schedule.facts.stated_accesses import check_closed, check_reads_stated, check_writes_stated
+from compiler.tir.schedule.facts.stored_elements import stored_boxes
 from compiler.tir.schedule.primitives.copy_at import runs_in_each_iteration
 from compiler.tir.schedule.primitives.inline import compute_inline, leaf_of
 from compiler.tir.schedule.primitives.navigation import consumers_of, producers_of
@@ -208,17 +209,17 @@ def _check_no_gaps(state: ScheduleState, block: StmtSRef, loop: StmtSRef, produc
     """
     analyzer = facts_at(loop)
     for region in block.block.reads:
-        written, read = [], []
+        written: list[Box] = []
+        read: list[Box] = []
         for producer in producers:
             always = rebuild(state.realize_of(producer), predicate=const(True, "bool"))
             loops = relaxed_loops(producer, loop, region.buffer.storage_scope)
-            for part in producer.block.writes:
-                if part.buffer is region.buffer:
-                    written.append(written_box(always, part, loops, analyzer))
-                    read.append(accessed_sets(always, part, loops))
+            written += stored_boxes(always, region.buffer, loops, analyzer)
+            read += [
+                accessed_sets(always, part, loops) for part in producer.block.writes if part.buffer is region.buffer
+            ]
         hull = tuple([union(sides, analyzer) for sides in zip(*read, strict=True)])
-        boxes = merged([box for box in written if box is not None], analyzer)
-        if read and not any(covers(box, hull, analyzer) for box in boxes):
+        if read and not any(covers(box, hull, analyzer) for box in merged(written, analyzer)):
             refuse(
                 state.mod,
                 "The producers leave gaps in what they write under the loop",
@@ -328,6 +329,7 @@ def _needed(
     """Return which iterations of axes are needed in one iteration of a loop; an axis that is left out runs in full."""
     own = block.block.reads if is_reverse else block.block.writes
     domains: dict[Var, IntervalSet] = {}
+    made: list[tuple[BufferRegion, Box]] = []
     for region in own:
         boxes = []
         for other in others:
@@ -336,9 +338,27 @@ def _needed(
             realize = state.realize_of(other)
             boxes += [accessed_sets(realize, r, loops) for r in theirs if r.buffer is region.buffer]
         if boxes:
-            needed = [union(sides, analyzer) for sides in zip(*boxes, strict=True)]
+            needed = tuple([union(sides, analyzer) for sides in zip(*boxes, strict=True)])
             _solve(state, block, region, needed, domains, analyzer, is_reverse)
+            made.append((region, needed))
+    if is_reverse:
+        _check_reads_made(state, block, made, domains, analyzer)
     return domains
+
+
+def _check_reads_made(
+    state: ScheduleState,
+    block: StmtSRef,
+    made: Sequence[tuple[BufferRegion, Box]],
+    domains: Mapping[Var, IntervalSet],
+    analyzer: Analyzer,
+) -> None:
+    """Reject a block of which the iterations between those that need what is made read something else."""
+    values = {axis.var: _iterations(axis, domains, analyzer) for axis in block.block.iter_vars}
+    for region, box in made:
+        ends = ([eval_set(end, values, analyzer) for end in (r.min, r.min + r.extent - 1)] for r in region.region)
+        if not covers(box, tuple([union(sides, analyzer) for sides in ends]), analyzer):
+            _refuse_pattern(state, block, region.buffer)
 
 
 def _check_none_left_out(
@@ -467,6 +487,13 @@ def _refuse_pattern(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> No
     )
 
 
+def _iterations(axis: IterVar, domains: Mapping[Var, IntervalSet], analyzer: Analyzer) -> IntervalSet:
+    """Return which iterations of an axis are needed: no others than it has."""
+    every = IntSet.from_range(_domain(axis))
+    needed = domains.get(axis.var, every)
+    return every if not needed.is_bounded() or covers((needed,), (every,), analyzer) else needed
+
+
 def _nest(
     realize: BlockRealize, domains: dict[Var, IntervalSet], preserve_unit_loops: bool, analyzer: Analyzer
 ) -> Stmt:
@@ -476,10 +503,7 @@ def _nest(
     predicate: PrimExpr = const(True, "bool")
     simplify = analyzer.simplify
     for axis in realize.block.iter_vars:
-        bounds = IntSet.from_range(_domain(axis))
-        needed = domains.get(axis.var, bounds)
-        if not needed.is_bounded() or covers((needed,), (bounds,), analyzer):
-            needed = bounds
+        bounds, needed = IntSet.from_range(_domain(axis)), _iterations(axis, domains, analyzer)
         extent = simplify(needed.max_value - needed.min_value + 1)
         value = needed.min_value
         if preserve_unit_loops or not is_const_int(extent, 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from compiler.driver.build import build
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import Var, const
 from compiler.runtime.arrays.ndarray import array
-from compiler.tir.schedule import InstructionKind, Schedule, Trace
+from compiler.tir.schedule import InstructionKind, Schedule, ScheduleError, Trace
 from compiler.tir.schedule.analysis import get_auto_tensorize_mapping_info
 from compiler.tir.schedule.facts.buffer_traversal import traversals
 from compiler.tir.schedule.facts.regions import merged
@@ -671,3 +672,56 @@ def test_numbers_that_are_just_right() -> None:
         else:
             under.compute_at("B", under.get_loops("C")[0], index=0)
         assert [under.get(b).name_hint for b in under.get_child_blocks(under.get_loops("C")[0])] == ["B", "C"]
+
+
+FOR_TWO = "T.reads({reads})\n        T.writes({writes})\n        for u in range({count}):\n            {store}"
+PRODUCERS = {
+    "each": "16: B[vi] = A[vi] * 2",
+    "from behind": "16: B[15 - vi] = A[vi] * 2",
+    "pairs": "8: "
+    + FOR_TWO.format(reads="A[vi]", writes="B[vi * 2 : vi * 2 + 2]", count=2, store="B[vi * 2 + u] = A[vi] + u"),
+    "overlapping": "15: " + FOR_TWO.format(reads="A[vi]", writes="B[vi : vi + 2]", count=2, store="B[vi + u] = vi + u"),
+    "two at once": "8: B[vi * 2] = A[vi]\n        B[vi * 2 + 1] = A[vi] + 1",
+    "halves": "8: B[vi] = A[vi]\n        B[vi + 8] = A[vi] + 1",
+    "all": "1: " + FOR_TWO.format(reads="A[0:16]", writes="B[0:16]", count=16, store="B[u] = A[u] + vi"),
+}
+CONSUMERS = {
+    "each": "16: C[vi] = B[vi]",
+    "from behind": "16: C[vi] = B[15 - vi]",
+    "every other": "8: C[vi] = B[vi * 2 + 1]",
+    "twice": "16: C[vi] = B[vi // 2]",
+    "neighbours": "15: C[vi] = B[vi] + B[vi + 1]",
+    "the third": "16: C[vi] = B[3] + vi",
+    "to the last": "16: C[vi] = B[T.min(vi + 2, 15)]",
+    "fours": "4: "
+    + FOR_TWO.format(reads="B[vi * 4 : vi * 4 + 4]", writes="C[vi]", count=4, store="C[vi] = B[vi * 4 + u]"),
+    "mixed": "16: C[vi] = B[vi % 4 * 4 + vi // 4]",
+}
+MOVES: list[Step] = [
+    lambda s: s.compute_at("B", s.get_loops("C")[0]),
+    lambda s: s.reverse_compute_at("C", s.get_loops("B")[0]),
+    lambda s: s.compute_inline("B"),
+    lambda s: s.reverse_compute_inline("C"),
+    lambda s: s.merge(s.get_loops("B")[0], s.get_loops("C")[0]),
+]
+MOVED = {
+    "each": 26, "from behind": 16, "pairs": 16, "overlapping": 16, "two at once": 16, "halves": 13, "all": 19,
+}  # fmt: skip
+"""How many of the moves to all consumers are accepted."""
+
+
+@pytest.mark.parametrize("producer", PRODUCERS)
+def test_whatever_is_written_and_read_a_block_that_moves_keeps_the_result(producer: str) -> None:
+    moved = 0
+    for consumer in CONSUMERS.values():
+        text = stages(f'{TWO}\nB = T.alloc_buffer((16,), "int32")', B=PRODUCERS[producer], C=consumer)
+        func = schedule(text).mod["main"]
+        expected = computed(func)
+        for step in MOVES:
+            s: Any = Schedule(func)
+            with suppress(ScheduleError):
+                step(s)
+                moved += 1
+            for result, value in zip(computed(s.mod["main"]), expected, strict=True):
+                np.testing.assert_array_equal(result, value, str(s.mod))
+    assert moved == MOVED[producer]
