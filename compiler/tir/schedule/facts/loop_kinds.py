@@ -148,7 +148,7 @@ def check_loop(state: ScheduleState, primitive: str, sref: StmtSRef) -> None:
     loop = sref.loop
     if LOOP_KINDS[primitive].given.of(loop) is not Effect.REFUSED:
         return
-    if loop.thread_binding is not None or (loop.annotations and loop.kind == ForKind.SERIAL):
+    if loop.thread_binding is not None or loop.kind == ForKind.SERIAL:
         what = f"thread binding {loop.thread_binding.thread_tag}" if loop.thread_binding is not None else "annotation "
         what += ", ".join(loop.annotations) if loop.thread_binding is None else ""
         refuse(
