@@ -22,12 +22,14 @@ from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir import dtype as dt
 from compiler.ir.error import DTypeError, show
 from compiler.ir.expr.primexpr import (
+    Add,
     And,
     Call,
     DataProducer,
     FloorMod,
     IntImm,
     IterVar,
+    Mul,
     Not,
     Or,
     PrimExpr,
@@ -35,6 +37,7 @@ from compiler.ir.expr.primexpr import (
     Range,
     Reduce,
     Select,
+    Sub,
     Var,
     const,
 )
@@ -229,22 +232,49 @@ class _Reads(Mutator):
 
     def _reach(self, index: PrimExpr) -> tuple[int, int] | None:
         """Return the smallest and the largest value of a linear index, or None if it is none or has no values."""
-        if isinstance(index, IntImm):
-            return index.value, index.value
-        row = detect_linear_equation(index, self._vars)
-        if not row or not all(isinstance(c, IntImm) for c in row):
+        linear = _linear(index) or self._detected(index)
+        if linear is None:
             return None
-        *coefficients, base = [c.value for c in row if isinstance(c, IntImm)]
-        low = high = base
-        for axis, c in zip(self._axes, coefficients, strict=True):
-            dom = axis.dom
-            if dom is None or c == 0:
+        low = high = linear[1]
+        for var, c in linear[0].items():
+            if c == 0:
                 continue
-            if not isinstance(dom.min, IntImm) or not isinstance(dom.extent, IntImm) or dom.extent.value == 0:
+            dom = self._domain.get(var)
+            if dom is None or not isinstance(dom.min, IntImm) or not isinstance(dom.extent, IntImm):
+                return None
+            if dom.extent.value == 0:
                 return None
             ends = c * dom.min.value, c * (dom.min.value + dom.extent.value - 1)
             low, high = low + min(ends), high + max(ends)
         return low, high
+
+    def _detected(self, index: PrimExpr) -> tuple[dict[Var, int], int] | None:
+        row = detect_linear_equation(index, self._vars)
+        values = [c.value for c in row if isinstance(c, IntImm)]
+        return (dict(zip(self._vars, values, strict=False)), values[-1]) if row and len(values) == len(row) else None
+
+
+def _linear(index: PrimExpr) -> tuple[dict[Var, int], int] | None:
+    """Return the factors of the variables of a sum of multiples, and what is added; None for other forms."""
+    factors: dict[Var, int] = {}
+    base = 0
+    todo: list[tuple[PrimExpr, int]] = [(index, 1)]
+    while todo:
+        e, times = todo.pop()
+        match e:
+            case IntImm():
+                base += times * e.value
+            case Var():
+                factors[e] = factors.get(e, 0) + times
+            case Add():
+                todo += [(e.a, times), (e.b, times)]
+            case Sub():
+                todo += [(e.a, times), (e.b, -times)]
+            case Mul() if isinstance(e.b, IntImm):
+                todo.append((e.a, times * e.b.value))
+            case _:
+                return None
+    return factors, base
 
 
 def _is_broadcast(tensor: DataProducer, index: PrimExpr, extent: PrimExpr) -> bool:
