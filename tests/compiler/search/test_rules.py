@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from contextlib import suppress
 from textwrap import indent
 from typing import Any
 
 import numpy as np
 import pytest
 
+from compiler import te, topi
 from compiler.search.choices import Picker, Wishes
 from compiler.search.machine import Machine
 from compiler.search.rules import Derivation, derive
-from compiler.search.space import ScheduleSpace
+from compiler.search.space import ScheduleSpace, structure
 from compiler.tir.interpreter import interpret
+from compiler.tir.schedule.error import ScheduleError
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.script import from_source
 from compiler.tir.statements.function import PrimFunc
@@ -181,7 +184,8 @@ class _Noting(Picker):
 
 def offered(func: PrimFunc) -> dict[str, set[Any]]:
     picker = _Noting()
-    derive(Derivation(Schedule(func, enable_check=False), picker, MACHINE))
+    with suppress(ScheduleError):  # not all that is chosen at random can be carried out
+        derive(Derivation(Schedule(func, enable_check=False), picker, MACHINE))
     return picker.offered
 
 
@@ -192,11 +196,43 @@ def test_tiles_are_for_what_is_read_for_several_elements_and_vectors_for_loops_o
     assert not {"B.lanes", "D.lanes"} & offered(function(SEVERAL)).keys()
 
 
-def test_sums_of_a_vector_are_neighbours_where_their_place_is_the_axes() -> None:
-    def tiled(func: PrimFunc, block: str) -> str:
-        wishes = Wishes({f"{block}.way": "tiles", f"{block}.vector": 0})
-        space = ScheduleSpace(func, MACHINE, wishes)
-        return str(space.program(space.sample(random.Random(0))))
+def test_only_sums_of_one_buffer_are_tiled_or_taken_in_parts() -> None:
+    for program in ("initial values of their own", "two results at once", "initial values, nothing reduced"):
+        assert "C.way" not in offered(function(PROGRAMS[program]))
 
-    assert "C_global = T.alloc_buffer((24, 8))" in tiled(matrices(8, 24, 5), "C"), "vectors run along the rows"
-    assert 'B_global = T.alloc_buffer((64,), "int32")' in tiled(function(FLAT), "B")
+
+@pytest.mark.parametrize(
+    ("program", "known"),
+    [
+        ("a sum", "C:SR:n1:int32"),
+        ("a loop that is no axis", "?"),
+        ("an axis of two loops", "?"),
+        ("axes that are other loops", "?"),
+        ("a triangle", "?"),
+        ("nothing written", "? C:S:n:int32"),
+    ],
+)
+def test_what_is_known_of_blocks_is_known_of_those_whose_loops_are_their_axes(program: str, known: str) -> None:
+    assert structure(function(PROGRAMS[program])) == known
+
+
+def tiled(func: PrimFunc, block: str, **pinned: int) -> str:
+    """Return a program in which a block is tiled, with some choices."""
+    wishes = Wishes({f"{block}.way": "tiles", **{f"{block}.{name}": value for name, value in pinned.items()}})
+    space = ScheduleSpace(func, MACHINE, wishes)
+    return str(space.program(space.sample(random.Random(0))))
+
+
+def test_sums_of_a_vector_are_neighbours_where_their_place_is_the_axes() -> None:
+    assert "C_global = T.alloc_buffer((24, 8))" in tiled(matrices(8, 24, 5), "C", vector=0), "vectors run along rows"
+    assert 'B_global = T.alloc_buffer((64,), "int32")' in tiled(function(FLAT), "B", vector=0)
+
+
+def test_what_reads_a_product_element_by_element_is_computed_tile_by_tile() -> None:
+    a, b = te.placeholder((8, 12), name="A"), te.placeholder((12, 16), name="B")
+    k = te.reduce_axis((0, 12))
+    product = te.compute((8, 16), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    each = te.compute((8, 16), lambda i, j: product[i, j] + 1.0)
+    for result, is_copied in ((each, False), (topi.sum(product, axis=1), True)):
+        assert ("C_global" in tiled(te.create_prim_func([a, b, result]), "C")) is is_copied
+    assert "B_global" in tiled(function(PROGRAMS["a row of a product"]), "B")
