@@ -8,11 +8,11 @@ from typing import NamedTuple
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Not, PrimExpr, Range, Var, const
-from compiler.ir.expr.substitute import substitute
+from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Visitor
 from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
-from compiler.tir.schedule.facts.bindings import conjunction
+from compiler.tir.schedule.facts.bindings import conjunction, conjuncts
 from compiler.tir.schedule.facts.regions import Box, axis_values, written_box
 from compiler.tir.schedule.tree import loop_range
 from compiler.tir.statements.block import Block, BlockRealize
@@ -42,7 +42,10 @@ def stored_boxes(realize: BlockRealize, buffer: Buffer, loops: Mapping[Var, Rang
             condition = substitute(store.predicate, axis_values(realize))
             guarded = rebuild(realize, predicate=conjunction(realize.predicate, condition))
             inner = {var: substitute(bounds, axis_values(realize)) for var, bounds in store.loops.items()}
-            boxes.append(written_box(guarded, store.region, {**loops, **inner}, analyzer))
+            running = {**loops, **inner}
+            outside = (part for part in conjuncts(condition) if not uses_var(part, running.__contains__))
+            if all(analyzer.can_prove(part) for part in outside):
+                boxes.append(written_box(guarded, store.region, running, analyzer))
     else:
         stated = [region for region in realize.block.writes if region.buffer is buffer]
         boxes = [written_box(realize, region, loops, analyzer) for region in stated]
@@ -92,24 +95,24 @@ class _Stores(Visitor):
 
     def visit_IfThenElse(self, n: IfThenElse) -> None:
         condition = substitute(n.condition, self._axes)
-        then = self._under(condition, n.then_case)
-        other = [] if n.else_case is None else self._under(Not(condition), n.else_case)
+        then, then_always = self._under(condition, n.then_case)
+        other, other_always = ([], []) if n.else_case is None else self._under(Not(condition), n.else_case)
         self.found += then + other
         # What both branches store is stored whatever the condition.
         self.found += [
             store._replace(predicate=self._predicate, in_branch=self._in_branch)
-            for store in then
-            if any(structural_equal(store.region, stored.region) for stored in other)
+            for store in then_always
+            if any(structural_equal(store.region, stored.region) for stored in other_always)
         ]
 
-    def _under(self, condition: PrimExpr, branch: Stmt) -> list[_Store]:
-        """Return the stores of a branch."""
+    def _under(self, condition: PrimExpr, branch: Stmt) -> tuple[list[_Store], list[_Store]]:
+        """Return the stores of a branch, and those of them that are under no other condition in it."""
         outside = self.found, self._predicate, self._in_branch
         self.found, self._predicate, self._in_branch = [], conjunction(self._predicate, condition), True
         self.visit(branch)
-        within = self.found
+        within, always = self.found, [store for store in self.found if store.predicate is self._predicate]
         self.found, self._predicate, self._in_branch = outside
-        return within
+        return within, always
 
     def visit_BufferStore(self, n: BufferStore) -> None:
         if n.buffer is not self._buffer:

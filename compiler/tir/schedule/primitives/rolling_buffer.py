@@ -44,7 +44,7 @@ def rolling_buffer(state: ScheduleState, block: StmtSRef, write_buffer_index: in
 
     The block is under a loop that its consumers are under, too. Raises ScheduleError if the buffer is not allocated in
     the scope of the block, several blocks write it, or no loop around the block and its consumers has iterations that
-    overlap.
+    overlap in elements of a dimension that the block computes one at a time.
     """
     buffer = buffer_of(state, block, write_buffer_index, "write")
     scope = scope_root(state, block, require_stage_pipeline=True)
@@ -89,9 +89,12 @@ def _overlaps(state: ScheduleState, block: StmtSRef, buffer: Buffer, around: Stm
     analyzer = facts_at(block)
     realize = state.realize_of(block)
     relaxed = relaxed_loops(block, around)
-    boxes = [accessed_sets(realize, region, relaxed) for region in block.block.writes if region.buffer is buffer]
+    regions = [region for region in block.block.writes if region.buffer is buffer]
+    boxes = [accessed_sets(realize, region, relaxed) for region in regions]
     overlaps: list[_Overlap] = []
     for dim, (sets, bounds) in enumerate(zip(zip(*boxes, strict=True), full_region(buffer), strict=True)):
+        if not all(is_const_int(region.region[dim].extent, 1) for region in regions):
+            continue  # part of what the block computes at once would be there, part not
         side = union(sets, analyzer).cover_range(bounds, analyzer)
         var, stride = _stepping(analyzer.simplify(side.min))
         extent = analyzer.simplify(side.extent)

@@ -775,3 +775,35 @@ def test_whatever_is_written_and_read_a_block_that_moves_keeps_the_result(produc
             for result, value in zip(computed(s.mod["main"]), expected, strict=True):
                 np.testing.assert_array_equal(result, value, str(s.mod))
     assert moved == MOVED[producer]
+
+
+CONDITIONS = ("vi < 8", "A[vi] > 2", "vi % 2 < 1")
+INNER = """if {} < 1:
+            if {}:
+                C[vi] = A[vi]
+        else:
+            if {}:
+                C[vi] = vi"""
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_what_a_branch_leaves_as_it_is_is_not_written_back(condition: str, is_nested: bool) -> None:
+    store = f"if {condition}:\n            C[vi] = A[vi]"
+    if is_nested:
+        store = INNER.format("A[vi]", condition, condition)
+    s = schedule(stages(TWO, C=f"16: {store}"))
+    with pytest.raises(ArgumentError, match="leave some as they are"):
+        s.write_at(s.get_loops("C")[0], s.get_block("C"), 0, "local")
+
+
+def test_what_both_branches_store_is_written_back() -> None:
+    store = INNER.format("A[vi]", "vi >= 0", "vi >= 0").replace("if vi >= 0:\n                C", "C")
+    kept(stages(TWO, C=f"16: {store}"), lambda s: s.write_at(s.get_loops("C")[0], s.get_block("C"), 0, "local"))
+
+
+def test_what_a_block_computes_at_once_does_not_roll() -> None:
+    text = stages(f'{TWO}\nB = T.alloc_buffer((16,), "int32")', B=PRODUCERS["overlapping"], C=CONSUMERS["from behind"])
+    s: Any = Schedule(schedule(text).mod["main"])
+    s.reverse_compute_at("C", s.get_loops("B")[0])
+    refused(s, lambda s: s.rolling_buffer("B", 0), "has no rollable loop")
