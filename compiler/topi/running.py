@@ -10,11 +10,15 @@ from compiler.te.definition.tensor import Tensor
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.stmt import Stmt
 from compiler.topi.arrays.transform import reshape
-from compiler.topi.compute import computes_by_threads
+from compiler.topi.compute import compute, computes_by_threads
 from compiler.topi.device import has_rows, scanned
 from compiler.topi.operands import axis_of, dims, product
+from compiler.topi.tag import Tag
 
 __all__ = ["scanop"]
+
+_COLUMNS = 64
+"""Elements side by side that are combined with those before them, one by one along the axis, in vectors."""
 
 
 def scanop(
@@ -34,19 +38,24 @@ def scanop(
     x = reshape(data, (product(dims(data)),)) if axis is None and len(data.shape) != 1 else data
     shape, of_type = dims(x), dtype or data.dtype
     at = 0 if axis is None else axis_of(axis, len(shape), op_name)
+    if any(isinstance(extent, int) and extent == 0 for extent in shape):
+        return compute(shape, lambda *i: x(*i).astype(of_type), name=op_name, tag=Tag.INJECTIVE)
     if computes_by_threads() and has_rows(x):
         return scanned(x, at, of_type, binop, tir.const(identity_value, of_type) if exclusive else None, op_name)
     extent, inner = shape[at], product(shape[at + 1 :])
+    parts = (inner + _COLUMNS - 1) // _COLUMNS
 
     def statement(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
         ib = tir.ir_builder.create()
         source, target = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
-        with ib.for_range(0, 0 if extent == 0 else product(shape[:at]) * inner, name="row", kind="parallel") as row:
-            first = row // inner * extent * inner + row % inner
-            begin = identity_value if exclusive else source[first].astype(of_type)
-            target[first] = tir.const(begin, of_type) if isinstance(begin, (int, float)) else begin
-            with ib.for_range(0, extent - 1, name="k") as k:
-                here = first + (k + 1) * inner
+        with ib.for_range(0, product(shape[:at]) * parts, name="row", kind="parallel") as row:
+            column = row % parts * _COLUMNS
+            first, count = row // parts * extent * inner + column, te.min(inner - column, _COLUMNS)
+            with ib.for_range(0, te.min(extent, 1) * count, name="i") as i:
+                begin = identity_value if exclusive else source[first + i].astype(of_type)
+                target[first + i] = tir.const(begin, of_type) if isinstance(begin, (int, float)) else begin
+            with ib.for_range(0, extent - 1, name="k") as k, ib.for_range(0, count, name="i") as i:
+                here = first + (k + 1) * inner + i
                 element = source[here - inner if exclusive else here].astype(of_type)
                 target[here] = binop(target[here - inner], element)
         return ib.get()

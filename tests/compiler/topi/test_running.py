@@ -31,6 +31,26 @@ def test_scans_combine_what_is_before_each_element(axis: int | None, exclusive: 
     np.testing.assert_array_equal(result, expected)
 
 
+@pytest.mark.parametrize(("shape", "axis"), [((3, 700), 1), ((2, 40, 70), 1), ((5, 0, 3), 1), ((40, 3, 5), 0)])
+def test_sums_take_one_step_for_each_element(shape: tuple[int, ...], axis: int) -> None:
+    values = np.random.default_rng(3).integers(-9, 9, shape).astype("int32")
+    (result,) = run([values], lambda t: topi.cumsum(t, axis))
+    np.testing.assert_array_equal(result, np.cumsum(values, axis))
+    x = te.placeholder(shape, "int32", name="x")
+    sums = topi.cumsum(x, axis)
+    steps, loops = 0, [(1, tvm.lower(te.create_schedule(sums.op), [x, sums])["main"].body)]
+    while loops:
+        times, stmt = loops.pop()
+        if isinstance(stmt, tvm.tir.For):
+            most = stmt.extent.value if isinstance(stmt.extent, tvm.tir.IntImm) else 64
+            loops.append((times * most, stmt.body))
+        elif isinstance(stmt, tvm.tir.SeqStmt):
+            loops += [(times, part) for part in stmt.seq]
+        else:
+            steps += times
+    assert steps <= 2 * values.size
+
+
 def test_coordinates_of_nonzero_elements() -> None:
     x = np.random.default_rng(4).integers(0, 2, (3, 5)).astype("int32")
     expected = np.argwhere(x)
