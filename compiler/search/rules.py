@@ -129,7 +129,8 @@ def _reduce(d: Derivation, rv: BlockRV) -> None:
     ways = ["plain"]
     if inner is not None and facts.extents[inner] > 1:
         ways.append("parts")
-    if facts.is_reusing and any(facts.extents[i] > 1 for i in facts.axes("S")):
+    is_across = inner is None and any(abs(read[i]) == 1 for read in facts.reads for i in facts.axes("S"))
+    if (facts.is_reusing or is_across) and any(facts.extents[i] > 1 for i in facts.axes("S")):
         ways = ["tiles", "tiles", "tiles", "tiles", *ways[1:]]
     way = d.pick(f"{d.name(rv)}.way", ways)
     if way == "tiles":

@@ -30,7 +30,9 @@ SUM = """for i, k in T.grid(8, 16):
         with T.init():
             C[vi] = 0
         C[vi] = C[vi] + A[vi, vk]"""
+ACROSS = SUM.replace("A[vi, vk]", "A[vk % 8, vi]")
 PROGRAMS = {
+    "sums across rows": ACROSS,
     "a loop that is no axis": """for i, _ in T.grid(8, 2):
     with T.block("C"):
         vi = T.axis.spatial(8, i)
@@ -192,6 +194,7 @@ def offered(func: PrimFunc) -> dict[str, set[Any]]:
 def test_tiles_are_for_what_is_read_for_several_elements_and_vectors_for_loops_over_one_block() -> None:
     assert offered(matrices(8, 16, 12))["C.way"] == {"tiles", "parts"}
     assert offered(function(SUM))["C.way"] == {"plain", "parts"}, "each element is read once"
+    assert offered(function(ACROSS))["C.way"] == {"tiles"}, "neighbours are of other sums, which vectors hold"
     assert "C.lanes" in offered(function(SEVERAL))
     assert not {"B.lanes", "D.lanes"} & offered(function(SEVERAL)).keys()
 
