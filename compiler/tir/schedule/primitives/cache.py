@@ -96,6 +96,7 @@ def cache_read(
         place = Place(scope, 0)
         region = full_region(buffer)
     else:
+        check_reads_after(state, writer, chosen, buffer)
         readers = chosen or consumers_of(state, writer)
         place = place_behind(writer, scope, readers)
         region = region_below(state, writer, buffer, place.around)
@@ -252,6 +253,20 @@ def only_writer(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -> StmtSR
             scope.block,
         )
     return writers[0] if writers else None
+
+
+def check_reads_after(state: ScheduleState, writer: StmtSRef, readers: Sequence[StmtSRef], buffer: Buffer) -> None:
+    """Reject readers that come before the writer: what they read was made outside of the scope."""
+    for reader in readers:
+        if reader is not writer and reader not in consumers_of(state, writer):
+            refuse(
+                state.mod,
+                "The block reads the buffer before it is written",
+                f"Block {{0}} reads {buffer.name} before block {{1}} writes it, and a copy of what that writes comes "
+                "too late",
+                reader.block,
+                writer.block,
+            )
 
 
 def _condition_outside(state: ScheduleState, block: StmtSRef, place: Place) -> PrimExpr:

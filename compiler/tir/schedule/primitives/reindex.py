@@ -21,6 +21,7 @@ from compiler.tir.schedule.primitives.cache import (
     BufferIndex,
     Insertion,
     Place,
+    check_reads_after,
     insert_stage,
     only_writer,
     place_behind,
@@ -214,6 +215,8 @@ def _insert(
     scope = scope_root(state, block)
     writer = only_writer(state, scope, old)
     _check_copy(state, block, old, is_read)
+    if is_read and writer is not None:
+        check_reads_after(state, writer, [block], old)
     if is_read:
         at = Place(scope, 0) if writer is None else place_behind(writer, scope, [block])
     else:

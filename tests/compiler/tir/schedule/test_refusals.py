@@ -431,6 +431,53 @@ def test_a_block_that_adds_to_what_is_there_is_not_copied(step: Step, message: s
     refused(schedule(UPDATE), step, message)
 
 
+def accumulated(first: int) -> Any:
+    """Return a schedule of a sum that sets its elements where its axis is 0, of which it has the last from one on."""
+    return schedule(f"""
+A: T.Buffer((8, 6), "int32"), C: T.Buffer((8,), "int32")
+for i in range(8):
+    for k in range({first}, 6):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            if vk == 0:
+                C[vi] = 0
+            C[vi] = C[vi] + A[vi, vk]
+""")
+
+
+def test_values_of_earlier_iterations_outside_the_scope_are_not_left_out_of_a_copy() -> None:
+    accumulated(0).cache_write("C", 0, "local")
+    refused(
+        accumulated(2), lambda s: s.cache_write("C", 0, "local"), "before it writes them, which the copy would lack"
+    )
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda s: s.reindex_cache_read("B", 0, "local", lambda i: i),
+        lambda s: s.cache_read("D", 0, "local", [s.get_block("B")]),
+    ],
+)
+def test_what_is_read_before_it_is_written_is_not_read_from_a_copy_that_is_made_after_it(step: Step) -> None:
+    s = schedule("""
+A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), D: T.Buffer((8,), "int32")
+for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        B[vi] = A[vi]
+for i in range(8):
+    with T.block("A"):
+        vi = T.axis.spatial(8, i)
+        A[vi] = vi
+for i in range(8):
+    with T.block("D"):
+        vi = T.axis.spatial(8, i)
+        D[vi] = A[vi]
+""")
+    refused(s, step, "reads A before block .* writes it")
+
+
 # layouts
 
 
