@@ -118,6 +118,8 @@ class Session:
             self._send(program)
         measures = self._request.mode in ("ladder", "record", "propose", "file")
         traces = self._request.options.llvm_passes and not measures
+        if self._request.mode == "run" and self._recorder.graphs.last is not None:
+            self._snapshot(None)  # checking the passes of a model takes longer than measuring its kernels
         try:
             self._completion.check_graphs()
             if self._request.options.todays_tvm and not measures:

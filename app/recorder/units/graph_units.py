@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -50,6 +51,7 @@ class GraphUnits:
         self._files: Memo[tuple[Listing, Drawing | None]] = Memo()
         self._weights = Weights()
         self._facts: Memo[dict[str, float]] = Memo()
+        self._kernel_scripts: Memo[str] = Memo()
 
     def unit(self, graph: GraphSubject) -> Unit:
         """Build the unit of a graph: a step for its initial form and one per pass."""
@@ -184,7 +186,7 @@ class GraphUnits:
                 disturbed=is_disturbed(graph.kernel_times.get(name, ())),
                 origins=sorted(span),
                 layers=layer_names(span),
-                script=kernel_script(kernel, str(graph.target)),
+                script=self._kernel_scripts.make(kernel, partial(kernel_script, kernel, str(graph.target))),
             )
             for name, kernel in kernels_of(graph.built).items()
             for span in [NO_SPAN.union(*(call.span for group in groups[name] for call in group_calls(group)))]

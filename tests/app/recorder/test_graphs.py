@@ -15,7 +15,7 @@ from app.jobs.assembly import assemble
 from app.panes.kernels import KernelTable
 from app.panes.page import Page, page
 from app.panes.selection import View
-from app.protocol import Request
+from app.protocol import Request, Snapshot
 from app.recorder.units import kernels
 from app.sandbox import Limits, Sandbox
 from compiler.driver.relay.build import build_graph
@@ -76,6 +76,17 @@ def record(
 @pytest.fixture(scope="module")
 def answer(sandbox: Sandbox) -> Answer:
     return record(sandbox, NETWORK)
+
+
+def test_times_of_kernels_are_sent_before_passes_are_checked(sandbox: Sandbox) -> None:
+    request = Request(mode="run", script=NETWORK, budget_seconds=30)
+    job = sandbox.start(msgspec.json.encode(request), {}, Limits(wall_seconds=60, cpu_seconds=60))
+    answers = [msgspec.json.decode(message, type=Snapshot).answer for message in job.messages()]
+    first, last = answers[-2].units[0], answers[-1].units[0]
+    assert all(kernel.seconds for kernel in first.kernels)
+    assert first.kernels == last.kernels
+    assert {step.checked for step in first.steps if step.changed} == {"unchecked"}
+    assert "ok" in {step.checked for step in last.steps}
 
 
 def test_a_graph_whose_types_do_not_fit_is_an_error_at_its_line_and_node(sandbox: Sandbox) -> None:
