@@ -16,6 +16,9 @@ RUNG_SECONDS = 1.0
 """The time limit of a measurement, including the first call; slower kernels are called once."""
 REPEAT_SECONDS = 0.02
 MAX_REPEATS = 20
+SETTLED_REPEATS, SETTLED_SPREAD = 8, 0.01
+"""After how many repeats, whose quartiles lie within so much of the median, no more are made: a tenth of the difference
+that counts when times are compared."""
 
 Array = np.ndarray[Any, Any]
 
@@ -60,7 +63,7 @@ def _time(call: Callable[[], object], number: int) -> Duration:
 
 
 def time_calls(call: Callable[[], object], first: Duration | None = None) -> Timing:
-    """Time a call in repeats that exceed the resolution of the clock.
+    """Time a call in repeats that exceed the resolution of the clock, until they agree.
 
     Parameters
     ----------
@@ -73,7 +76,17 @@ def time_calls(call: Callable[[], object], first: Duration | None = None) -> Tim
     repeats = min(MAX_REPEATS, int((RUNG_SECONDS - first.clock) / max(first.clock * number, 1e-7)))
     if repeats < 2:
         return Timing([first], 1)
-    return Timing([_time(call, number) for _ in range(repeats)], number)
+    times: list[Duration] = []
+    while len(times) < repeats and not _is_settled(Timing(times, number)):
+        times.append(_time(call, number))
+    return Timing(times, number)
+
+
+def _is_settled(timing: Timing) -> bool:
+    """Whether more repeats would say the same."""
+    if len(timing.seconds) < SETTLED_REPEATS or timing.is_disturbed:
+        return False
+    return timing.spread <= SETTLED_SPREAD * timing.median
 
 
 def time_rounds(

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from app.recorder.measuring import measure
-from app.recorder.measuring.measure import MAX_REPEATS, RUNG_SECONDS, Timing, compare, time_calls
+from app.recorder.measuring.measure import (
+    MAX_REPEATS,
+    RUNG_SECONDS,
+    SETTLED_REPEATS,
+    Timing,
+    compare,
+    time_calls,
+)
 from app.recorder.measuring.random_inputs import random_arrays
 from compiler.runtime.timing.clock import Duration
 
@@ -79,10 +86,10 @@ def test_one_sample_has_no_spread() -> None:
     assert Timing([0.5], 1).spread == 0.0
 
 
-@pytest.mark.parametrize("share", [1.0, 0.1])
+@pytest.mark.parametrize(("share", "most"), [(1.0, SETTLED_REPEATS), (0.1, MAX_REPEATS)])
 @pytest.mark.parametrize(("seconds", "repeats"), [(4.0, 1), (0.4, 1), (0.3, 2), (0.1, 9), (0.03, 20), (1e-5, 20)])
 def test_a_rung_has_a_bounded_time_however_slow_its_kernel_or_busy_the_machine(
-    monkeypatch: pytest.MonkeyPatch, seconds: float, repeats: int, share: float
+    monkeypatch: pytest.MonkeyPatch, seconds: float, repeats: int, share: float, most: int
 ) -> None:
     now = 0.0
 
@@ -95,9 +102,16 @@ def test_a_rung_has_a_bounded_time_however_slow_its_kernel_or_busy_the_machine(
 
     monkeypatch.setattr(measure, "stopwatch", lambda: partial(since, now))
     timing = time_calls(call)
-    assert len(timing.seconds) == repeats <= MAX_REPEATS
+    assert len(timing.seconds) == min(repeats, most)
     assert timing.median == pytest.approx(share * seconds)
     assert now <= max(RUNG_SECONDS, seconds) + 1e-6
+
+
+@pytest.mark.parametrize(("apart", "repeats"), [(0.005, SETTLED_REPEATS), (0.02, MAX_REPEATS)])
+def test_repeats_go_on_until_they_agree(monkeypatch: pytest.MonkeyPatch, apart: float, repeats: int) -> None:
+    taken = iter([0.02, *(0.02 * (1 + apart * (turn % 2)) for turn in range(MAX_REPEATS))])
+    monkeypatch.setattr(measure, "_time", lambda call, number: Duration(next(taken)))
+    assert len(time_calls(lambda: None).seconds) == repeats
 
 
 def test_the_spread_of_two_times_is_half_of_what_lies_between_them() -> None:
