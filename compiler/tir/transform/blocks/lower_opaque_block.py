@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
+from compiler.ir.expr.substitute import free_vars
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.tir.statements.block import Block, BlockRealize, memory_extents
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, For, ForKind, IfThenElse, Stmt
+from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, For, ForKind, IfThenElse, LetStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -36,6 +37,7 @@ class LowerOpaqueBlock(PrimFuncPass):
 class _LowerBlocks(StmtExprMutator):
     def __init__(self) -> None:
         self._values: dict[Var, PrimExpr] = {}
+        self._in_shapes: set[Var] = set()  # variables that extents of memory are written with
 
     def visit_Var(self, n: Var) -> PrimExpr:
         return self._values.get(n, n)
@@ -49,6 +51,7 @@ class _LowerBlocks(StmtExprMutator):
     def visit_Block(self, n: Block) -> Stmt:
         body = self.visit(n.body)
         for buffer in reversed(n.alloc_buffers):
+            self._in_shapes |= {*free_vars(buffer.shape), *free_vars(buffer.strides)}
             body = _allocation(buffer, body)
         return _with_pragmas(const(0), n.annotations, body)
 
@@ -58,7 +61,7 @@ class _LowerBlocks(StmtExprMutator):
             return self._thread(n, low, extent, n.thread_binding)
         if is_const_int(extent, 1) and not n.annotations:
             self._values[n.loop_var] = low
-            return self.visit(n.body)
+            return self._defined(n.loop_var, self.visit(n.body))
         rest = {key: value for key, value in n.annotations.items() if not _is_pragma(key, value)}
         annotations = n.annotations if len(rest) == len(n.annotations) else rest
         loop = rebuild(n, min=low, extent=extent, annotations=annotations, body=self.visit(n.body))
@@ -70,7 +73,12 @@ class _LowerBlocks(StmtExprMutator):
         axis = IterVar(Range.from_fields(const(0, extent.dtype), extent), named, IterVar.ThreadIndex, tag)
         self._values[n.loop_var] = axis.var + low
         key = "virtual_thread" if tag.startswith("vthread") else "thread_extent"
-        return _with_pragmas(axis.var, n.annotations, AttrStmt(axis, key, extent, self.visit(n.body)))
+        body = self._defined(n.loop_var, self.visit(n.body))
+        return _with_pragmas(axis.var, n.annotations, AttrStmt(axis, key, extent, body))
+
+    def _defined(self, var: Var, body: Stmt) -> Stmt:
+        """Return a statement with a variable that it has only in extents of memory, which keep theirs."""
+        return LetStmt(var, self._values[var], body) if var in self._in_shapes else body
 
 
 def _is_pragma(key: str, value: object) -> bool:

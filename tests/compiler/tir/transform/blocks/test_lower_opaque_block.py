@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.ir.module import IRModule
 from compiler.tir.interpreter import interpret
@@ -70,3 +71,20 @@ with T.block():
     result = a.copy()
     interpret(FlattenBuffer()(IRModule({"main": lowered}))["main"], [result])
     np.testing.assert_array_equal(result, a[:, ::-1])
+
+
+def test_memory_as_long_as_a_loop_of_one_iteration_says_keeps_its_variable() -> None:
+    func = program("""
+for o in range(1):
+    for i in range(4):
+        with T.block():
+            B = T.alloc_buffer((o * 4 + i + 1, 16))
+            for k, j in T.grid(o * 4 + i + 1, 16):
+                B[k, j] = A[k, j] + 1.0
+            for j in range(16):
+                A[i, j] = B[i, 15 - j]
+""")
+    a = np.random.default_rng(0).random((4, 16), dtype="float32")
+    result = a.copy()
+    build(func, target="llvm")(result)
+    np.testing.assert_array_equal(result, a[:, ::-1] + 1)
