@@ -5,8 +5,9 @@ import { PANES } from "./panes.js";
 import { ask, busyWords, retryAfter, unreached } from "./server.js";
 import { on, state, tell } from "./state.js";
 
-const PAUSE = { usual: 250, short: 150, follower: 700 }; // milliseconds without a key after which the text is compiled: first by who writes it
+const PAUSE = { usual: 250, short: 150, long: 1000, follower: 700 }; // milliseconds without a key after which the text is compiled: first by who writes it
 const QUICK = 200; // milliseconds of an answer after which the next pause is short
+const SHARE = 8; // of the time of a slow answer, which may last while others wait, the next pause is this part
 const FADING = 400; // milliseconds after which what is shown loses colour
 const PATIENCE = 800;
 const LONG = 2000; // milliseconds of a compilation after which it can be stopped
@@ -43,7 +44,7 @@ export function compile() {
   slow = setTimeout(sayWaiting, PATIENCE, state.seq);
   began = performance.now();
   send(state.seq, "/panes", async (response) => {
-    pause = performance.now() - began < QUICK ? PAUSE.short : PAUSE.usual;
+    pause = pauseAfter(performance.now() - began);
     const html = await response.text();
     if (response.headers.get("Strata-Status") !== "ok") await typed();
     if (!current(response.seq)) return;
@@ -54,6 +55,8 @@ export function compile() {
     else if (!again(compile, retryAfter(response))) fail("something went wrong on the server");
   });
 }
+
+const pauseAfter = (took) => (took < QUICK ? PAUSE.short : Math.min(Math.max(took / SHARE, PAUSE.usual), PAUSE.long));
 
 /** Say that it takes long; why, the server is asked, which may take long too. */
 function sayWaiting(seq) {

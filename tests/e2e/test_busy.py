@@ -78,3 +78,37 @@ def test_a_lesson_measures_again_what_a_busy_machine_could_not_judge(
     expect(page.locator(".checks:visible .unsure")).to_have_count(count)
     expect(page.locator("#lesson-verdict")).to_have_text(re.compile("^Done"))
     assert answers == []
+
+
+SLOW_ANSWERS = """() => {
+  window.pauses = [];
+  let late = 0;
+  const { fetch, setTimeout } = window;
+  const now = performance.now.bind(performance);
+  performance.now = () => now() + late;
+  window.fetch = async (address, ...rest) => {
+    const response = await fetch(address, ...rest);
+    if (address === "/panes") late += window.takes;
+    return response;
+  };
+  window.setTimeout = (act, milliseconds, ...rest) => {
+    if (act.name === "compile") window.pauses.push(milliseconds);
+    return setTimeout(act, milliseconds, ...rest);
+  };
+}"""
+"""Lets answers take ``takes`` milliseconds by the page's clock, and notes how long it waits before it compiles."""
+
+
+def test_the_busier_the_server_the_longer_the_page_waits_for_more_keys(
+    serve: Callable[[Runner], str], open_page: Callable[..., Page]
+) -> None:
+    page = open_page(serve(FixedRunner()))
+    page.evaluate(SLOW_ANSWERS)
+    page.click(".cm-content")
+    for takes, least, most in ((4_000, 500, 999), (60_000, 1000, 1000)):
+        page.evaluate("takes => { window.takes = takes; window.pauses.length = 0; }", takes)
+        for edit in range(2):
+            page.keyboard.insert_text(f"x = {edit + takes}\n")
+            page.wait_for_selector("body.pending")
+            page.wait_for_selector("body:not(.pending)")
+        assert least <= page.evaluate("window.pauses[1]") <= most
