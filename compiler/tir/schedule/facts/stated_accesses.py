@@ -57,6 +57,19 @@ def check_writer_stated(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -
             check_writes_stated(state, block)
 
 
+def check_users_stated(state: ScheduleState, around: StmtSRef, buffer: Buffer) -> None:
+    """Reject a loop or block under which a block accesses a buffer that its signature lacks."""
+    for block in state.child_blocks(around):
+        stated = any(region.buffer is buffer for region in (*block.block.reads, *block.block.writes))
+        if not stated and any(buffer in buffers for buffers in accessed_buffers(block.block)):
+            refuse(
+                state.mod,
+                "The signature of the block lacks what it accesses",
+                f"The signature of block {{0}} does not say that it accesses {buffer.name}",
+                block.block,
+            )
+
+
 def check_all_written(
     state: ScheduleState, block: StmtSRef, buffer: Buffer, region: Sequence[Range], around: StmtSRef
 ) -> None:

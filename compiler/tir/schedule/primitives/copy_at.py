@@ -17,6 +17,7 @@ from compiler.tir.schedule.facts.conditions import buffer_of, scope_root
 from compiler.tir.schedule.facts.initial_values import scatters
 from compiler.tir.schedule.facts.regions import accessed_box, covers, facts_at, merged, relaxed_loops
 from compiler.tir.schedule.facts.roles import BLOCK, LOOP
+from compiler.tir.schedule.facts.stated_accesses import check_users_stated
 from compiler.tir.schedule.facts.stored_elements import stored_boxes
 from compiler.tir.schedule.primitives.cache import BufferIndex, full_region
 from compiler.tir.schedule.registry import primitive
@@ -79,6 +80,7 @@ def _copied_at(
     if loop not in list(ancestors(block)):
         raise ArgumentError(f"{operation}: loop {loop.loop.loop_var.name!r} is not around block {name!r}")
     scope = scope_root(state, loop)
+    check_users_stated(state, loop, buffer)
     users = [other for other in state.child_blocks(loop) if _accesses(other.block, buffer)]
     if is_read and any(region.buffer is buffer for user in users for region in user.block.writes):
         raise ArgumentError(f"read_at: a block under loop {loop.loop.loop_var.name!r} writes {buffer.name}")

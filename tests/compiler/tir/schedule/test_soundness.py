@@ -393,6 +393,13 @@ def _in_parts(sch: Any, block: str) -> Any:
     return sch.get_child_blocks(first)[0]
 
 
+def read_a_copy_beside_the_parts_that_write(sch: Any) -> object:
+    outer = sch.get_loops("D")[0]
+    sch.compute_at("B", outer)
+    sch.loop_partition(sch.get_loops("B")[1], [3, None])
+    return sch.read_at(outer, "D", 0, "local")
+
+
 def write_a_copy_of_a_part(sch: Any) -> object:
     part = _in_parts(sch, "B")
     return sch.write_at(sch.get_loops(part)[0], part, 0, "local")
@@ -423,6 +430,7 @@ REFUSED: list[tuple[Any, Callable[[Any], object], str]] = [
     ),
     (_rows, lambda s: s.compute_at(_partitioned(s), s.get_loops("D")[0]), "without an axis for it"),
     (_rows, lambda s: [_partitioned(s), s.cache_read("D", 0, "local")], "does not say that it writes B"),
+    (_rows, read_a_copy_beside_the_parts_that_write, "does not say that it accesses B"),
     (_moved_copy, write_a_copy_of_a_part, "leave some as they are"),
     (_moved_copy, lambda s: s.cache_write(_in_parts(s, "B"), 0, "local"), "may leave some of the elements of B"),
     (_row_sums, lambda s: s.cache_write(_in_parts(s, "C"), 0, "local"), "leave some of the elements of C"),
