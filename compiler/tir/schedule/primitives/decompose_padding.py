@@ -138,7 +138,10 @@ def _box(block: Block, condition: PrimExpr) -> dict[Var, Range] | None:
             return None
         extent = analyzer.simplify(inner.max_value - inner.min_value + 1)
         box[axis.var] = Range.from_fields(analyzer.simplify(inner.min_value), extent)
-    return box
+    within = Analyzer()
+    for var, bounds in box.items():
+        within.bind(var, bounds)
+    return box if all(within.can_prove(part) for part in conjuncts(condition)) else None
 
 
 def _nest(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> list[For]:

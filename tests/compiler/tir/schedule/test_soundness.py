@@ -164,6 +164,14 @@ def _late_sums(A: T.Buffer((6, 8)), C: T.Buffer((6,))):
 
 
 @T.prim_func
+def _padded_rows(A: T.Buffer((5,)), B: T.Buffer((4, 2))):
+    for i, j in T.grid(4, 2):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = T.if_then_else(vi * 2 + vj >= 1 and vi * 2 + vj < 6, A[vi * 2 + vj - 1], 0.0)
+
+
+@T.prim_func
 def _rows(A: T.Buffer((12, 7)), D: T.Buffer((12, 7))):
     B = T.alloc_buffer((12, 7))
     for i, j in T.grid(12, 7):
@@ -517,6 +525,15 @@ def test_padding_that_depends_on_an_outer_block_is_not_taken_apart() -> None:
     sch.blockize(sch.get_loops("B")[1])
     with pytest.raises(ScheduleError, match="does not bound its axes one by one"):
         sch.decompose_padding("B", sch.get_loops("B")[0])
+
+
+def test_padding_that_depends_on_an_outer_block_is_not_taken_apart_where_one_element_is_left() -> None:
+    sch = Schedule(_padded_rows)
+    sch.blockize(sch.get_loops("B")[1])
+    (first, _) = sch.loop_partition(sch.get_loops("B")[0], [1, None])
+    part = sch.get_child_blocks(first)[0]
+    with pytest.raises(ScheduleError, match="does not bound its axes one by one"):
+        sch.decompose_padding(part, sch.get_loops(part)[0])
 
 
 def test_a_consumer_runs_where_all_that_it_reads_is_made() -> None:
