@@ -1,7 +1,8 @@
 """Random functions of several blocks, as TVMScript.
 
 A function has stages, each of which computes a buffer from earlier ones: elementwise, by a reduction, with padding, in
-a triangle of the loops, under a condition, or in blocks within blocks.  All values are small whole numbers, so that
+a triangle of the loops, under a condition or in branches, several elements at once, in another order, or in blocks
+within blocks.  All values are small whole numbers, so that
 sums are the same in any order.
 """
 
@@ -58,7 +59,8 @@ class BlockProgram:
         self._lines: list[str] = []
         stages = (self._elementwise, self._elementwise, self._reduction, self._reduction, self._padding)
         for _ in range(self._random.randint(1, 4)):
-            self._random.choice((*stages, self._triangle, self._some_rows, self._nested))()
+            others = (self._triangle, self._some_rows, self._branches, self._several, self._reversed, self._nested)
+            self._random.choice((*stages, *others))()
         self._results.append(self._inner.pop())
         self.func: PrimFunc = from_source(self.text())
 
@@ -198,6 +200,39 @@ class BlockProgram:
         loop = f"i_{len(self._lines)}"
         condition = self._random.choice((f"{loop} >= {self._random.randrange(array.shape[0])}", f"{loop} % 2 == 0"))
         self._nest(array.name, self._axes(array.shape), [f"{element} = {value}"], condition, plain=True)
+
+    def _branches(self) -> None:
+        if self._random.random() < 0.5:
+            array, element, value = self._filled(self._shape())
+            other = []
+        else:
+            axes = self._axes(self._shape())
+            (value, bound), (instead, larger) = self._value(axes), self._value(axes)
+            array, element = self._stage(tuple(axis.extent for axis in axes), max(bound, larger))
+            other = ["else:", f"    {element} = {instead}"]
+        axis = self._random.choice(self._axes(array.shape))
+        condition = self._random.choice(
+            (f"{axis.name} < {self._random.randint(0, axis.extent)}", f"{axis.name} % 2 == 0")
+        )
+        self._nest(array.name, self._axes(array.shape), [f"if {condition}:", f"    {element} = {value}", *other])
+
+    def _several(self) -> None:
+        """Write a block that stores two rows, side by side or half of all rows apart."""
+        half, *others = self._axes(self._shape())
+        axes = [half, *others]
+        value, bound = self._value(axes)
+        array, element = self._stage((half.extent * 2, *(axis.extent for axis in others)), bound)
+        rest = element.partition(half.name)[2]
+        beside = ["for u in range(2):", f"    {array.name}[{half.name} * 2 + u{rest} = {value}"]
+        apart = [f"{array.name}[{half.name}{add}{rest} = {value}" for add in ("", f" + {half.extent}")]
+        self._nest(array.name, axes, self._random.choice((beside, apart)))
+
+    def _reversed(self) -> None:
+        axes = self._axes(self._shape())
+        value, bound = self._value(axes)
+        array, _ = self._stage(tuple(axis.extent for axis in axes), bound)
+        turned = ", ".join(f"{axis.extent - 1} - {axis.name}" for axis in axes)
+        self._nest(array.name, axes, [f"{array.name}[{turned}] = {value}"])
 
     def _nested(self) -> None:
         shape = (self._random.choice((4, 8)), self._random.choice(_EXTENTS))
