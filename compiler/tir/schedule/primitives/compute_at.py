@@ -11,7 +11,7 @@ from compiler.arith.iterators.inverse_affine_iter_map import inverse_affine_iter
 from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, Var, const, is_const_int
-from compiler.ir.expr.substitute import uses_var
+from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
 from compiler.tir.expressions.op import floordiv, floormod
@@ -29,7 +29,7 @@ from compiler.tir.schedule.facts.regions import Box, accessed_sets, covers, fact
 from compiler.tir.schedule.facts.roles import BLOCK, LOOP
 from compiler.tir.schedule.facts.stated_accesses import check_closed, check_reads_stated, check_writes_stated
 from compiler.tir.schedule.facts.stored_elements import stored_boxes
-from compiler.tir.schedule.primitives.copy_at import runs_in_each_iteration
+from compiler.tir.schedule.primitives.copy_at import runs_in_each_iteration, together
 from compiler.tir.schedule.primitives.inline import compute_inline, leaf_of
 from compiler.tir.schedule.primitives.navigation import consumers_of, producers_of
 from compiler.tir.schedule.registry import primitive
@@ -213,7 +213,7 @@ def _check_no_gaps(state: ScheduleState, block: StmtSRef, loop: StmtSRef, produc
         read: list[Box] = []
         for producer in producers:
             always = rebuild(state.realize_of(producer), predicate=const(True, "bool"))
-            loops = relaxed_loops(producer, loop, region.buffer.storage_scope)
+            loops = together(producer, loop, region.buffer.storage_scope)
             written += stored_boxes(always, region.buffer, loops, analyzer)
             read += [
                 accessed_sets(always, part, loops) for part in producer.block.writes if part.buffer is region.buffer
@@ -269,6 +269,7 @@ def _move(
     domains = _needed(state, block, loop, others, analyzer, is_reverse)
     if is_reverse:
         _check_none_left_out(state, block, loop, domains)
+        _check_begins_first(state, block, loop, domains, analyzer)
     nest = _nest(state.realize_of(block), domains, preserve_unit_loops, analyzer)
     rewrite = _Move(removed, loop.loop, nest, position)
     new = changed(scope.block, body=rewrite.visit(scope.block.body))
@@ -334,7 +335,7 @@ def _needed(
         boxes = []
         for other in others:
             theirs = other.block.writes if is_reverse else other.block.reads
-            loops = relaxed_loops(other, loop, region.buffer.storage_scope)
+            loops = (together if is_reverse else relaxed_loops)(other, loop, region.buffer.storage_scope)
             realize = state.realize_of(other)
             boxes += [accessed_sets(realize, r, loops) for r in theirs if r.buffer is region.buffer]
         if boxes:
@@ -378,6 +379,24 @@ def _check_none_left_out(
                 "The block has iterations that none of the iterations of the loop needs",
                 f"Under loop {{1}} block {{0}} would be computed only for the values of axis {axis.var.name} from "
                 f"{made.min_value} to {made.max_value}",
+                block.block,
+                loop.loop,
+            )
+
+
+def _check_begins_first(
+    state: ScheduleState, block: StmtSRef, loop: StmtSRef, domains: Mapping[Var, IntervalSet], analyzer: Analyzer
+) -> None:
+    """Reject a reduction whose first iteration, which sets the initial values, would not be the first to run."""
+    first: dict[Var, PrimExpr] = {sref.loop.loop_var: sref.loop.min for sref in [*loops_above(loop), loop]}
+    for axis in block.block.iter_vars:
+        begin = substitute(domains[axis.var].min_value, first) if axis.var in domains else _domain(axis).min
+        if axis.iter_type == IterVar.CommReduce and not analyzer.can_prove(begin <= _domain(axis).min):
+            refuse(
+                state.mod,
+                "The reduction would not begin with its first iteration",
+                f"Under loop {{1}} the reduction of block {{0}} would not begin with the first value of axis "
+                f"{axis.var.name}, where the initial values are set",
                 block.block,
                 loop.loop,
             )

@@ -14,6 +14,7 @@ from compiler.ir.origin import current_span, derived_from
 from compiler.tir.schedule.buffers import ReplaceBuffers, inserted, renamed_buffer, statements_of
 from compiler.tir.schedule.facts.bindings import conjuncts
 from compiler.tir.schedule.facts.conditions import buffer_of, scope_root
+from compiler.tir.schedule.facts.dependencies import accessed_buffers
 from compiler.tir.schedule.facts.initial_values import scatters
 from compiler.tir.schedule.facts.regions import accessed_box, covers, facts_at, merged, relaxed_loops
 from compiler.tir.schedule.facts.roles import BLOCK, LOOP
@@ -82,6 +83,10 @@ def _copied_at(
     scope = scope_root(state, loop)
     check_users_stated(state, loop, buffer)
     users = [other for other in state.child_blocks(loop) if _accesses(other.block, buffer)]
+    for other in state.child_blocks(loop):
+        if other not in users and any(buffer in accessed for accessed in accessed_buffers(other.block)):
+            unsaid = f"the signature of block {other.block.name_hint!r} does not say that it accesses {buffer.name}"
+            raise ArgumentError(f"{operation}: {unsaid}, as those of parts of loops do not")
     if is_read and any(region.buffer is buffer for user in users for region in user.block.writes):
         raise ArgumentError(f"read_at: a block under loop {loop.loop.loop_var.name!r} writes {buffer.name}")
     if not is_read:
@@ -116,7 +121,7 @@ def _check_all_written(
     boxes = [
         box
         for user in writers
-        for box in stored_boxes(state.realize_of(user), buffer, _together(user, loop, storage_scope), analyzer)
+        for box in stored_boxes(state.realize_of(user), buffer, together(user, loop, storage_scope), analyzer)
     ]
     region = tuple([IntSet.from_range(side) for side in _accessed(state, loop, users, buffer, storage_scope)])
     written = any(covers(box, region, analyzer) for box in merged(boxes, analyzer))
@@ -127,7 +132,7 @@ def _check_all_written(
         )
 
 
-def _together(user: StmtSRef, loop: StmtSRef, storage_scope: str) -> dict[Var, Range]:
+def together(user: StmtSRef, loop: StmtSRef, storage_scope: str) -> dict[Var, Range]:
     """Return the loops of which a copy holds all elements: those inside, and threads that can wait for each other.
 
     A copy in global memory belongs to one iteration, as in classic TVM: what blocks of threads write is not complete
@@ -174,7 +179,7 @@ def _accessed(
     """Return the box that blocks access in one iteration of a loop, in all threads that share the copy."""
     analyzer = facts_at(users[0])
     boxes = [
-        accessed_box(state.realize_of(user), region, _together(user, loop, storage_scope), analyzer)
+        accessed_box(state.realize_of(user), region, together(user, loop, storage_scope), analyzer)
         for user in users
         for region in (*user.block.reads, *user.block.writes)
         if region.buffer is buffer

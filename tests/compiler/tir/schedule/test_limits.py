@@ -807,3 +807,38 @@ def test_what_a_block_computes_at_once_does_not_roll() -> None:
     s: Any = Schedule(schedule(text).mod["main"])
     s.reverse_compute_at("C", s.get_loops("B")[0])
     refused(s, lambda s: s.rolling_buffer("B", 0), "has no rollable loop")
+
+
+def test_a_reduction_is_not_moved_to_where_its_first_iteration_would_not_come_first() -> None:
+    """There it would set the initial values late."""
+    reduced = """for j, k in T.grid(2, 16):
+    with T.block("C"):
+        vj, vk = T.axis.remap("SR", [j, k])
+        with T.init():
+            C[vj] = 0
+        C[vj] = C[vj] + B[vk]"""
+    for producer, begins_first in (("each", True), ("from behind", False)):
+        text = stages(f'{TWO}\nB = T.alloc_buffer((16,), "int32")', B=PRODUCERS[producer]) + reduced
+        if begins_first:
+            kept(text, lambda s: s.reverse_compute_at("C", s.get_loops("B")[0]))
+        else:
+            refused(schedule(text), lambda s: s.reverse_compute_at("C", s.get_loops("B")[0]), "would not begin with")
+
+
+def test_under_a_loop_of_blocks_of_threads_a_consumer_reads_what_its_own_one_makes() -> None:
+    """These do not wait for each other."""
+    text = stages(f'{TWO}\nB = T.alloc_buffer((16,), "int32")', B=PRODUCERS["pairs"], C=CONSUMERS["each"])
+    s = schedule(text)
+    s.bind(s.get_loops("B")[0], "blockIdx.x")
+    s.reverse_compute_at("C", s.get_loops("B")[0])
+    assert int(s.get(s.get_loops("C")[1]).extent) == 2
+
+
+def test_what_parts_of_a_loop_write_is_not_copied_before_or_behind_them() -> None:
+    s = schedule(IN_ONE_LOOP)
+    s.split(s.get_loops("C")[0], [2, 4])
+    s.loop_partition(s.get_loops("C")[1], [3, None])
+    loop = s.get_loops("B_i_1_common")[0]
+    for step in (s.read_at, s.write_at):
+        with pytest.raises(ArgumentError, match=r"does not say that it accesses [BC]"):
+            step(loop, s.get_block("C_i_10"), 0, "local")
