@@ -14,7 +14,6 @@ from compiler.ir.origin import current_span, derived_from
 from compiler.tir.schedule.buffers import ReplaceBuffers, inserted, renamed_buffer, statements_of
 from compiler.tir.schedule.facts.bindings import conjuncts
 from compiler.tir.schedule.facts.conditions import buffer_of, scope_root
-from compiler.tir.schedule.facts.dependencies import accessed_buffers
 from compiler.tir.schedule.facts.initial_values import scatters
 from compiler.tir.schedule.facts.regions import accessed_box, covers, facts_at, merged, relaxed_loops
 from compiler.tir.schedule.facts.roles import BLOCK, LOOP
@@ -83,10 +82,6 @@ def _copied_at(
     scope = scope_root(state, loop)
     check_users_stated(state, loop, buffer)
     users = [other for other in state.child_blocks(loop) if _accesses(other.block, buffer)]
-    for other in state.child_blocks(loop):
-        if other not in users and any(buffer in accessed for accessed in accessed_buffers(other.block)):
-            unsaid = f"the signature of block {other.block.name_hint!r} does not say that it accesses {buffer.name}"
-            raise ArgumentError(f"{operation}: {unsaid}, as those of parts of loops do not")
     if is_read and any(region.buffer is buffer for user in users for region in user.block.writes):
         raise ArgumentError(f"read_at: a block under loop {loop.loop.loop_var.name!r} writes {buffer.name}")
     if not is_read:

@@ -832,13 +832,3 @@ def test_under_a_loop_of_blocks_of_threads_a_consumer_reads_what_its_own_one_mak
     s.bind(s.get_loops("B")[0], "blockIdx.x")
     s.reverse_compute_at("C", s.get_loops("B")[0])
     assert int(s.get(s.get_loops("C")[1]).extent) == 2
-
-
-def test_what_parts_of_a_loop_write_is_not_copied_before_or_behind_them() -> None:
-    s = schedule(IN_ONE_LOOP)
-    s.split(s.get_loops("C")[0], [2, 4])
-    s.loop_partition(s.get_loops("C")[1], [3, None])
-    loop = s.get_loops("B_i_1_common")[0]
-    for step in (s.read_at, s.write_at):
-        with pytest.raises(ArgumentError, match=r"does not say that it accesses [BC]"):
-            step(loop, s.get_block("C_i_10"), 0, "local")
