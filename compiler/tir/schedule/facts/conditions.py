@@ -135,6 +135,20 @@ def check_reduction_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef
         )
 
 
+def check_whole_reduction(state: ScheduleState, block: StmtSRef) -> None:
+    """Reject a block that adds to what it made before in other iterations of loops outside of its scope."""
+    within = {sref.loop.loop_var for sref in loops_above(block)}
+    pairs = zip(block.block.iter_vars, state.realize_of(block).iter_values, strict=True)
+    reduced = {var for axis, value in pairs if axis.iter_type == IterVar.CommReduce for var in free_vars(value)}
+    if not reduced <= within:
+        refuse(
+            state.mod,
+            "The block adds up only a part of the reduction",
+            "Block {0} adds to elements that earlier iterations outside of its scope made",
+            block.block,
+        )
+
+
 def check_complete_or_reduction_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> None:
     """Reject a block that is neither complete nor a reduction."""
     complete = _lacks_of_complete_block(state, block, scope)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from compiler.ir.expr.primexpr import IterVar
-from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
+from compiler.ir.expr.substitute import post_order_visit, substitute
 from compiler.ir.node import Node
 from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.facts.conditions import check_whole_reduction
 from compiler.tir.schedule.facts.regions import facts_at
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
@@ -32,17 +32,7 @@ def check_made(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> None:
             f"Block {{0}} reads elements of {buffer.name} before it writes them, which the copy would lack",
             block.block,
         )
-    within = {sref.loop.loop_var for sref in loops_above(block)}
-    pairs = zip(block.block.iter_vars, state.realize_of(block).iter_values, strict=True)
-    reduced = {var for axis, value in pairs if axis.iter_type == IterVar.CommReduce for var in free_vars(value)}
-    if not reduced <= within:
-        refuse(
-            state.mod,
-            "The block adds up only a part of the reduction",
-            f"Block {{0}} adds to elements of {buffer.name} that earlier iterations outside of its scope made, which "
-            "the copy would lack",
-            block.block,
-        )
+    check_whole_reduction(state, block)
 
 
 def _happens_first(state: ScheduleState, block: StmtSRef, store: Node) -> bool:

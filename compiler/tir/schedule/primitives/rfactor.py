@@ -14,7 +14,12 @@ from compiler.tir.schedule.buffers import inserted, renamed_buffer, statements_o
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.facts.bindings import conjunction, conjuncts
 from compiler.tir.schedule.facts.block_reductions import BlockReduction, reduction_of_block
-from compiler.tir.schedule.facts.conditions import check_reduction_block, scope_root, used_variables
+from compiler.tir.schedule.facts.conditions import (
+    check_reduction_block,
+    check_whole_reduction,
+    scope_root,
+    used_variables,
+)
 from compiler.tir.schedule.facts.loop_kinds import check_loop, loop_again
 from compiler.tir.schedule.facts.regions import facts_at
 from compiler.tir.schedule.facts.roles import LOOP
@@ -51,6 +56,7 @@ def rfactor(state: ScheduleState, loop: StmtSRef, factor_axis: int) -> StmtSRef:
     block = _only_block(state, loop)
     scope = scope_root(state, block, require_stage_pipeline=True)
     check_reduction_block(state, block, scope)
+    check_whole_reduction(state, block)
     check_closed(state, block)
     task = _task(state, block, loop)
     position = _axis(state, task, factor_axis)

@@ -588,6 +588,14 @@ def test_a_reduction_over_an_outer_loop_is_not_decomposed_within_a_part() -> Non
         sch.decompose_reduction("C_k_10", first)
 
 
+def test_a_part_of_a_reduction_is_not_factored() -> None:
+    sch: Any = Schedule(_row_sums, debug_mask="all")
+    _, k_1 = sch.split(sch.get_loops("C")[1], factors=[None, 4])
+    first, _ = sch.loop_partition(k_1, [2, None])
+    with pytest.raises(ScheduleError, match="that earlier iterations outside of its scope made"):
+        sch.rfactor(sch.get_loops(sch.get_child_blocks(first)[0])[0], 0)
+
+
 @T.prim_func
 def _larger_ones(A: T.Buffer((8,)), B: T.Buffer((8,))):
     for i in range(8):
