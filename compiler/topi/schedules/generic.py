@@ -12,15 +12,24 @@ from typing import TypeAlias
 
 from compiler import te
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import Call, Div, IterVar, ProducerLoad, Reduce, Select
-from compiler.ir.expr.substitute import post_order_visit
+from compiler.ir.expr.primexpr import Call, Div, IterVar, PrimExpr, ProducerLoad, Reduce, Select
+from compiler.ir.expr.substitute import free_vars, post_order_visit
 from compiler.ir.functor import Visitor
 from compiler.target.target import Target, TargetLike
 from compiler.te.definition.operation import ComputeOp
 from compiler.te.definition.tensor import Operation
 from compiler.topi.operands import dims
 from compiler.topi.schedules.anchor import output_operations
-from compiler.topi.schedules.kit import MIN_LANES, divisor, extent, is_worth_parallel, parallel, vectorize_elements
+from compiler.topi.schedules.kit import (
+    MIN_LANES,
+    divisor,
+    even_tile,
+    extent,
+    is_worth_parallel,
+    parallel,
+    partition_partial_tile,
+    vectorize_elements,
+)
 from compiler.topi.tag import OpPattern, Tag
 
 ScheduleRule: TypeAlias = Callable[[Sequence[te.Tensor], Target], te.Schedule]
@@ -69,8 +78,7 @@ def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) 
         if contiguous := _contiguous_axes(op):
             _partial_results(schedule, stage, op, contiguous, lanes)
             continue
-        if _ends_blocks(op):
-            _by_rows_of_blocks(stage, op, lanes)
+        if (strided := _strided(op, schedule, stored)) is not None and _in_tiles(stage, *strided, lanes):
             continue
         loop = vectorize_elements(stage, lanes, all(_is_elementwise(o) for o in _computed(schedule)))
         for padded in [s for s in schedule.stages if s.op in stored and _window_over(schedule, s.op) is op]:
@@ -90,25 +98,45 @@ def _window_over(schedule: te.Schedule, op: Operation) -> Operation | None:
     return reader if isinstance(reader, ComputeOp) and reader.reduce_axis and not _contiguous_axes(reader) else None
 
 
-def _ends_blocks(op: ComputeOp) -> bool:
-    """Return whether channels that stand in blocks, the last axis of what is read, become an outer axis again."""
-    if op.name != "layout_transform" or len(op.input_tensors) != 1:
-        return False
-    n, *middle, block = dims(op.input_tensors[0])
-    if not middle or not all(isinstance(d, int) for d in (middle[0], block)):
-        return False
-    return dims(op.outputs[0]) == (n, middle[0] * block, *middle[1:]) and len(middle) > 1
+def _strided(op: ComputeOp, schedule: te.Schedule, stored: Collection[Operation]) -> tuple[int, int] | None:
+    """Return which axis of the result, if not the last one, neighbours in memory of what is read lie along, and how
+    many they are: those of a transposed operand.  What is inlined may read it, too.
+    """
+    shape = [extent(axis) for axis in op.axis]
+    for each in (o for o in _computed(schedule) if o is op or o not in stored):
+        axes = [axis.var for axis in each.axis]
+        if op.reduce_axis or each.reduce_axis or len(axes) < 2 or [extent(a) for a in each.axis] != shape:
+            continue
+        for load in (n for n in _nodes(each.body[0]) if isinstance(n, ProducerLoad) and n.indices):
+            *before, last = map(free_vars, load.indices)
+            at = next((at for at, axis in enumerate(axes[:-1]) if axis in last and axes[-1] not in last), None)
+            size = dims(load.producer)[-1]
+            if at is not None and any(axes[-1] in index for index in before) and isinstance(size, int):
+                return at, size
+    return None
 
 
-def _by_rows_of_blocks(stage: te.Stage, op: ComputeOp, lanes: int) -> None:
-    """Pass over the channels of a block row by row: what one of them reads of a line of the cache, all do."""
-    n, c, *middle, w = op.axis
-    outer, inner = stage.split(c, factor=dims(op.input_tensors[0])[-1])
-    many, few = stage.split(w, factor=min(lanes, extent(w) or lanes))
-    stage.reorder(n, outer, *middle, inner, many, few)
+def _nodes(e: PrimExpr) -> list[object]:
+    found: list[object] = []
+    post_order_visit(e, found.append)
+    return found
+
+
+def _in_tiles(stage: te.Stage, at: int, size: int, lanes: int) -> bool:
+    """Pass over some rows of a tile one by one: what one of them reads of a line of the cache, all do."""
+    axes = list(stage.op.axis)
+    rows = even_tile(extent(axes[at]) or 1, min(size, lanes))
+    if rows < 2:
+        return False
+    row, inner = stage.split(axes[at], factor=rows)
+    many, few = stage.split(axes[-1], factor=min(lanes, extent(axes[-1]) or lanes))
+    outer = [*axes[:at], row, *axes[at + 1 : -1]]
+    stage.reorder(*outer, many, inner, few)
+    partition_partial_tile(stage, axes[at], row, rows)
     stage.vectorize(few)
-    if is_worth_parallel(op):
-        parallel(stage, [n, outer, *middle])
+    if is_worth_parallel(stage.op):
+        parallel(stage, outer)
+    return True
 
 
 def _is_elementwise(op: ComputeOp) -> bool:

@@ -53,12 +53,25 @@ def test_short_rows_of_one_shape_become_whole_vectors() -> None:
     np.testing.assert_allclose(found, np.exp(a), rtol=1e-5)
 
 
-@pytest.mark.parametrize(("width", "loops"), [(9, "2, 5, 6, 2, 8"), (16, "2, 5, 6, 2")])
+@pytest.mark.parametrize(("width", "loops"), [(9, "2, 5, 2, 6, 8"), (16, "2, 5, 2, 6")])
 def test_channels_leave_their_blocks_row_by_row(width: int, loops: str) -> None:
     x = te.placeholder((1, 2, 5, width, 6), name="x")
     text, (a,), (found,) = _run(schedule_injective, [x], [topi.layout_transform(topi.abs(x), "NCHW6c", "NCHW")])
-    assert f"T.grid({loops})" in text, "blocks, rows, channels of a block, columns"
+    assert f"T.grid({loops})" in text, "blocks, rows, columns, channels of a block"
     np.testing.assert_array_equal(found, np.abs(a).transpose(0, 1, 4, 2, 3).reshape(found.shape))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "loops"),
+    [((40, 64), (1, 0), "8, 5, 8"), ((3, 21, 37), (0, 2, 1), None), ((2, 9, 5, 24), (0, 3, 1, 2), None)],
+)
+def test_what_is_transposed_is_read_in_tiles(shape: tuple[int, ...], axes: tuple[int, ...], loops: str | None) -> None:
+    """Eight rows of the result read what lies side by side, before the next column does."""
+    x = te.placeholder(shape, name="x")
+    text, (a,), (found,) = _run(schedule_injective, [x], [topi.add(topi.transpose(x, axes), 1.0)])
+    if loops is not None:
+        assert f"T.grid({loops})" in text
+    np.testing.assert_array_equal(found, a.transpose(axes) + 1)
 
 
 def test_a_reduction_over_neighbours_has_a_partial_result_in_each_lane() -> None:
