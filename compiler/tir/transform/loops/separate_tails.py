@@ -35,8 +35,8 @@ from compiler.tir.analysis.features import features
 from compiler.tir.analysis.side_effect import is_pure
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.renewal import RenewDefs
-from compiler.tir.statements.stmt import BufferStore, Evaluate, For, ForKind, IfThenElse, Stmt, seq
-from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator, StmtVisitor
+from compiler.tir.statements.stmt import BufferStore, Evaluate, For, ForKind, IfThenElse, LetStmt, Stmt, seq
+from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator, StmtVisitor, pre_order_visit
 from compiler.tir.transform.loops.vectorizer import Vectorizer
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.remove_no_op import RemoveNoOp
@@ -307,7 +307,7 @@ class _VectorizeLanes(StmtMutator):
 
     def visit_For(self, n: For) -> Stmt:
         self._loops.bind(n)
-        if not n.is_lanes or not isinstance(n.extent, IntImm):
+        if not n.is_lanes or not isinstance(n.extent, IntImm) or _has_shared_memory(n):
             return rebuild(n, body=self.visit(n.body))
         with inheriting(n.span):
             return self._vectorized(n, n.extent.value)
@@ -326,6 +326,22 @@ class _VectorizeLanes(StmtMutator):
             return n
         whole = substitute(guard.condition, {n.loop_var: last})
         return IfThenElse(whole, self._vectorized(rebuild(n, body=guard.then_case), lanes), n)
+
+
+def _has_shared_memory(n: For) -> bool:
+    """Return whether lanes store to one element, as to memory that was moved out of their loop meanwhile."""
+    moving, shared = {n.loop_var}, False
+
+    def visit(part: object) -> bool:
+        nonlocal shared
+        if isinstance(part, LetStmt) and uses_var(part.value, moving.__contains__):
+            moving.add(part.var)
+        if isinstance(part, BufferStore):
+            shared = shared or not any(uses_var(index, moving.__contains__) for index in part.indices)
+        return not shared
+
+    pre_order_visit(n.body, visit)
+    return shared
 
 
 def _conjuncts(e: PrimExpr) -> Iterator[PrimExpr]:

@@ -225,3 +225,20 @@ def test_what_would_grow_too_long_stays_as_it_is() -> None:
         """)
     after = apply(before, both())
     assert sorted(loop.extent.value for loop in nodes(after, For)) == [4, 16]
+
+
+def test_lanes_that_share_memory_stay_a_loop() -> None:
+    text = """
+        for i in range(2):
+            for j in T.vectorized(4):
+                if i * 4 + j < 6:
+                    B = T.alloc_buffer((5,))
+                    for k in range(5):
+                        B[k] = A[k] * T.float32(i * 4 + j)
+                    for k in range(5):
+                        C[i * 4 + j, k] = B[4 - k]
+    """
+    func = program(text, params="A: T.Buffer((5,)), C: T.Buffer((6, 5))")
+    a, c = np.arange(1, 6, dtype="float32"), np.zeros((6, 5), "float32")
+    tvm.build(func, target="llvm")(a, c)
+    np.testing.assert_array_equal(c, a[::-1] * np.arange(6, dtype="float32")[:, None])
