@@ -46,19 +46,19 @@ def test_a_first_visitor_is_told_and_shown_what_this_is(explorer: str, open_page
     page.reload()
     page.wait_for_selector("html[data-ready]")
     expect(page.locator("#intro")).to_be_hidden()
-    # Whoever gets the link has no ladder of this machine in it, and sees the panes as the server compiled them.
+    # Whoever gets the link sees the example's ladder, and the panes as the server compiled them.
     assert '"compiled":true' in page.request.get(link).text()
     page.goto(link)
     page.wait_for_selector("html[data-ready]")
     expect(page.locator("#intro")).to_have_count(0)
     settled(page)
-    expect(page.locator("#bench .bar")).to_have_count(0)
+    expect(page.locator("#bench .bar.reported")).to_have_count(4)
     page.goto(f"{link}?view=read")
     page.wait_for_selector("html[data-ready]")
     settled(page)
-    for empty in ("console", "bench"):
-        expect(page.locator(f"#pane-{empty}")).to_be_hidden()
+    expect(page.locator("#pane-console")).to_be_hidden()  # it is empty
     expect(page.locator("#pane-asm")).to_be_visible()
+    expect(page.locator("#bench .bar.reported")).to_have_count(4)
 
 
 def test_what_visitors_do_ends_the_demonstration(fixed: str, open_page: Callable[..., Page]) -> None:
