@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from compiler.arith import Analyzer
 from compiler.arith.int_set import union
 from compiler.ir.expr.primexpr import FloorMod, IntImm, IterVar, Mul, Or, PrimExpr, Range, Var, const, is_const_int
-from compiler.ir.expr.substitute import uses_var
+from compiler.ir.expr.substitute import free_vars, uses_var
 from compiler.ir.node import rebuild
 from compiler.tir.schedule.buffers import ReplaceBuffers
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.facts.bindings import conjunction
+from compiler.tir.schedule.facts.bindings import conjunction, conjuncts
 from compiler.tir.schedule.facts.conditions import buffer_of, check_not_output_block, scope_root
 from compiler.tir.schedule.facts.regions import accessed_sets, bound_region, facts_at, relaxed_loops
 from compiler.tir.schedule.facts.roles import BLOCK
@@ -100,8 +101,16 @@ def _overlaps(state: ScheduleState, block: StmtSRef, buffer: Buffer, around: Stm
         extent = analyzer.simplify(side.extent)
         if var in loops and var not in relaxed and isinstance(extent, IntImm) and 0 < stride < extent.value:
             assert var is not None
+            if not all(_leaves_out_nothing(part, var, relaxed, analyzer) for part in conjuncts(realize.predicate)):
+                continue
             overlaps.append(_Overlap(dim, loops[var], extent.value, extent.value - stride, side.min))
     return overlaps
+
+
+def _leaves_out_nothing(condition: PrimExpr, var: Var, relaxed: Mapping[Var, Range], analyzer: Analyzer) -> bool:
+    """Return whether a condition lets every iteration of a loop compute all of its elements, or bounds the loop."""
+    used = set(free_vars(condition))
+    return var in used or used.isdisjoint(relaxed) or analyzer.can_prove(condition)
 
 
 def _stepping(start: PrimExpr) -> tuple[Var | None, int]:

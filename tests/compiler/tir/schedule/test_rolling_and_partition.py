@@ -73,6 +73,21 @@ def block_without_axes_in_a_block(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), 
                         C[vi] = A[vi] + 1
 
 
+@T.prim_func
+def guarded(A: T.Buffer((9,), "int32"), C: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((9,), "int32")
+    for o in range(4):
+        for b_0, b_1 in T.grid(3, 1):
+            with T.block("B"):
+                v = T.axis.spatial(9, o * 2 + (b_0 + b_1))
+                T.where(b_0 + b_1 < 2)
+                B[v] = A[v] + 1
+        for c in range(2):
+            with T.block("C"):
+                v = T.axis.spatial(8, o * 2 + c)
+                C[v] = B[v]
+
+
 def outputs(program: PrimFunc | Schedule) -> list[np.ndarray]:
     """Return what a program makes of small whole numbers; its last parameter is the output."""
     mod = program.mod if isinstance(program, Schedule) else tvm.IRModule({"main": program})
@@ -167,6 +182,13 @@ def test_nothing_rolls_where_no_iterations_overlap() -> None:
         sch.rolling_buffer("B", 0)
     with pytest.raises(ScheduleError, match="output block"):
         sch.rolling_buffer("C", 0)
+
+
+def test_nothing_rolls_that_an_iteration_left_out() -> None:
+    sch = Schedule(guarded)
+    with pytest.raises(ScheduleError, match="no rollable loop"):
+        sch.rolling_buffer("B", 0)
+    assert_same(sch, guarded)
 
 
 def test_copies_at_loops_hold_what_one_iteration_accesses() -> None:
