@@ -79,6 +79,7 @@ def test_on_a_phone_filters_stay_inside_of_the_window(explorer: str, open_page: 
     assert box["x"] + box["width"] <= 360
 
 
+@pytest.mark.long
 def test_pointing_at_a_placeholder_shows_where_it_is_loaded(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     # Where a multiplication takes an operand from memory, no instruction loads alone.

@@ -36,6 +36,7 @@ class BusyRunner(FixedRunner):
         return self.job(msgspec.json.encode(Snapshot(answer=msgspec.structs.replace(answer, status="timeout"))))
 
 
+@pytest.mark.long
 def test_what_a_busy_server_has_no_time_for_is_tried_again(
     serve: Callable[[Runner], str], open_page: Callable[..., Page], console: Console
 ) -> None:

@@ -18,6 +18,7 @@ def open_pane(page: Page) -> None:
     page.keyboard.press("Escape")
 
 
+@pytest.mark.long
 def test_each_row_says_what_becomes_of_the_script_and_opens_its_assembly(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:

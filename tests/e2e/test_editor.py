@@ -126,6 +126,7 @@ def test_a_completion_shows_its_documentation(fixed: str, open_page: Callable[..
     expect(page.locator(LIST)).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_value_offers_its_members_and_says_what_it_is(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     write(page, VALUES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import settled, violations, write
@@ -35,6 +36,7 @@ print(D)
 """
 
 
+@pytest.mark.long
 def test_a_pasted_definition_is_mended_by_its_buttons_and_shows_its_loops(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:

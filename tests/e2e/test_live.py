@@ -37,6 +37,7 @@ def rename(page: Page, name: str) -> None:
     page.click("#live-menu summary")
 
 
+@pytest.mark.long
 def test_two_people_see_what_each_other_does_and_freeze_it(
     ann: Page, open_page: Callable[..., Page], monkeypatch: pytest.MonkeyPatch
 ) -> None:

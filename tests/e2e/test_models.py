@@ -61,6 +61,7 @@ def attach(page: Page, name: str, content: bytes) -> None:
     settled(page)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", but_long("model.pb", "model.zip", "model.pt", "model.h5"))
 def test_a_dropped_model_is_drawn_and_runs(
     explorer: str, open_page: Callable[..., Page], name: str, tmp_path: Path

@@ -40,6 +40,7 @@ def step(page: Page) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
+@pytest.mark.long
 def test_a_tiled_matmul_plays_in_a_small_size_step_by_step(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     play(page)

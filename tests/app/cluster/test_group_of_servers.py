@@ -53,6 +53,7 @@ def test_texts_are_found_by_their_content(servers: list[Flask]) -> None:
     assert text == first.test_client().get(f"/listings/{key}/0").text
 
 
+@pytest.mark.long
 def test_a_ladder_is_followed_by_way_of_the_other(servers: list[Flask]) -> None:
     first, second = servers
     started = first.test_client().post("/api/ladders", json={"script": SCRIPT.format(number=9)}).json

@@ -70,6 +70,7 @@ def reviewed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, 
     return code, capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_loops_and_machine_code_are_compared(change: Path, server: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, comment = reviewed(
         capsys, "--base", str(change), "--server", server, "--pairs", "1", "faster.py", "same.py", "--link"
