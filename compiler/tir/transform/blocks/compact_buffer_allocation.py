@@ -62,6 +62,8 @@ class _Alignments(Visitor):
     def visit_Block(self, n: Block) -> None:
         for entry in n.annotations.get(ALIGNMENTS, ()):
             position, axis, factor, offset = (int(number) for number in entry)
+            if position >= len(n.writes):
+                continue  # a part of a loop that never runs
             self.of_buffers.setdefault(n.writes[position].buffer, {})[axis] = factor, offset
         self.visit_Node(n)
 

@@ -154,3 +154,23 @@ def test_a_pointer_reaches_the_rows_that_the_signature_of_its_block_says(signatu
             C[i, 0] = B[i, 2]
     """
     assert shape_of(body) == (rows, 16)
+
+
+def test_a_part_that_never_runs_aligns_nothing() -> None:
+    body = """
+    with T.block():
+        T.reads()
+        T.writes()
+        T.block_attr({"buffer_dim_align": [[0, 0, 16, 15]]})
+        for k in range(0):
+            B[0, k] = A[i, k]
+    with T.block():
+        T.reads(A[i, j])
+        T.writes(B[0, j])
+        B[0, j] = A[i, j]
+    with T.block():
+        T.reads(B[0, j])
+        T.writes(C[i, j])
+        C[i, j] = B[0, j]
+    """
+    assert shape_of(body) == (1, 16)
