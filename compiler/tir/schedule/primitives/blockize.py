@@ -19,7 +19,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.facts.bindings import conjunction, conjuncts
-from compiler.tir.schedule.facts.conditions import scope_root
+from compiler.tir.schedule.facts.conditions import check_whole_reduction, scope_root
 from compiler.tir.schedule.facts.loop_kinds import loop_again
 from compiler.tir.schedule.facts.roles import TARGET
 from compiler.tir.schedule.primitives.loop_nest import replace_statement
@@ -124,6 +124,8 @@ def _divided(
     loops = loop_ranges(loops_above(block))
     inside = [sref.loop.loop_var for sref in inner]
     _check_regions(state, block.block, inner)
+    if block.block.init is not None:
+        check_whole_reduction(state, block)
     marks = subspace_divide(
         realize.iter_values, loops, inside, realize.predicate, simplify_trivial_iterators=not preserve_unit_iters
     )

@@ -588,12 +588,13 @@ def test_a_reduction_over_an_outer_loop_is_not_decomposed_within_a_part() -> Non
         sch.decompose_reduction("C_k_10", first)
 
 
-def test_a_part_of_a_reduction_is_not_factored() -> None:
+@pytest.mark.parametrize("step", [lambda s, loop: s.rfactor(loop, 0), lambda s, loop: s.blockize(loop)])
+def test_a_part_of_a_reduction_gets_no_first_value_of_its_own(step: Callable[[Any, Any], object]) -> None:
     sch: Any = Schedule(_row_sums, debug_mask="all")
     _, k_1 = sch.split(sch.get_loops("C")[1], factors=[None, 4])
     first, _ = sch.loop_partition(k_1, [2, None])
     with pytest.raises(ScheduleError, match="that earlier iterations outside of its scope made"):
-        sch.rfactor(sch.get_loops(sch.get_child_blocks(first)[0])[0], 0)
+        step(sch, sch.get_loops(sch.get_child_blocks(first)[0])[0])
 
 
 @T.prim_func
