@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from compiler.arith import Analyzer
 from compiler.arith.int_set import union
-from compiler.ir.expr.primexpr import FloorMod, IntImm, IterVar, Mul, Or, PrimExpr, Range, Var, const, is_const_int
-from compiler.ir.expr.substitute import free_vars, uses_var
+from compiler.ir.expr.primexpr import (
+    LE,
+    LT,
+    FloorMod,
+    IntImm,
+    IterVar,
+    Mul,
+    Or,
+    PrimExpr,
+    Range,
+    Var,
+    const,
+    is_const_int,
+)
+from compiler.ir.expr.substitute import free_vars, substitute, uses_var
 from compiler.ir.node import rebuild
 from compiler.tir.schedule.buffers import ReplaceBuffers
 from compiler.tir.schedule.error import refuse
@@ -101,16 +113,26 @@ def _overlaps(state: ScheduleState, block: StmtSRef, buffer: Buffer, around: Stm
         extent = analyzer.simplify(side.extent)
         if var in loops and var not in relaxed and isinstance(extent, IntImm) and 0 < stride < extent.value:
             assert var is not None
-            if not all(_leaves_out_nothing(part, var, relaxed, analyzer) for part in conjuncts(realize.predicate)):
+            axes = {a.var: v for a, v in zip(block.block.iter_vars, realize.iter_values, strict=True)}
+            indices = [substitute(region.region[dim].min, axes) for region in regions]
+            parts = list(conjuncts(realize.predicate))
+            if not all(_leaves_out_alike(part, index, analyzer) for part in parts for index in indices):
                 continue
             overlaps.append(_Overlap(dim, loops[var], extent.value, extent.value - stride, side.min))
     return overlaps
 
 
-def _leaves_out_nothing(condition: PrimExpr, var: Var, relaxed: Mapping[Var, Range], analyzer: Analyzer) -> bool:
-    """Return whether a condition lets every iteration of a loop compute all of its elements, or bounds the loop."""
-    used = set(free_vars(condition))
-    return var in used or used.isdisjoint(relaxed) or analyzer.can_prove(condition)
+def _leaves_out_alike(condition: PrimExpr, index: PrimExpr, analyzer: Analyzer) -> bool:
+    """Return whether a condition leaves out an element in each iteration that would compute it, or in none.
+
+    It is about other dimensions, holds always, or bounds the element itself.
+    """
+    moving = set(free_vars(index))
+    if moving.isdisjoint(free_vars(condition)) or analyzer.can_prove(condition):
+        return True
+    if not isinstance(condition, (LT, LE)):
+        return False
+    return moving.isdisjoint(free_vars(analyzer.simplify(condition.a - condition.b - index)))
 
 
 def _stepping(start: PrimExpr) -> tuple[Var | None, int]:

@@ -88,6 +88,24 @@ def guarded(A: T.Buffer((9,), "int32"), C: T.Buffer((8,), "int32")):
                 C[v] = B[v]
 
 
+@T.prim_func
+def with_tails(A: T.Buffer((9, 7), "int32"), C: T.Buffer((4, 7), "int32")):
+    B = T.alloc_buffer((9, 7), "int32")
+    for o in range(4):
+        for b, i, j in T.grid(3, 2, 4):
+            with T.block("B"):
+                v = T.axis.spatial(9, o * 2 + b)
+                w = T.axis.spatial(7, i * 4 + j)
+                T.where(i * 4 + j < 7)
+                B[v, w] = A[v, w] + 1
+        for b, j in T.grid(3, 7):
+            with T.block("C"):
+                v, w, k = T.axis.remap("SSR", [o, j, b])
+                with T.init():
+                    C[v, w] = 0
+                C[v, w] = C[v, w] + B[v * 2 + k, w]
+
+
 def outputs(program: PrimFunc | Schedule) -> list[np.ndarray]:
     """Return what a program makes of small whole numbers; its last parameter is the output."""
     mod = program.mod if isinstance(program, Schedule) else tvm.IRModule({"main": program})
@@ -185,10 +203,14 @@ def test_nothing_rolls_where_no_iterations_overlap() -> None:
 
 
 def test_nothing_rolls_that_an_iteration_left_out() -> None:
-    sch = Schedule(guarded)
     with pytest.raises(ScheduleError, match="no rollable loop"):
-        sch.rolling_buffer("B", 0)
-    assert_same(sch, guarded)
+        Schedule(guarded).rolling_buffer("B", 0)
+
+
+def test_a_condition_on_another_dimension_lets_a_buffer_roll() -> None:
+    sch = Schedule(with_tails)
+    sch.rolling_buffer("B", 0)
+    assert_same(sch, with_tails)
 
 
 def test_copies_at_loops_hold_what_one_iteration_accesses() -> None:
