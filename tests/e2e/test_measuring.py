@@ -123,6 +123,17 @@ def test_a_run_shows_its_line_and_can_be_stopped(explorer: str, open_page: Calla
     expect(page.locator("#run-label")).to_have_text("Run")
 
 
+@pytest.mark.long
+def test_a_run_does_not_begin_under_the_problem_of_the_time_before(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer, script="import time\ntime.sleep(1)\nraise ValueError('mine')\n")
+    expect(page.locator(".console .problem")).to_contain_text("mine")
+    page.click("#run-button")
+    assert page.locator(".console .problem").count() == 0
+    expect(page.locator(".console .problem")).to_contain_text("mine")
+
+
 def climb(page: Page) -> None:
     """Measure the ladder of what the editor holds."""
     page.click("#ladder-button")

@@ -117,6 +117,7 @@ def test_a_number_slides_and_its_values_are_measured(explorer: str, open_page: C
     page.get_by_role("button", name="Measure all").click()
     verdict = page.locator(".curve [role=status]")
     expect(verdict).to_contain_text("Best: 32 with 1 ms, 2 × as fast as 16. Other programs")
+    expect(page.locator(".curve")).to_contain_text("Logarithmic, from 2 s at the bottom to 1 ms")
     [body] = asked
     assert (body["line"], body["column"]) == (1 + MATMUL.splitlines().index(FACTOR), FACTOR.index("16"))
     assert body["values"] == STOPS["16", 64].split()
