@@ -186,3 +186,22 @@ def computed(func: Any) -> list[Any]:
     arrays[-1][...] = 77
     interpret(func, arrays)
     return arrays
+
+
+STAGE = """for i in range({extent}):
+    with T.block("{name}"):
+        vi = T.axis.spatial({extent}, i)
+        {store}
+"""
+
+
+def stages(head: str, **stores: str) -> str:
+    """Return a program of blocks, each a loop around one store after its extent, as in ``B="8: B[vi] = A[vi]"``."""
+    text = head + "\n"
+    for name, store in stores.items():
+        count, _, store = store.partition(": ")
+        text += STAGE.format(extent=count, name=name, store=store)
+    return text
+
+
+TWO = 'A: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")'

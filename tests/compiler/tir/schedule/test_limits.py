@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,24 @@ from compiler.driver.build import build
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import Var, const
 from compiler.runtime.arrays.ndarray import array
-from compiler.tir.schedule import InstructionKind, Schedule, ScheduleError, Trace
+from compiler.tir.schedule import InstructionKind, Schedule, Trace
 from compiler.tir.schedule.analysis import get_auto_tensorize_mapping_info
 from compiler.tir.schedule.facts.buffer_traversal import traversals
 from compiler.tir.schedule.facts.regions import merged
 from compiler.tir.script import from_source
-from tests.compiler.tir.schedule.programs import CHAIN, MATMUL, PADDED, Step, computed, kept, refused, schedule
+from tests.compiler.tir.schedule.programs import (
+    CHAIN,
+    MATMUL,
+    PADDED,
+    STAGE,
+    TWO,
+    Step,
+    computed,
+    kept,
+    refused,
+    schedule,
+    stages,
+)
 
 SUM = """
 A: T.Buffer((8, 6), "int32"), C: T.Buffer((8,), "int32")
@@ -109,23 +120,6 @@ def test_blocks_reduce_into_the_same_elements_in_parallel_as_threads_only() -> N
     refused(s, lambda s: s.bind(s.get_loops("C")[2], "vthread.x"), "neither data parallel")
 
 
-STAGE = """for i in range({extent}):
-    with T.block("{name}"):
-        vi = T.axis.spatial({extent}, i)
-        {store}
-"""
-
-
-def stages(head: str, **stores: str) -> str:
-    """Return a program of blocks, each a loop of 8 around one store; more of them where it says so, as in ``"9 …"``."""
-    text = head + "\n"
-    for name, store in stores.items():
-        count, _, store = store.partition(": ")
-        text += STAGE.format(extent=count, name=name, store=store)
-    return text
-
-
-TWO = 'A: T.Buffer((16,), "int32"), C: T.Buffer((16,), "int32")'
 NOT_MADE = stages(f'{TWO}\nB = T.alloc_buffer((9,), "int32")', B="8: B[vi] = A[vi]", C="8: C[vi] = B[vi + 1] + B[vi]")
 OVERWRITTEN = stages(TWO, C="8: C[vi] = A[vi + 1]", D="8: A[vi] = vi")
 PIPELINE = "is not a stage pipeline"
@@ -537,30 +531,6 @@ def test_copies_of_padding_are_only_as_large_as_what_is_inside() -> None:
     assert "T.where" not in str(s.mod), "all columns are inside"
 
 
-WIDE = """
-A: T.Buffer((16,), "int32"), C: T.Buffer((12,), "int32")
-B = T.alloc_buffer((16,), "int32")
-for i in range(4):
-    with T.block("B"):
-        vi = T.axis.spatial(4, i)
-        T.reads(A[vi * 4 : vi * 4 + 4])
-        T.writes(B[vi * 4 : vi * 4 + 4])
-        for j in range(4):
-            B[vi * 4 + j] = A[vi * 4 + j]
-for i, j in T.grid(3, 4):
-    with T.block("C"):
-        vi = T.axis.spatial(12, i * 4 + j)
-        C[vi] = B[vi + 1]
-"""
-
-
-def test_of_a_producer_whose_elements_overlap_only_those_are_computed_that_give_what_is_needed() -> None:
-    text = stages(f'{TWO}\nB = T.alloc_buffer((16,), "int32")', B=PRODUCERS["overlapping"], C=CONSUMERS["each"])
-    s = Schedule(schedule(text).mod["main"])
-    s.compute_at("B", s.get_loops("C")[0])
-    assert int(s.get(s.get_loops("B")[1]).extent) == 2, "each element is in two pairs"
-
-
 def test_rows_are_summed_up_where_they_are_made() -> None:
     text = SUM.replace("A: T", "D: T").replace("A[", "B[").replace("i, u, k in T.grid(8, 1, 6)", "i, k in T.grid(8, 6)")
     made = """B = T.alloc_buffer((8, 6), "int32")
@@ -575,11 +545,6 @@ for i"""
 def test_a_copy_is_made_of_what_a_condition_leaves() -> None:
     short = CUT.replace("A: T.Buffer((16,)", "A: T.Buffer((7,)").replace("spatial(8", "spatial(7")
     kept(short, lambda s: s.reindex_cache_read("C", 0, "local", lambda i: (i,)))
-
-
-def test_a_producer_of_several_elements_is_computed_as_far_as_they_are_needed() -> None:
-    s = kept(WIDE, lambda s: s.compute_at("B", s.get_loops("C")[0]))
-    assert int(s.get(s.get_loops("B")[1]).extent) == 2, "four elements are parts of two fours"
 
 
 def test_constants_and_calls_that_do_something_are_not_computed_ahead() -> None:
@@ -724,59 +689,6 @@ def test_numbers_that_are_just_right() -> None:
         assert [under.get(b).name_hint for b in under.get_child_blocks(under.get_loops("C")[0])] == ["B", "C"]
 
 
-FOR_TWO = "T.reads({reads})\n        T.writes({writes})\n        for u in range({count}):\n            {store}"
-PRODUCERS = {
-    "each": "16: B[vi] = A[vi] * 2",
-    "from behind": "16: B[15 - vi] = A[vi] * 2",
-    "pairs": "8: "
-    + FOR_TWO.format(reads="A[vi]", writes="B[vi * 2 : vi * 2 + 2]", count=2, store="B[vi * 2 + u] = A[vi] + u"),
-    "overlapping": "15: " + FOR_TWO.format(reads="A[vi]", writes="B[vi : vi + 2]", count=2, store="B[vi + u] = vi + u"),
-    "two at once": "8: B[vi * 2] = A[vi]\n        B[vi * 2 + 1] = A[vi] + 1",
-    "halves": "8: B[vi] = A[vi]\n        B[vi + 8] = A[vi] + 1",
-    "all": "1: " + FOR_TWO.format(reads="A[0:16]", writes="B[0:16]", count=16, store="B[u] = A[u] + vi"),
-}
-CONSUMERS = {
-    "each": "16: C[vi] = B[vi]",
-    "from behind": "16: C[vi] = B[15 - vi]",
-    "every other": "8: C[vi] = B[vi * 2 + 1]",
-    "twice": "16: C[vi] = B[vi // 2]",
-    "neighbours": "15: C[vi] = B[vi] + B[vi + 1]",
-    "the third": "16: C[vi] = B[3] + vi",
-    "to the last": "16: C[vi] = B[T.min(vi + 2, 15)]",
-    "fours": "4: "
-    + FOR_TWO.format(reads="B[vi * 4 : vi * 4 + 4]", writes="C[vi]", count=4, store="C[vi] = B[vi * 4 + u]"),
-    "mixed": "16: C[vi] = B[vi % 4 * 4 + vi // 4]",
-}
-MOVES: list[Step] = [
-    lambda s: s.compute_at("B", s.get_loops("C")[0]),
-    lambda s: s.reverse_compute_at("C", s.get_loops("B")[0]),
-    lambda s: s.compute_inline("B"),
-    lambda s: s.reverse_compute_inline("C"),
-    lambda s: s.merge(s.get_loops("B")[0], s.get_loops("C")[0]),
-]
-MOVED = {
-    "each": 26, "from behind": 16, "pairs": 16, "overlapping": 16, "two at once": 16, "halves": 13, "all": 19,
-}  # fmt: skip
-"""How many of the moves to all consumers are accepted."""
-
-
-@pytest.mark.parametrize("producer", PRODUCERS)
-def test_whatever_is_written_and_read_a_block_that_moves_keeps_the_result(producer: str) -> None:
-    moved = 0
-    for consumer in CONSUMERS.values():
-        text = stages(f'{TWO}\nB = T.alloc_buffer((16,), "int32")', B=PRODUCERS[producer], C=consumer)
-        func = schedule(text).mod["main"]
-        expected = computed(func)
-        for step in MOVES:
-            s: Any = Schedule(func)
-            with suppress(ScheduleError):
-                step(s)
-                moved += 1
-            for result, value in zip(computed(s.mod["main"]), expected, strict=True):
-                np.testing.assert_array_equal(result, value, str(s.mod))
-    assert moved == MOVED[producer]
-
-
 CONDITIONS = ("vi < 8", "A[vi] > 2", "vi % 2 < 1")
 INNER = """if {} < 1:
             if {}:
@@ -800,35 +712,3 @@ def test_what_a_branch_leaves_as_it_is_is_not_written_back(condition: str, is_ne
 def test_what_both_branches_store_is_written_back() -> None:
     store = INNER.format("A[vi]", "vi >= 0", "vi >= 0").replace("if vi >= 0:\n                C", "C")
     kept(stages(TWO, C=f"16: {store}"), lambda s: s.write_at(s.get_loops("C")[0], s.get_block("C"), 0, "local"))
-
-
-def test_what_a_block_computes_at_once_does_not_roll() -> None:
-    text = stages(f'{TWO}\nB = T.alloc_buffer((16,), "int32")', B=PRODUCERS["overlapping"], C=CONSUMERS["from behind"])
-    s: Any = Schedule(schedule(text).mod["main"])
-    s.reverse_compute_at("C", s.get_loops("B")[0])
-    refused(s, lambda s: s.rolling_buffer("B", 0), "has no rollable loop")
-
-
-def test_a_reduction_is_not_moved_to_where_its_first_iteration_would_not_come_first() -> None:
-    """There it would set the initial values late."""
-    reduced = """for j, k in T.grid(2, 16):
-    with T.block("C"):
-        vj, vk = T.axis.remap("SR", [j, k])
-        with T.init():
-            C[vj] = 0
-        C[vj] = C[vj] + B[vk]"""
-    for producer, begins_first in (("each", True), ("from behind", False)):
-        text = stages(f'{TWO}\nB = T.alloc_buffer((16,), "int32")', B=PRODUCERS[producer]) + reduced
-        if begins_first:
-            kept(text, lambda s: s.reverse_compute_at("C", s.get_loops("B")[0]))
-        else:
-            refused(schedule(text), lambda s: s.reverse_compute_at("C", s.get_loops("B")[0]), "would not begin with")
-
-
-def test_under_a_loop_of_blocks_of_threads_a_consumer_reads_what_its_own_one_makes() -> None:
-    """These do not wait for each other."""
-    text = stages(f'{TWO}\nB = T.alloc_buffer((16,), "int32")', B=PRODUCERS["pairs"], C=CONSUMERS["each"])
-    s = schedule(text)
-    s.bind(s.get_loops("B")[0], "blockIdx.x")
-    s.reverse_compute_at("C", s.get_loops("B")[0])
-    assert int(s.get(s.get_loops("C")[1]).extent) == 2
