@@ -17,6 +17,9 @@ from app.services import services_of
 from app.serving.bounds import Bounds
 from app.serving.server import Server
 
+ANY = "/robots.txt"
+"""What is answered without the database, which a busy machine may keep from answering in time, and without scripts."""
+
 
 @contextmanager
 def served(app: Flask, bounds: Bounds | None = None, **settings: object) -> Iterator[Server]:
