@@ -332,6 +332,7 @@ def test_the_main_path_is_walked_by_keys_alone(explorer: str, open_page: Callabl
     expect(page.locator("#shared-link")).to_be_focused()
     press("Escape")
     expect(page.locator("#editor")).to_be_focused()
+    page.on("filechooser", lambda _: None)  # from when somebody listens, the browser tells, but not at once
     tab_to(page, "+ File", key="Shift+Tab")
     with page.expect_file_chooser():
         press("Enter")
