@@ -53,7 +53,7 @@ from compiler.search.machine import Machine
 from compiler.search.measurer import Limits, Measurer, Measuring, Place
 from compiler.search.pairing import Patience, paired
 from compiler.search.space import ScheduleSpace
-from compiler.search.tuning import Tuning, digest_of, learn, random_array
+from compiler.search.tuning import Tuning, digest_of, learn, processor_target, random_array
 from compiler.search.turns import STRATEGIES
 from compiler.target.cpu.peak import measure_peak
 from compiler.target.target import Target
@@ -77,6 +77,8 @@ _CHOOSING, _SEARCHING = 0.4, 0.9
 """The shares of the time after which no other way of an operator is tried, and no round begins."""
 _TURNS = 12
 _LAST = Patience(turn=0.0, most=160, seconds=40.0, matters=0.0)
+_LEAST_LAST = 4.0
+"""Seconds that the model is compared with its default build at least."""
 _BETTER = 0.98
 """What the kernels of another way of computing an operator may take of the time of those before."""
 _WAY = "way"
@@ -306,8 +308,17 @@ class ModelTuning:
     seconds
         When it ends, by the ``clock``, from here on: there is a share for choosing ways of operators and one for the
         decision.
-    measuring
+    measuring, is_apart
         As of :func:`compiler.search.tune`.
+    most
+        How many kernels are searched: those that take most of the model's time.
+
+    Attributes
+    ----------
+    total : float
+        Seconds of all kernels in a run, before any is searched.
+    refused : dict of str to str
+        Why there is nothing to search, by kernel.
     """
 
     def __init__(
@@ -321,14 +332,18 @@ class ModelTuning:
         measuring: Callable[[Sequence[NumPyArray], int], Measuring] | None = None,
         seconds: float = math.inf,
         clock: Callable[[], float] = time.monotonic,
+        is_apart: bool = True,
+        most: int | None = None,
     ) -> None:
         began = clock()
         self._spent: Callable[[], float] = lambda: (clock() - began) / seconds
+        self._last = replace(_LAST, seconds=min(_LAST.seconds, max(seconds * (1 - _SEARCHING), _LEAST_LAST)))
         self._preparing = Ledger()
-        self._mod, self._target, self._params, self._log = mod, Target(target), params, log
+        self._mod, self._target, self._params, self._log = mod, processor_target(target), params, log
         self.threads = num_threads()
         self._clock = time.thread_time if self.threads == 1 else time.perf_counter
-        self._seed, self._model, self._measuring = seed, LearnedModel(), measuring
+        self._seed, self._model = seed, LearnedModel()
+        self._measuring, self._is_apart = measuring, is_apart
         self._default = self._built()
         self.ways: dict[str, str] = {}
         """Operators that are computed in other ways than usual."""
@@ -339,8 +354,13 @@ class ModelTuning:
         with self._preparing.spending("measuring"):
             peak = measure_peak("float32", self.threads) * 1e9
         self.tasks: list[KernelTask] = []
-        for name, definition in kernels.definitions.items():
-            each = statistics.median(times[name]) / calls[name]
+        self.refused: dict[str, str] = {}
+        taken = {name: statistics.median(each) for name, each in times.items()}
+        self.total = sum(taken.values())
+        for name, definition in sorted(kernels.definitions.items(), key=lambda item: -taken[item[0]]):
+            if len(self.tasks) == most:
+                break
+            each = taken[name] / calls[name]
             attained = kernels.flops.get(name, 0) / peak / max(each, 1e-9) if _is_float(definition) else 0.0
             self._add(name, definition, calls[name], each, max(_HOPE * (1 - attained), _LEAST_HOPE))
         learn(self._model, log)
@@ -393,10 +413,12 @@ class ModelTuning:
                 func, target, self._log, seed=self._seed, threads=self.threads, model=self._model,
                 arrays=[array.numpy() for array in place.arrays], limits=_LIMITS, population=_POPULATION,
                 default=partial(build, definition.lowered("main"), target=target),
-                measuring=self._measuring or partial(_measuring_at, place), numbers=numbers_of(definition),
+                measuring=self._measuring or partial(_measuring_at, place, self._is_apart),
+                numbers=numbers_of(definition),
             )  # fmt: skip
-        except TVMError:
-            return  # it stays as it is
+        except TVMError as error:
+            self.refused[name] = str(error).splitlines()[0]
+            return
         same = next((task for task in self.tasks if task.tuning.workload == tuning.workload), None)
         if same is not None:
             same.names.append(name)
@@ -465,7 +487,7 @@ class ModelTuning:
             chosen = [task for task in chosen if task.choices is not None]
         if chosen or self.ways:
             tuned = self._with(chosen)
-            pairing = paired(tuned.run, self._default.run, _LAST, self._clock)
+            pairing = paired(tuned.run, self._default.run, self._last, self._clock)
             ratio, default = pairing.ratio, pairing.reference
             if not pairing.is_faster:
                 ratio, chosen, self.ways = 1.0, [], {}
@@ -533,8 +555,8 @@ def _is_float(definition: KernelDefinition) -> bool:
     return {tensor.dtype for tensor in definition.inputs} == {"float32"}
 
 
-def _measuring_at(place: Place, arrays: Sequence[NumPyArray], threads: int) -> Measurer:
-    return Measurer(arrays, threads, parallel=2, limits=_LIMITS, patience=_PATIENCE, place=place)
+def _measuring_at(place: Place, is_apart: bool, arrays: Sequence[NumPyArray], threads: int) -> Measurer:
+    return Measurer(arrays, threads, parallel=2, limits=_LIMITS, patience=_PATIENCE, place=place, is_apart=is_apart)
 
 
 def _sums(names: Iterable[str], times: Mapping[str, Sequence[float]]) -> list[float]:

@@ -172,9 +172,7 @@ class Tuning:
         numbers: Callable[[Picker], IRModule] | None = None,
         space: Callable[[PrimFunc, Machine], ScheduleSpace] | None = None,
     ) -> None:
-        made_for = Target.target_or_current(target)
-        if made_for.kind != "llvm":
-            raise ArgumentError(f"search: schedules are searched for processors (llvm), not for {made_for.kind}")
+        made_for = processor_target(target)
         machine = Machine.of(made_for, threads)
         self.space = space(func, machine) if space else ScheduleSpace(func, machine, wishes, numbers)
         self._pattern = structure(func)
@@ -244,6 +242,14 @@ class Tuning:
     def decide(self, choices: Choices | None, seconds: float) -> None:
         """Note what the function is to be built with: a candidate, or the default (None)."""
         self._database.add([Record(self.workload, self._pattern, choices, "ok", seconds, is_decision=True)])
+
+
+def processor_target(target: TargetLike) -> Target:
+    """Return a target; raises ArgumentError if it is no processor."""
+    made_for = Target.target_or_current(target)
+    if made_for.kind != "llvm":
+        raise ArgumentError(f"search: schedules are searched for processors (llvm), not for {made_for.kind}")
+    return made_for
 
 
 def _seeds(
