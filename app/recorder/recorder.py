@@ -30,6 +30,7 @@ from compiler.ir.error import TVMError
 from compiler.ir.instrument import CodeForm, Instrument
 from compiler.ir.module import IRModule
 from compiler.ir.origin import current_ambient
+from compiler.ir.passes.context import PassContext
 from compiler.ir.printing.text import TextBuilder
 from compiler.ir.transform import PassInfo
 from compiler.runtime.arrays.ndarray import NDArray
@@ -253,7 +254,7 @@ class Recorder(Instrument):
         if not self._is_explorers_build:
             self._graph = self._graph_of(module)
         if self._graph is not None:
-            self._graph.target = target
+            self._graph.target, self._graph.context = target, PassContext.current()
 
     def graph_build_end(self, built: BuiltGraph | Executable | None) -> None:
         self._in_graph_build = False

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from app.artifacts import Problem
 from app.protocol import Failed, Message, Request
 from app.recorder.gpus.gpu_program import gpu_result, gpu_step
-from app.recorder.gpus.webgpu_graph import BEGINNING, prepared_graph
+from app.recorder.gpus.webgpu_graph import prepared_graph
 from app.recorder.measuring.measure import Array
 from app.recorder.measuring.measured_program import MeasuredProgram, only_function
 from app.recorder.measuring.program_measurement import read_recorded
 from app.recorder.measuring.random_inputs import random_arrays
+from app.recorder.measuring.recorded_graph import BEGINNING
 from app.webgpu import GPUArgument, GPUPrepared, GPUProgram, GPUResult, GPUStep
 from compiler.driver.build import build
 from compiler.driver.emulate import emulate

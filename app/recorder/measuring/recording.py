@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from app.artifacts import Options
 from app.protocol import RecordedFunction
 from app.recorder.completion import function_arguments
-from app.recorder.gpus.webgpu_graph import write_graph
 from app.recorder.measuring.measured_program import BlockProgram, MeasuredProgram, TensorProgram
+from app.recorder.measuring.recorded_graph import write_graph
 from app.recorder.recorder import Recorder
 from app.recorder.units.block_text import write_blocks
 from app.recorder.units.schedules import BlockSchedule, ScheduleRecord, TensorSchedule

@@ -18,6 +18,7 @@ from compiler.driver.relay.build import BuiltGraph
 from compiler.ir.instrument import CodeForm
 from compiler.ir.module import IRModule
 from compiler.ir.origin import Span
+from compiler.ir.passes.context import PassContext
 from compiler.ir.printing.text import TextBuilder
 from compiler.relay.function import Function
 from compiler.runtime.modules.module import Module
@@ -130,6 +131,8 @@ class GraphSubject(Subject):
     file: ModelFile | None = None
     """The file that it was imported from."""
     built: BuiltGraph | Executable | None = None
+    context: PassContext | None = None
+    """Of the passes of its build."""
     kernel_times: dict[str, list[Duration]] = field(default_factory=dict)
     """Of each kernel that was measured, all of its calls in one run."""
     unmeasured: str = ""

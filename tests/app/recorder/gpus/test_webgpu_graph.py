@@ -9,7 +9,7 @@ import pytest
 
 from app.artifacts import Options
 from app.protocol import Failed, Message, RecordedFunction, Request
-from app.recorder.gpus import webgpu_graph
+from app.recorder.measuring import recorded_graph
 from app.recorder.measuring.random_inputs import in_range, random_arrays
 from app.recorder.session import Session
 from compiler import relay
@@ -85,14 +85,14 @@ def test_large_weights_are_made_of_the_seed_in_their_range() -> None:
 
 
 def test_a_model_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webgpu_graph, "MAX_PROGRAM", 1_000)
+    monkeypatch.setattr(recorded_graph, "MAX_PROGRAM", 1_000)
     made = recorded(LARGE)
     assert made.graph == ""
     assert "characters as text; at most 1,000 are taken" in made.reason
     size = int(made.reason.partition("the model has ")[2].partition(" ")[0].replace(",", ""))
-    monkeypatch.setattr(webgpu_graph, "MAX_PROGRAM", size)
+    monkeypatch.setattr(recorded_graph, "MAX_PROGRAM", size)
     assert len(recorded(LARGE).graph) == size
-    monkeypatch.setattr(webgpu_graph, "MAX_PROGRAM", size - 1)
+    monkeypatch.setattr(recorded_graph, "MAX_PROGRAM", size - 1)
     assert recorded(LARGE).graph == ""
 
 
