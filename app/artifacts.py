@@ -305,6 +305,8 @@ class Kernel(Struct, frozen=True, kw_only=True):
     """Names of the layers of the imported model that the kernel was fused from."""
     script: str = ""
     """A standalone script that defines the kernel and schedules it as in the model."""
+    found: bool = False
+    """Whether it is built as a search has found, of which the workspace has the log."""
 
 
 class OwnKernel(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,18 @@ from app.built_files import BuiltFile, FileSubject
 from app.causes import Why
 from app.machine_code import CudaProgram, MachineCode
 from app.proposals import Proposed, Subject
-from app.searches import CandidateTexts, Decision, Found, Paired, PairSettings, Searching, SearchSettings, Tried
+from app.searches import (
+    CandidateTexts,
+    Decision,
+    Found,
+    ModelSearch,
+    Paired,
+    PairSettings,
+    Searching,
+    SearchSettings,
+    SoughtKernel,
+    Tried,
+)
 from app.traces import TracedProgram
 from app.webgpu import GPUPrepared
 
@@ -52,7 +63,7 @@ class RecordedFunction(Struct, frozen=True, kw_only=True, tag="recorded"):
     program: Annotated[str, Meta(max_length=MAX_PROGRAM)] = ""
     """The function in the format of :mod:`compiler.te.program`; empty if it cannot be serialised."""
     graph: Annotated[str, Meta(max_length=MAX_PROGRAM)] = ""
-    """A serialised model with its weights, whose kernels only run in browsers."""
+    """A serialised model with its weights, which is searched, or runs in browsers."""
     reason: Annotated[str, Meta(max_length=10_000)] = ""
     """Why the function could not be serialised."""
 
@@ -84,7 +95,7 @@ class Snapshot(Struct, frozen=True, kw_only=True, tag="snapshot"):
     """Whether the script has ended, and LLVM's passes are traced next."""
 
 
-Event = Progress | MeasuredBy | Measured | Failed | Tried | Searching | Found
+Event = Progress | MeasuredBy | Measured | Failed | Tried | Searching | ModelSearch | Found
 
 
 Message = (
@@ -103,6 +114,7 @@ Message = (
     | Failed
     | Tried
     | Searching
+    | ModelSearch
     | Found
     | CandidateTexts
     | Paired
@@ -143,6 +155,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """How to search, in the mode ``search``."""
     choices: list[Decision] = []
     """The candidate to show, in the mode ``candidate``."""
+    kernel: SoughtKernel | None = None
+    """The kernel that it is a candidate of, if ``program`` is a model."""
     pair: PairSettings | None = None
     """How to compare ``program`` with ``original``, in the mode ``pair``: modules of loop IR as JSON."""
     file: FileSubject | None = None

@@ -12,6 +12,9 @@ MAX_LOG = 4 << 20
 """Bytes of a log that a search goes on from."""
 MAX_LINE = 20_000
 MAX_WISHES = 50
+MAX_REFUSALS = 12
+HOTTEST = 10
+"""How many kernels of a model are searched, those that take most of its time."""
 Value = bool | int | Annotated[str, Meta(max_length=200)] | Annotated[list[int], Meta(max_length=16)]
 Decision = tuple[Annotated[str, Meta(max_length=200)], Value]
 """The name of a decision, and what was chosen."""
@@ -26,6 +29,8 @@ class SearchSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     """Decisions that all candidates make so."""
     banned: Annotated[list[Decision], Meta(max_length=MAX_WISHES)] = []
     """Choices that no candidate makes."""
+    model: bool = False
+    """Whether the kernels of the script's last model are searched, instead of its last function."""
 
 
 class Tried(Struct, frozen=True, kw_only=True, tag="tried"):
@@ -40,7 +45,7 @@ class Searching(Struct, frozen=True, kw_only=True, tag="searching"):
 
     trials: int
     seconds: float
-    refused: Annotated[dict[str, int], Meta(max_length=20)] = {}
+    refused: Annotated[dict[str, int], Meta(max_length=MAX_REFUSALS)] = {}
     """Why derivations ended before anything was compiled, and how many."""
 
 
@@ -51,6 +56,65 @@ class Found(Struct, frozen=True, kw_only=True, tag="found"):
     """None if nothing was faster than the default, which stays."""
     seconds: float | None = None
     default_seconds: float | None = None
+
+
+Word = Annotated[str, Meta(max_length=1_000)]
+Count = Annotated[int, Meta(ge=0)]
+Seconds = Annotated[float, Meta(gt=0, lt=1e6)]
+Ways = Annotated[dict[Word, Annotated[str, Meta(max_length=200)]], Meta(max_length=100)]
+
+
+class KernelSearch(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a search over a model has found for a kernel; times are of a call in the model."""
+
+    name: Word
+    workload: Word
+    """What the records of its candidates are known by."""
+    calls: Count = 0
+    before: Seconds | None = None
+    best: Seconds | None = None
+    beside: Seconds | None = None
+    """As ``before``, but measured in turns with candidates; times of their records compare with it."""
+    trials: Count = 0
+    kept: bool = False
+    """Whether the model is built with the best; known at the end."""
+    trouble: Word = ""
+    """Why it is not searched (any more)."""
+    refused: Annotated[dict[Word, Count], Meta(max_length=MAX_REFUSALS)] = {}
+    """As of :class:`Searching`."""
+
+
+class ModelSearch(Struct, frozen=True, kw_only=True, tag="model", omit_defaults=True, forbid_unknown_fields=True):
+    """Where a search over a model is after a round."""
+
+    kernels: Annotated[list[KernelSearch], Meta(max_length=HOTTEST)]
+    total: Seconds | None = None
+    """Seconds of all kernels in a run before the search, those included that it leaves out."""
+    trials: Count = 0
+    seconds: float = 0.0
+    """By the clock, since its process began."""
+    others: Annotated[dict[Word, Word], Meta(max_length=HOTTEST)] = {}
+    """Hot kernels that have nothing to search, and why."""
+    ways: Ways = {}
+    """Operators that are computed in other ways than usual."""
+    before: Seconds | None = None
+    """Seconds of a run of the model by default, measured at the end, in turns with ``after``."""
+    after: Seconds | None = None
+    """The same if nothing that was found stays."""
+
+    @property
+    def expected(self) -> float | None:
+        """Seconds of a run with the best of all kernels, if nothing else changes."""
+        times = [(k.calls, k.before, k.best) for k in self.kernels]
+        gained = sum(calls * (before - best) for calls, before, best in times if before and best and best < before)
+        return None if self.total is None else self.total - gained
+
+
+class SoughtKernel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A kernel of the script's last model, built with operators computed in some ways."""
+
+    workload: Word
+    ways: Ways = {}
 
 
 class PairSettings(Struct, frozen=True, kw_only=True):

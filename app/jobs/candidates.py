@@ -11,7 +11,7 @@ from app.jobs.clients import Client
 from app.jobs.launcher import Launcher
 from app.jobs.recorded_programs import RecordedPrograms
 from app.sandbox import Job
-from app.searches import CandidateTexts, Decision
+from app.searches import CandidateTexts, Decision, SoughtKernel
 
 
 class CandidateAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,8 +28,10 @@ class Candidates:
         self._launcher = launcher
         self._programs = programs
 
-    def show(self, workspace: Workspace, client: Client, choices: Sequence[Decision]) -> CandidateAnswer:
-        """Run a script, and derive a candidate of its last function.
+    def show(
+        self, workspace: Workspace, client: Client, choices: Sequence[Decision], kernel: SoughtKernel | None = None
+    ) -> CandidateAnswer:
+        """Run a script, and derive a candidate of its last function, or of a kernel of its last model.
 
         Raises
         ------
@@ -38,7 +40,7 @@ class Candidates:
         """
 
         def start(program: str) -> Job:
-            return self._launcher.start_candidate(program, workspace.options, choices)
+            return self._launcher.start_candidate(program, workspace.options, choices, kernel)
 
-        texts, problem = self._programs.work(CandidateTexts, start, workspace, client, -1)
+        texts, problem = self._programs.work(CandidateTexts, start, workspace, client, -1, kernel is not None)
         return CandidateAnswer(candidate=texts, problem=problem)

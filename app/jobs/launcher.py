@@ -19,7 +19,7 @@ from app.proposals import Subject
 from app.protocol import STARVING, RecordedVariant, Request
 from app.sandbox import Job, Limits, Runner, SandboxError
 from app.sandbox.wire import FRAME_BYTES
-from app.searches import LOG, Decision, SearchSettings
+from app.searches import LOG, Decision, SearchSettings, SoughtKernel
 from app.store.workspace_limits import WorkspaceLimits
 from app.webgpu import MAX_PREPARED_BYTES
 from compiler.runtime.machine import available_cores
@@ -264,20 +264,24 @@ class Launcher:
         request = Request(mode="search", program=program, options=options, search=settings, seed=seed)
         return self._start(request, Workspace(script="", options=options, files={LOG: log} if log else {}))
 
-    def start_candidate(self, program: str, options: Options, choices: Sequence[Decision]) -> Job:
+    def start_candidate(
+        self, program: str, options: Options, choices: Sequence[Decision], kernel: SoughtKernel | None = None
+    ) -> Job:
         """Start a job that shows a candidate of a search of a program recorded by another job.
 
         Parameters
         ----------
         program : str
-            Text of :mod:`compiler.te.program`.
+            Text of :mod:`compiler.te.program`, or of a model.
+        kernel : SoughtKernel, optional
+            Which kernel of the model it is a candidate of.
 
         Raises
         ------
         Unavailable
             If the sandbox cannot start a process.
         """
-        request = Request(mode="candidate", program=program, options=options, choices=list(choices))
+        request = Request(mode="candidate", program=program, options=options, choices=list(choices), kernel=kernel)
         return self._start(request, Workspace(script="", options=options))
 
     def start_webgpu(self, program: str, options: Options, prefixes: bool) -> Job:

@@ -22,7 +22,7 @@ from app.jobs.launcher import Launcher
 from app.memory import Claim
 from app.protocol import Event, Failed, Measured, MeasuredBy, Progress, RecordedFunction, RecordedVariant
 from app.sandbox import Job
-from app.searches import LOG, MAX_LOG, Found, Searching, SearchSettings, Tried
+from app.searches import LOG, MAX_LOG, Found, ModelSearch, Searching, SearchSettings, Tried
 
 What = Literal["ladder", "record", "search", "batch", "scrub"]
 """Subject of measurement: every prefix of the last schedule, each function of the script, schedules that a search
@@ -44,6 +44,8 @@ class MadeWay:
 
 ORIGINAL = "original.py"
 """Name of the file with the original script of a kernel, which the edited one is compared with."""
+NOTHING = "the script makes no function that can be searched", "the script builds no model that can be searched"
+"""Why nothing is searched, of functions and of models."""
 MAX_PROGRAMS = 12
 """Maximum number of measured functions of a script."""
 
@@ -75,7 +77,7 @@ class Measurer:
         self._incoming = incoming
         self._client = client
         self._hold = hold
-        self._measured = False
+        self._measured = self._is_model = False
         self._programs: list[RecordedFunction] = []
         self._originals: dict[str, str] = {}
         self.problems: list[Problem] = []
@@ -103,6 +105,7 @@ class Measurer:
             If the memory budget is exhausted.
         """
         with self._incoming.budget.claim(0, self._client.address) as programs:
+            self._is_model = settings is not None and settings.model
             answer = yield from self._record(what, workspace, programs)
             for problem in answer.problems:
                 yield Failed(label=label_of(problem), problem=problem)
@@ -114,6 +117,8 @@ class Measurer:
                 yield from self._measure(program, workspace.options, what == "ladder", numpy)
             if settings is not None and self._programs:
                 yield from self._search(self._programs[-1], workspace, settings)
+            elif settings is not None and not answer.problems:
+                yield Failed(label="search", problem=Problem(kind="NotSearched", message=NOTHING[settings.model]))
         if not self._measured or answer.status not in ("ok", "error"):
             self.problems += answer.problems  # functions are measured even if the script fails afterwards
 
@@ -169,6 +174,11 @@ class Measurer:
         with self._start(job, "script") as reader, closing(reader.events()) as events:
             for event in events:
                 match event:
+                    case RecordedFunction(graph=graph) if self._is_model:
+                        programs.grow(len(graph))
+                        self._programs = [event] if graph else self._programs
+                        if not graph and not event.program:
+                            yield Failed(label=event.name, problem=Problem(kind="NotSearched", message=event.reason))
                     case RecordedFunction(program=""):
                         yield MeasuredBy(source="script", reason=f"{event.name}: {event.reason}")
                     case RecordedFunction() if len(self._programs) < limit:
@@ -266,10 +276,10 @@ class Measurer:
         log, left = workspace.files.get(LOG, b"")[:MAX_LOG], settings.seconds
         while True:
             settings, began = msgspec.structs.replace(settings, seconds=left), time.monotonic()
-            job = self._launcher.start_search(recorded.program, workspace.options, settings, log)
+            job = self._launcher.start_search(recorded.program or recorded.graph, workspace.options, settings, log)
             with self._start(job, "server") as reader, closing(reader.events()) as events:
                 for event in events:
-                    if isinstance(event, Measured | Failed | Progress | Tried | Searching | Found):
+                    if isinstance(event, Measured | Failed | Progress | Tried | Searching | ModelSearch | Found):
                         self._measured |= isinstance(event, Measured | Tried)
                         yield event
                     if isinstance(event, Tried) and len(log) + len(event.record) < MAX_LOG:

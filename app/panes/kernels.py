@@ -75,6 +75,11 @@ class KernelTable:
         return self.unit.own_kernels
 
     @property
+    def found(self) -> int:
+        """How many kernels are built as a search has found."""
+        return sum(kernel.found for kernel in self.unit.kernels)
+
+    @property
     def race(self) -> ModelRace | None:
         """The comparison of the model with itself without those kernels."""
         return self.unit.race
@@ -135,7 +140,7 @@ def race_words(race: ModelRace) -> str:
     """Describe the speedup of a model by the kernels of the workspace, and its certainty."""
     if race.checked == "wrong":
         by = "" if race.error is None else f", by up to {race.error:.1e}"
-        return f"The model’s outputs differ from those without your kernels{by}: it was not timed."
+        return f"The model’s outputs differ from those without these kernels{by}: it was not timed."
     before, after = (f"{duration(median)} ± {duration(spread / 2)}" for median, spread in (
         (race.original_seconds, race.original_spread), (race.seconds, race.spread)
     ))  # fmt: skip

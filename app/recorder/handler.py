@@ -14,8 +14,9 @@ from app.recorder.gpus.cuda_jobs import compile_kernels, disassemble
 from app.recorder.gpus.webgpu import prepare_for_webgpu
 from app.recorder.measuring.batch import measure_batch
 from app.recorder.measuring.integrity import Integrity
+from app.recorder.measuring.model_searching import search, show
 from app.recorder.measuring.program_measurement import define_program, measure_program
-from app.recorder.measuring.searching import measure_pair, search_program, show_candidate
+from app.recorder.measuring.searching import measure_pair
 from app.recorder.scripts.modules import import_first, import_others
 from app.recorder.session import Session
 from app.recorder.tracing import trace_program
@@ -29,8 +30,8 @@ WITHOUT_SCRIPT: dict[Mode, Callable[[Request, Callable[[Message], None]], None]]
     "define": define_program,
     "cuda": compile_kernels,
     "sass": disassemble,
-    "search": search_program,
-    "candidate": show_candidate,
+    "search": search,
+    "candidate": show,
     "batch": measure_batch,
     "pair": measure_pair,
 }

@@ -17,6 +17,7 @@ from app.recorder.causes.explain import explain
 from app.recorder.completion import Completion
 from app.recorder.gpus.kernel_scripts import KernelScripts, attached_kernel_scripts
 from app.recorder.measuring.ladder import Ladder
+from app.recorder.measuring.model_searching import decided
 from app.recorder.measuring.recording import program_of, record_functions, record_schedule
 from app.recorder.proposals.proposer import propose
 from app.recorder.proposals.scopes import Scopes
@@ -31,7 +32,7 @@ from app.recorder.scripts.watchdog import Watchdog
 from app.sandbox.crash_report import report_crashes
 from compiler.classic import alias
 from compiler.ir.error import TVMError
-from compiler.ir.instrument import instrumented, uninstrumented
+from compiler.ir.instrument import Instrument, instrumented, uninstrumented
 from compiler.ir.origin import OriginTable, recording
 from compiler.runtime.parallel.threads import set_num_threads
 from compiler.target.codegen.llvm.pipeline import commented_assembly
@@ -106,7 +107,7 @@ class Session:
         set_num_threads(self._request.options.threads)
         Target.default_opt_level = self._request.options.opt_level
         scopes = [self._scopes] if self._request.mode == "propose" else []
-        watching = [self._recorder, self._policy, self._kernels, *scopes]
+        watching = [self._recorder, self._policy, self._kernels, *self._decided(), *scopes]
         instruments = instrumented(*watching, process_wide=True)
         guard = nullcontext() if self._guard is None else self._guard.watching(None)
         comments = commented_assembly() if "comments" in self._request.options.assembly_filters else nullcontext()
@@ -154,6 +155,15 @@ class Session:
             reported = self._completion.report_kernels()
         if reported:
             self._snapshot(None, traces_passes=traces_passes)
+
+    def _decided(self) -> list[Instrument]:
+        """Return what builds models as a search has decided, unless they are recorded, for another search to begin."""
+        try:
+            applied = decided() if self._request.mode != "record" else None
+        except TVMError as error:
+            self._script.report(error)
+            return []
+        return [applied] if applied else []
 
     # snapshots
 

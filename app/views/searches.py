@@ -14,7 +14,7 @@ from app.jobs.candidates import CandidateAnswer
 from app.panes.charts import ROOM
 from app.panes.limits import MAX_MEASUREMENTS
 from app.panes.searches import Trial, best_of, cloud, decisions, failures, progress_chart, reasons
-from app.searches import Decision, Found, SearchSettings
+from app.searches import Decision, Found, ModelSearch, SearchSettings, SoughtKernel
 from app.services import current_services
 from app.views.api import LadderStarted, answer_json
 from app.web.openapi import json_of, operation
@@ -34,6 +34,8 @@ class CandidateRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fiel
     """A workspace, and a candidate of a search of its last function."""
 
     choices: Annotated[list[Decision], Meta(max_length=1_000)] = []
+    kernel: SoughtKernel | None = None
+    """The kernel of its last model that it is a candidate of, instead."""
 
 
 def _workspace(asked: Workspace) -> Workspace:
@@ -58,7 +60,9 @@ def start() -> Response:
 def candidate() -> Response:
     """Return a candidate of a search as a script with explicit primitives, its loops and its assembly."""
     asked = read_body(CandidateRequest)
-    return answer_json(current_services().candidates.show(_workspace(asked), current_client(), asked.choices))
+    return answer_json(
+        current_services().candidates.show(_workspace(asked), current_client(), asked.choices, asked.kernel)
+    )
 
 
 class SearchView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,6 +75,9 @@ class SearchView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refused: dict[str, int] = {}
     failures: list[str] = []
     found: Found | None = None
+    model: ModelSearch | None = None
+    kernel: Annotated[str, Meta(max_length=1_000)] = ""
+    """The workload that the trials are of."""
     label: str = ""
     running: bool = False
     kept: Annotated[str, Meta(max_length=400)] = ""
@@ -93,13 +100,19 @@ def draw_search() -> str:
         raise InvalidBody(f"at most {MAX_TRIALS:,} candidates can be drawn, got {len(asked.trials):,}")
     best = best_of(asked.trials)
     chosen = asked.chosen if asked.chosen is not None and asked.chosen < len(asked.trials) else None
+    kernel = (
+        next((each for each in asked.model.kernels if each.workload == asked.kernel), None) if asked.model else None
+    )
+    default = [Trial(kind="ok", seconds=kernel.beside)] if kernel and kernel.beside else []
     compared = chosen is not None and best is not None and chosen != best
     return render_template(
         "panes/_search_view.html",
         search=asked,
+        kernel=kernel,
+        refused=kernel.refused if kernel else asked.refused,
         best=best,
         chosen=chosen,
-        chart=progress_chart(asked.trials, asked.measurements, asked.room, asked.by_seconds, chosen),
+        chart=progress_chart([*asked.trials, *default], asked.measurements, asked.room, asked.by_seconds, chosen),
         cloud=cloud(asked.trials, asked.room, chosen),
         tree=decisions(asked.trials, asked.table, asked.pinned, asked.banned),
         failed=failures(asked.trials),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from app.protocol import Failed, Message, Request
 from app.recorder.measuring.ladder import Ladder
 from app.recorder.measuring.measured_program import MeasuredProgram, only_function
 from app.recorder.measuring.program_measurement import read_recorded
-from app.searches import LOG, CandidateTexts, Decision, Found, Paired, Searching, SearchSettings, Tried
+from app.searches import LOG, MAX_REFUSALS, CandidateTexts, Decision, Found, Paired, Searching, SearchSettings, Tried
 from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.ir.base import load_json
@@ -32,16 +33,15 @@ from compiler.search import (
     tune,
     write_script,
 )
-from compiler.search.choices import Choices, from_json
+from compiler.search.choices import from_json
 from compiler.search.tuning import random_arrays
 from compiler.target.target import Target
 
 PER_ROUND = 6
 """Candidates of a round: the page is told after each."""
-MAX_REFUSALS = 12
 
 
-class _Told(Database):
+class ToldLog(Database):
     """A log whose new records are sent."""
 
     def __init__(self, text: str, send: Callable[[Message], None]) -> None:
@@ -53,6 +53,17 @@ class _Told(Database):
         super().add(records)
         for record in records:
             self._send(Tried(record=record.line()))
+
+
+def given_log() -> str:
+    """Return the records to go on from."""
+    log = Path(LOG)
+    return log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+
+
+def most_frequent(refused: Mapping[str, int]) -> dict[str, int]:
+    """Return the most frequent of the reasons why derivations ended."""
+    return {text[:500]: count for text, count in Counter(refused).most_common(MAX_REFUSALS)}
 
 
 def search_program(request: Request, send: Callable[[Message], None]) -> None:
@@ -71,11 +82,10 @@ def search_program(request: Request, send: Callable[[Message], None]) -> None:
     Target.default_opt_level = request.options.opt_level
     try:
         program, named, name = read_recorded(request.program)
-        target, log = Target(named), Path(LOG)
-        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+        target, text = Target(named), given_log()
         if not text:
             Ladder(program, target, request.options, send, request.seed).run_with_default(name)
-        _search(program, target, _Told(text, send), request, settings, send)
+        _search(program, target, ToldLog(text, send), request, settings, send)
     except TVMError as error:
         send(Failed(label="search", problem=Problem(kind=type(error).__name__, message=str(error))))
 
@@ -89,9 +99,7 @@ def _search(
     send: Callable[[Message], None],
 ) -> None:
     def told(progress: Progress) -> None:
-        refused = sorted(progress.refused.items(), key=lambda item: -item[1])[:MAX_REFUSALS]
-        words = {text[:500]: count for text, count in refused}
-        send(Searching(trials=progress.trials, seconds=progress.seconds, refused=words))
+        send(Searching(trials=progress.trials, seconds=progress.seconds, refused=most_frequent(progress.refused)))
 
     with uninstrumented():
         found = tune(
@@ -100,7 +108,7 @@ def _search(
             told=told, per_round=PER_ROUND, wishes=_wishes(settings), is_apart=False,
         )  # fmt: skip
     choices = None if found.choices is None else [_decision(name, value) for name, value in found.choices]
-    send(Found(choices=choices, seconds=_finite(found.seconds), default_seconds=_finite(found.default_seconds)))
+    send(Found(choices=choices, seconds=finite(found.seconds), default_seconds=finite(found.default_seconds)))
 
 
 def measure_pair(request: Request, send: Callable[[Message], None]) -> None:
@@ -139,7 +147,7 @@ def show_candidate(request: Request, send: Callable[[Message], None]) -> None:
         definition, target = program.definition(), Target(named)
         space = ScheduleSpace(definition, Machine.of(target, request.options.threads))
         with uninstrumented():
-            schedule = space.schedule(_choices(request.choices))
+            schedule = space.schedule(from_json(request.choices))
             title = f"A schedule of {name} that a search derived"
             script = write_script(definition, schedule, named, title)
             loops = lower(schedule.mod, name="main").script()
@@ -150,16 +158,13 @@ def show_candidate(request: Request, send: Callable[[Message], None]) -> None:
 
 
 def _wishes(settings: SearchSettings) -> Wishes:
-    return Wishes(dict(_choices(settings.pinned)), _choices(settings.banned))
-
-
-def _choices(decisions: Sequence[Decision]) -> Choices:
-    return from_json(decisions)
+    return Wishes(dict(from_json(settings.pinned)), from_json(settings.banned))
 
 
 def _decision(name: str, value: bool | int | str | tuple[int, ...]) -> Decision:
     return (name, list(value) if isinstance(value, tuple) else value)
 
 
-def _finite(seconds: float) -> float | None:
+def finite(seconds: float) -> float | None:
+    """Return seconds; None if infinite, which is not known."""
     return seconds if math.isfinite(seconds) else None

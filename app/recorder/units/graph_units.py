@@ -175,6 +175,7 @@ class GraphUnits:
         if graph.built is None:
             return []
         groups = kernel_groups(graph.built)
+        own = self._scripts.sources.keys() - self._scripts.problems.keys()
         return [
             Kernel(
                 name=name,
@@ -187,6 +188,7 @@ class GraphUnits:
                 origins=sorted(span),
                 layers=layer_names(span),
                 script=self._kernel_scripts.make(kernel, partial(kernel_script, kernel, str(graph.target))),
+                found=kernel.replaced is not None and name not in own,
             )
             for name, kernel in kernels_of(graph.built).items()
             for span in [NO_SPAN.union(*(call.span for group in groups[name] for call in group_calls(group)))]

@@ -40,6 +40,8 @@ def show_kernel(graph: GraphSubject, name: str, recorder: Recorder) -> bool:
         return False
     if kernel.replaced is None:
         lower_group(kernel.function, name, graph.target)
+    elif kernel.definition.program is not None:
+        lower_program(kernel.definition.program, None, name)
     else:
         recorder.schedule_created(kernel.schedule)
         lower_program(kernel.schedule, [*kernel.inputs, *kernel.outputs], name)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import threading
 
+import pytest
 from flask.testing import FlaskClient
 
 from app.protocol import RecordedFunction
-from app.searches import CandidateTexts, Found, Searching, Tried
+from app.searches import CandidateTexts, Found, KernelSearch, ModelSearch, Searching, SoughtKernel, Tried
 from tests.app.jobs.test_ladders import follow
 from tests.app.runners import Script, ScriptedRunner, snapshot, wait_until
 
@@ -61,9 +62,53 @@ def test_a_search_that_makes_way_queues_again_and_goes_on_from_its_log(
     assert events[-1]["status"] == "ok"
 
 
+def test_the_last_model_is_searched_where_that_is_asked_for(client: FlaskClient, runner: ScriptedRunner) -> None:
+    models = [
+        RecordedFunction(name="main", graph="graph 1", reason="r"),
+        RecordedFunction(name="main", graph="graph 2"),
+    ]
+    runner.scripts["s"] = Script([snapshot(), *models, *RECORDED])
+    state = ModelSearch(kernels=[KernelSearch(name="dense", workload="w")], total=1.0)
+    runner.scripts[""] = Script([Tried(record="{}"), state])
+    events = [event for _, _, event in follow(client, start(client, search={"model": True}))]
+    assert [event["type"] for event in events] == ["source", "tried", "model", "ended"]
+    assert events[2]["kernels"] == [{"name": "dense", "workload": "w"}]
+    assert runner.requests[1].program == "graph 2"
+    limits = runner.limits[1]
+    assert limits is not None
+    assert limits.own_cpus == 1
+
+
+@pytest.mark.parametrize(
+    ("recorded", "model", "words"),
+    [
+        ([RecordedFunction(name="main", reason="it is too large")], True, "it is too large"),
+        (RECORDED, True, "builds no model"),
+        ([], False, "makes no function"),
+    ],
+)
+def test_why_nothing_is_searched_is_said(
+    recorded: list[RecordedFunction], model: bool, words: str, client: FlaskClient, runner: ScriptedRunner
+) -> None:
+    runner.scripts["s"] = Script([snapshot(), *recorded])
+    events = [event for _, _, event in follow(client, start(client, search={"model": model}))]
+    assert words in str([event for event in events if event["type"] == "failed"])
+    assert len(runner.requests) == 1
+
+
 def test_searches_are_limited(client: FlaskClient) -> None:
     for search in ({"seconds": 1000}, {"seconds": 0}, {"pinned": [["a"]]}, {"pinned": [["a", 1]] * 99}, {"more": 1}):
         assert client.post("/api/searches", json={"script": "s", "search": search}).status_code == 422
+
+
+def test_a_candidate_of_a_kernel_is_derived_from_the_model(client: FlaskClient, runner: ScriptedRunner) -> None:
+    runner.scripts["s"] = Script([snapshot(), *RECORDED, RecordedFunction(name="main", graph="graph", reason="r")])
+    runner.scripts[""] = Script([CandidateTexts(script="", loops="for", assembly="ret")])
+    kernel = {"workload": "w llvm", "ways": {"conv2d": "winograd"}}
+    asked = {"script": "s", "choices": [["way", "rules"]], "kernel": kernel}
+    assert client.post("/api/candidates", json=asked).get_json()["candidate"]["loops"] == "for"
+    request = runner.requests[1]
+    assert (request.program, request.kernel) == ("graph", SoughtKernel(workload="w llvm", ways={"conv2d": "winograd"}))
 
 
 def test_a_candidate_is_derived_without_the_script(client: FlaskClient, runner: ScriptedRunner) -> None:

@@ -1,0 +1,170 @@
+"""Searches the hottest kernels of a recorded model, or shows a candidate of one, without running a script."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+
+from app.artifacts import Problem
+from app.protocol import Failed, Message, Progress, Request
+from app.recorder.measuring.recorded_graph import BEGINNING, read_graph
+from app.recorder.measuring.searching import (
+    ToldLog,
+    finite,
+    given_log,
+    most_frequent,
+    search_program,
+    show_candidate,
+)
+from app.searches import HOTTEST, CandidateTexts, KernelSearch, ModelSearch, SearchSettings, SoughtKernel
+from compiler.driver.build import build
+from compiler.driver.lower import lower
+from compiler.driver.relay.build import build_graph
+from compiler.driver.relay.lower import KernelDefinition
+from compiler.ir.error import ArgumentError, TVMError
+from compiler.ir.instrument import Instrument, instrumented, uninstrumented
+from compiler.relay.function import Function
+from compiler.runtime.parallel.threads import num_threads, set_num_threads
+from compiler.search import Database, Machine, ScheduleSpace, write_script
+from compiler.search.choices import Picker, from_json
+from compiler.search.models import AppliedLog, KernelTask, ModelTuning, Ways, numbers_of
+from compiler.search.tuning import digest_of
+from compiler.target.target import Target
+
+PREPARING = "building the model, timing its kernels, and trying other ways to compute its operators"
+
+DECISION = '"is_decision": true'
+
+
+def search(request: Request, send: Callable[[Message], None]) -> None:
+    """Search the schedules of a function, or of a model's kernels."""
+    (_search_model if request.program.startswith(BEGINNING) else search_program)(request, send)
+
+
+def show(request: Request, send: Callable[[Message], None]) -> None:
+    """Show a candidate of a function, or of a kernel of a model."""
+    (show_candidate if request.kernel is None else _show_kernel)(request, send)
+
+
+def decided() -> AppliedLog | None:
+    """Return what builds models as the log beside the script has decided; None if it decides nothing.
+
+    Raises
+    ------
+    TVMError
+        A decision cannot be read.
+    """
+    lines = [line for line in given_log().splitlines() if DECISION in line]
+    return AppliedLog(Database(text="\n".join(lines))) if lines else None
+
+
+def _search_model(request: Request, send: Callable[[Message], None]) -> None:
+    """Search where most is expected to be gained, and compare the model with itself before in turns.
+
+    Candidates are measured in this process, as those of a function are.
+    """
+    settings, began = request.search or SearchSettings(), time.monotonic()
+    Target.default_opt_level = request.options.opt_level
+    set_num_threads(request.options.threads)
+    send(Progress(done=0, total=1, label=PREPARING))
+    try:
+        graph = read_graph(request.program)
+        with uninstrumented(), graph.context():
+            tuning = ModelTuning(
+                graph.module, graph.target, graph.weights(request.seed), log=ToldLog(given_log(), send),
+                seed=request.seed, seconds=settings.seconds, is_apart=False, most=HOTTEST,
+            )  # fmt: skip
+            if not tuning.tasks:
+                reasons = dict.fromkeys(tuning.refused.values())
+                raise ArgumentError(f"search: no kernel of the model has schedules to search. {'; '.join(reasons)}")
+
+            def told(before: float | None = None, after: float | None = None) -> None:
+                send(_state(tuning, time.monotonic() - began, before, after))
+
+            told()
+            found = tuning.run(told=lambda task: told())
+            told(finite(found.default), finite(found.seconds))
+    except TVMError as error:
+        send(Failed(label="search", problem=Problem(kind=type(error).__name__, message=str(error)[:10_000])))
+
+
+def _state(tuning: ModelTuning, seconds: float, before: float | None, after: float | None) -> ModelSearch:
+    others = {name[:1000]: why[:1000] for name, why in [*tuning.refused.items()][:HOTTEST]}
+    return ModelSearch(
+        kernels=[_kernel(task, is_over=after is not None) for task in tuning.tasks], total=tuning.total,
+        trials=sum(task.trials for task in tuning.tasks), seconds=seconds, others=others, ways=dict(tuning.ways),
+        before=before, after=after,
+    )  # fmt: skip
+
+
+def _kernel(task: KernelTask, is_over: bool) -> KernelSearch:
+    best = task.default if is_over and task.choices is None else min(task.best, task.default)
+    return KernelSearch(
+        name=task.names[0][:1000], workload=task.tuning.workload, calls=task.calls, before=task.default, best=best,
+        beside=finite(task.tuning.search.default_seconds),
+        trials=task.trials, kept=is_over and task.choices is not None, trouble=task.trouble[:1000],
+        refused=most_frequent(task.tuning.space.refused),
+    )  # fmt: skip
+
+
+class _Reached(BaseException):
+    """Raised when a kernel is defined, which ends the build of its model."""
+
+
+class _Seeking(Instrument):
+    """Ends the build of a model at a kernel."""
+
+    def __init__(self, digest: str) -> None:
+        self._digest = digest
+        self.found: KernelDefinition | None = None
+
+    def kernel_defined(self, name: str, function: Function, definition: KernelDefinition) -> KernelDefinition | None:
+        """Capture the kernel."""
+        try:
+            same = digest_of(definition.blocks()) == self._digest
+        except TVMError:  # it cannot be said in blocks, so it has no candidates
+            return None
+        if same:
+            self.found = definition
+            raise _Reached
+        return None
+
+
+def _sought(request: Request, kernel: SoughtKernel) -> tuple[KernelDefinition, Target]:
+    """Build a model up to a kernel; raises ArgumentError if it has none of that workload."""
+    graph, seeking = read_graph(request.program), _Seeking(kernel.workload.partition(" ")[0])
+    try:
+        with graph.context(), instrumented(Ways(kernel.ways), seeking):
+            build_graph(graph.module, graph.target, graph.weights(request.seed))
+    except _Reached:
+        pass
+    if seeking.found is None:
+        raise ArgumentError("search: the model has no such kernel now: it was found for another model or target")
+    return seeking.found, graph.target
+
+
+def _show_kernel(request: Request, send: Callable[[Message], None]) -> None:
+    """Derive a candidate of a model's kernel, and send its loops, assembly, and script, if it has one."""
+    assert request.kernel is not None
+    Target.default_opt_level = request.options.opt_level
+    set_num_threads(request.options.threads)
+    try:
+        with uninstrumented():
+            definition, target = _sought(request, request.kernel)
+            func, choices = definition.blocks(), from_json(request.choices)
+            numbers = numbers_of(definition)
+            space = ScheduleSpace(func, Machine.of(target, num_threads()), None, numbers)
+            if numbers and space.is_of_numbers(choices):
+                mod, script = numbers(Picker(random.Random(0), dict(choices))), ""
+            else:
+                schedule = space.schedule(choices)
+                mod = lower(schedule.mod, name="main")
+                script = write_script(
+                    func, schedule, str(target), "A schedule of a model's kernel that a search derived"
+                )
+            send(
+                CandidateTexts(script=script, loops=mod.script(), assembly=build(mod, target=target).get_source("asm"))
+            )
+    except TVMError as error:
+        send(Failed(label="candidate", problem=Problem(kind=type(error).__name__, message=str(error)[:10_000])))
