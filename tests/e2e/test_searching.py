@@ -1,4 +1,4 @@
-"""A search in the page: a log that is dropped on it opens, by keyboard too, and what is pinned goes with the next."""
+"""A search in the page: of a function, a log that is dropped on it, or the kernels of a model, by keyboard too."""
 
 from __future__ import annotations
 
@@ -13,6 +13,18 @@ CHOICES = [
     ["C.way", "tiles"], ["C.vector", 1], ["C.1.inner", 16], ["C.0.inner", 4], ["C.0.outer", [4, 2]],
     ["C.1.outer", [2, 1]], ["C.r0.inner", 8], ["C.pack1", False], ["C.written_at", 0], ["C.unroll", False],
 ]  # fmt: skip
+
+
+MODEL = """\
+import numpy as np
+import tvm
+from tvm import relay
+
+x = relay.var("x", shape=(4, 64))
+y = relay.nn.relu(relay.nn.dense(x, relay.const(np.ones((48, 64), "float32"))))
+y = relay.nn.softmax(relay.nn.dense(y, relay.const(np.ones((8, 48), "float32"))))
+lib = relay.build(tvm.IRModule.from_expr(relay.Function([x], y)), target="llvm -mcpu=native")
+"""
 
 
 def line(seconds: float | None, kind: str = "ok", **fields: object) -> str:
@@ -42,3 +54,59 @@ def test_a_log_opens_and_its_best_candidate_becomes_a_script(explorer: str, open
     search.get_by_role("button", name="Open as script").press("Enter")
     expect(page.locator("#strip .chip", has_text="vectorize").first).to_be_visible(timeout=20_000)
     expect(page.locator("#pane-source .file", has_text="original.py")).to_be_visible()
+
+
+def test_the_kernels_of_a_model_are_searched_and_it_is_built_with_what_was_found(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer, script=MODEL)
+    page.evaluate("for (const option of document.querySelector('#search-seconds').options) option.value = 8")
+    page.get_by_role("button", name="Search kernels").press("Enter")
+    search = page.locator("#search")
+    rows = search.locator("tbody tr", has=page.locator("[data-of-kernel]"))
+    expect(rows).to_have_count(3)
+    expect(search.locator("tfoot")).to_contain_text("expected")
+    expect(page.locator("#search-start")).to_have_text("Search", timeout=240_000)
+    expect(search.locator(".verdict")).to_contain_text("measured in turns")
+    expect(search.locator("tfoot td").last).not_to_have_text("0")
+    tried = next(row for row in rows.all() if row.locator("td").last.inner_text() != "0")
+    count = int(tried.locator("td").last.inner_text())
+    tried.get_by_role("button").press("Enter")
+    expect(tried.get_by_role("button")).to_have_attribute("aria-pressed", "true")
+    points = search.locator("svg").first.locator(".point[data-trial]")
+    assert 0 < points.count() <= count
+    points.first.click()
+    expect(search.locator("#search-texts")).to_contain_text("Assembly")
+    expect(page.locator("#pane-source .file", has_text="search.jsonl")).to_be_visible()
+    kept = rows.locator(".own").count()
+    page.click('[data-level="graph"]')
+    expect(page.locator("#pane-kernels .own")).to_have_count(kept)
+    page.click('[data-level="code"]')
+    page.get_by_role("button", name="Forget").press("Enter")
+    expect(search.locator("table")).to_have_count(0)
+    page.click('[data-level="graph"]')
+    expect(page.locator("#pane-kernels .own")).to_have_count(0)
+
+
+def test_the_log_of_several_kernels_is_shown_kernel_by_kernel(explorer: str, open_page: Callable[..., Page]) -> None:
+    decided = line(1e-5, workload="aa llvm threads=1", is_decision=True)
+    text = "\n".join([line(2e-5, workload="aa llvm threads=1"), line(3e-5, workload="bb llvm threads=1"), decided])
+    page = open_page(explorer, script=MODEL)
+    page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": text.encode()}])
+    page.click('[data-level="code"]')
+    page.click('[data-open="search"]')
+    search = page.locator("#search")
+    expect(search.locator("[data-of-kernel]")).to_have_count(2)
+    expect(search.locator("tr", has_text="kernel aa")).to_contain_text("kept")
+    search.get_by_role("button", name="kernel bb").press("Enter")
+    expect(search.locator("h3")).to_have_text("Candidates of kernel bb llvm")
+    search.get_by_label("Candidate", exact=True).press("Enter")
+    expect(search.locator("#search-texts")).to_contain_text("no such kernel now")
+
+
+def test_why_no_model_is_searched_is_said_where_the_visitor_looks(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer, script=MODEL.replace("llvm -mcpu=native", "webgpu"))
+    page.get_by_role("button", name="Search kernels").press("Enter")
+    expect(page.locator("#search .problem")).to_contain_text("not for webgpu")

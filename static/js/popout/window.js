@@ -7,7 +7,7 @@ import { on, tell } from "../state.js";
 import { link, say } from "./link.js";
 
 const PATIENCE_MS = 5000; // after which a page that says nothing is not there
-const THERE = "#run-button, #ladder-button, #share-button, #ladder-stop, #ladder-keep, #measure-kernels"; // what the page does
+const THERE = "#run-button, #ladder-button, #share-button, #ladder-stop, #ladder-keep, #measure-kernels, #search-kernels"; // what the page does
 const KEYS = { Enter: "#run-button", "Shift+Enter": "#ladder-button", s: "#share-button" }; // with Control or Command
 let heard = false;
 

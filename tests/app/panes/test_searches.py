@@ -150,3 +150,34 @@ def test_a_search_is_drawn_and_says_when_the_default_stays(client: FlaskClient) 
 def test_a_log_is_long_at_most(client: FlaskClient) -> None:
     for wrong in (asked([{"kind": "ok"}] * 2001), {"asked": ""}, asked([{"kind": "ok", "more": 1}])):
         assert client.post("/search", data=wrong, headers=HX).status_code == 422
+
+
+KERNEL = {"name": "tvmgen_default_fused_<i>", "workload": "w", "calls": 2, "before": 2e-3, "best": 1e-3, "beside": 3e-3}
+MODEL = {"type": "model", "kernels": [KERNEL, {"name": "other", "workload": "v", "trouble": "known"}], "total": 8e-3}
+
+
+def test_the_kernels_of_a_model_are_drawn_with_what_it_is_expected_to_take(client: FlaskClient) -> None:
+    trials = [{"kind": "ok", "seconds": 1e-3, "choices": "0 2"}]
+    model = {**MODEL, "others": {"tvmgen_default_fused_pad": "no blocks"}, "ways": {"conv2d": "transformed tiles"}}
+    html = client.post("/search", data=asked(trials, model=model, kernel="w"), headers=HX).text
+    for shown in ("&lt;i&gt;", "50%", "2.00×", "6 ms <small>expected", "pad is not searched: no blocks", "known"):
+        assert shown in html, shown
+    assert "default 3 ms" in html, "what its candidates are compared with"
+    assert "Stopped: the model was not measured" in html
+    assert "data-open-candidate" not in html
+    assert "data-pin" not in html
+    assert (
+        "1.25× as fast as before"
+        in client.post("/search", data=asked([], model={**model, "before": 10e-3, "after": 8e-3}), headers=HX).text
+    )
+    assert (
+        "it stays as it is"
+        in client.post("/search", data=asked([], model={**model, "before": 8e-3, "after": 8e-3}), headers=HX).text
+    )
+
+
+def test_times_of_a_model_are_times(client: FlaskClient) -> None:
+    for wrong in ({"total": 0}, {"before": -1}, {"after": 1e9}, {"kernels": [KERNEL] * 11}):
+        assert client.post("/search", data=asked([], model={**MODEL, **wrong}), headers=HX).status_code == 422
+    best = {**KERNEL, "calls": 100}
+    assert client.post("/search", data=asked([], model={**MODEL, "kernels": [best]}), headers=HX).status_code == 200

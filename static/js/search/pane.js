@@ -1,0 +1,304 @@
+// Searches for a faster schedule, and draws what comes as it comes; or what a log beside the script says.
+import { $, element, toast } from "../dom.js";
+import { editor } from "../editor.js";
+import { attach, detach } from "../files.js";
+import { focusPane } from "../layout.js";
+import { recall, remember } from "../memory.js";
+import { ask, busyWords, follow, post, unreached } from "../server.js";
+import { on, state, tell, workspaceJson } from "../state.js";
+
+const LOG = "search.jsonl"; // beside the script: links keep it, and the next search goes on from it
+const MOST_BYTES = 480 * 1024; // of a log that stays with the script
+const MOST_TRIALS = 2000;
+const MOST_KERNELS = 10;
+const ORIGINAL = "original.py"; // what a kernel is raced with
+
+let running = null; // {id, source}
+let shown = null; // what was drawn
+let lines = []; // of the log
+let picked = false; // whether the visitor chose the kernel whose candidates are shown
+let opened = null; // the file that was read
+const wishes = { pinned: [], banned: [] };
+
+const fresh = () => ({ model: null, kernel: "", trials: [], measurements: [], refused: {}, failures: [], found: null, label: "", running: false, kept: "", chosen: null });
+
+const pane = $("#pane-search");
+const modelWords = { total: null, others: {}, ways: {}, type: "model" };
+
+function begin() {
+  $("#search-start").addEventListener("click", () => (running ? stop() : start()));
+  $("#search-save").addEventListener("click", save);
+  $("#search-drop").addEventListener("click", forget);
+  $("#search-axis").value = recall("search-axis") ?? "trials";
+  $("#search-axis").addEventListener("change", ({ target }) => { remember("search-axis", target.value); draw(); });
+  pane.addEventListener("click", clicked);
+  pane.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.id === "search-candidate") show(Number(event.target.value) - 1);
+  });
+  on("options", openLog);
+  on("answered", offer);
+  on("edited", () => { if (shown) pane.classList.add("stale"); });
+  offer();
+  openLog();
+}
+
+/** Draw what there is. */
+export const open = () => draw();
+
+/** Search the hottest kernels of the script's model, unless a search goes on. */
+export function searchModel() {
+  focusPane("search");
+  if (running) return;
+  $("#search-what").value = "model";
+  start();
+}
+
+/** A script that has a model can have its kernels searched. */
+function offer() {
+  const what = $("#search-what"), without = !$("#strip .group.graph");
+  if (what.hidden === without) return;
+  what.hidden = without;
+  what.value = without ? "function" : "model";
+}
+
+/** Show the log that lies beside the script, unless it is what this page wrote. */
+async function openLog() {
+  const file = state.files.get(LOG);
+  if (running || file === opened) return;
+  opened = file;
+  if (!file) return;
+  lines = (await file.text()).split("\n").filter(Boolean).slice(-MOST_TRIALS);
+  shown = { ...fresh(), ...logged(), kept: "From the log beside the script: what others or an earlier search wrote, not measured now. Search goes on from it." };
+  draw();
+}
+
+/** The candidates of the log, and if they are of several kernels, what it says of each. */
+function logged() {
+  const trials = lines.map(read).filter(Boolean);
+  const kernels = new Map();
+  for (const { workload, choices, seconds } of trials) {
+    const kernel = kernels.get(workload) ?? { name: `kernel ${workload.slice(0, 8)}`, workload, trials: 0, best: null };
+    kernels.set(workload, kernel);
+    if (choices) kernel.trials += 1;
+    if (choices && seconds && !(seconds >= kernel.best)) kernel.best = seconds;
+  }
+  const ways = {};
+  let decided = false;
+  for (const line of lines.filter((each) => each.includes('"is_decision": true'))) {
+    decided = true;
+    const { workload, choices } = parse(line) ?? {};
+    if (kernels.has(workload)) kernels.get(workload).kept = Boolean(choices);
+    else if (choices?.[0]?.[0] === "way") ways[String(workload).replace(/ llvm.*/, "")] = String(choices[0][1]);
+  }
+  const model = decided || kernels.size > 1 ? { ...modelWords, kernels: [...kernels.values()].slice(0, MOST_KERNELS), ways } : null;
+  return { trials, model, kernel: model?.kernels[0]?.workload ?? "" };
+}
+
+function parse(line) {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null; // cut off, or not a log
+  }
+}
+
+/** A record as the server draws it; null for what is none, or a decision. */
+function read(line) {
+  const { workload, kind, seconds, message, predicted, error, timestamp, choices, features, is_decision } = parse(line) ?? {};
+  if (typeof kind !== "string" || is_decision) return null;
+  return { workload: String(workload), kind, seconds, message: message || "", predicted, error, timestamp: Number(timestamp) || 0, choices, features };
+}
+
+/** The candidates that are drawn: of a model, those of one kernel. */
+const visible = () => (shown.kernel ? shown.trials.filter(({ workload }) => workload === shown.kernel) : shown.trials);
+
+async function start() {
+  const workspace = await workspaceJson(editor.text);
+  const model = $("#search-what").value === "model";
+  const search = { seconds: Number($("#search-seconds").value), ...(model ? { model } : wishes) };
+  const response = await post("/api/searches", { ...workspace, search });
+  const answer = await response.json();
+  if (!response.ok) {
+    toast(answer.error.message);
+    return;
+  }
+  const before = shown?.measurements ?? [];
+  if (!workspace.files[LOG]) lines = [];
+  picked = false;
+  shown = { ...fresh(), trials: lines.map(read).filter(Boolean), measurements: lines.length && !model ? before : [], running: true, label: "waiting for its turn" };
+  pane.classList.remove("stale");
+  buttons(true);
+  const source = follow(answer.events, {
+    queued({ place }) { shown.label = busyWords(place); },
+    progress({ done, total, label }) { shown.label = model ? label : `what there is: ${done} of ${total} · ${label}`; },
+    model(found) {
+      const { kernels, trials, seconds } = found;
+      Object.assign(shown, { model: found, kernel: shown.kernel || kernels[0]?.workload || "", label: `${trials} candidates · ${Math.round(seconds)} s` });
+    },
+    measured({ measurement }) {
+      const again = shown.measurements.findIndex(({ kind }) => kind === measurement.kind);
+      shown.measurements.splice(again < 0 ? shown.measurements.length : again, again < 0 ? 0 : 1, measurement);
+    },
+    tried({ record }) { lines.push(record); const trial = read(record); if (trial) { shown.trials.push(trial); if (!picked) shown.kernel = trial.workload; } },
+    searching({ trials, seconds, refused }) { Object.assign(shown, { refused, label: `${trials} candidates · ${Math.round(seconds)} s` }); },
+    found({ choices, seconds, default_seconds }) { shown.found = { choices, seconds, default_seconds, type: "found" }; },
+    failed({ label, problem }) { shown.failures.push(`${label}: ${problem.message}`); },
+    ended: end,
+  }, draw);
+  running = { id: answer.id, source };
+  draw();
+}
+
+function end({ status, message }) {
+  running?.source.close();
+  running = null;
+  shown.running = false;
+  buttons(false);
+  if (status === "error" && !shown.failures.length) shown.failures.push(message);
+  if (!lines.length) return;
+  attach(LOG, fitting());
+  opened = state.files.get(LOG);
+  if (shown.model) tell("options"); // which is built with what was found
+}
+
+/** The log, or if it is too long for a file beside the script, its newest records and the fastest. */
+function fitting() {
+  const kept = [...lines];
+  const size = () => kept.reduce((sum, line) => sum + line.length + 1, 0);
+  while (size() > MOST_BYTES) {
+    const best = Math.min(...kept.map((line) => read(line)?.seconds || Infinity));
+    const at = kept.findIndex((line) => !(read(line)?.seconds <= best));
+    kept.splice(at < 0 ? 0 : at, Math.ceil(kept.length / 10));
+  }
+  return `${kept.join("\n")}\n`;
+}
+
+async function stop() {
+  const answer = await ask(`/api/ladders/${running.id}`, { method: "DELETE" });
+  if (unreached(answer)) toast((await answer.json()).error.message);
+}
+
+function buttons(active) {
+  $("#search-start").textContent = active ? "Stop" : "Search";
+  $("#search-start").setAttribute("aria-pressed", String(active));
+}
+
+function save() {
+  const link = element("a", { href: URL.createObjectURL(new Blob([`${lines.join("\n")}\n`], { type: "application/jsonl" })), download: LOG });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function forget() {
+  if (running) return;
+  detach(LOG);
+  opened = undefined;
+  lines = [];
+  if (shown.model) tell("options");
+  shown = fresh();
+  draw();
+}
+
+function clicked({ target }) {
+  const point = target.closest("[data-trial]");
+  const { pin, ban } = target.dataset;
+  if (point) show(Number(point.dataset.trial));
+  const kernel = target.closest("[data-of-kernel]");
+  if (kernel) {
+    picked = true;
+    Object.assign(shown, { kernel: kernel.dataset.ofKernel, chosen: null });
+    draw();
+  }
+  if (pin) wish("pinned", "banned", JSON.parse(pin));
+  if (ban) wish("banned", "pinned", JSON.parse(ban));
+  if ("showCandidate" in target.dataset) show(Number($("#search-candidate").value) - 1);
+  if ("showBest" in target.dataset) show(Number(target.dataset.showBest));
+  if ("openCandidate" in target.dataset) openScript(Number($("#search-candidate").value) - 1);
+}
+
+/** Pin or ban a decision for the next search, or no longer; of a decision, one choice is pinned. */
+function wish(kind, other, decision) {
+  const text = JSON.stringify(decision);
+  const same = (each) => JSON.stringify(each) === text;
+  const had = wishes[kind].some(same);
+  wishes[other] = wishes[other].filter((each) => !same(each));
+  wishes[kind] = wishes[kind].filter((each) => !same(each) && !(kind === "pinned" && each[0] === decision[0]));
+  if (!had) wishes[kind].push(decision);
+  draw();
+}
+
+/** Show a candidate: why the model ranks it as it does, its loops, its primitives, its assembly. */
+async function show(at) {
+  if (!visible()[at]) return;
+  shown.chosen = at;
+  await draw();
+  const box = $("#search-texts");
+  if (!box) return;
+  box.replaceChildren(element("p", { class: "hint" }, "deriving it …"));
+  const { candidate, problem } = await texts(at);
+  if (shown.chosen !== at) return;
+  if (!candidate) {
+    $("#search-texts").replaceChildren(element("p", { class: "problem error" }, problem));
+    return;
+  }
+  const steps = candidate.script.split("\n").filter((line) => /^(?:[\w, ]+ = )?sch\./.test(line)).join("\n");
+  const part = (title, text) => element("details", title === "Primitives" ? { open: "" } : {}, element("summary", {}, title), element("pre", { tabindex: "0", role: "region", "aria-label": title }, text));
+  $("#search-texts").replaceChildren(...(steps ? [part("Primitives", steps)] : []), part("Loop IR", candidate.loops), part("Assembly", candidate.assembly));
+}
+
+async function texts(at) {
+  const trial = visible()[at];
+  if (!trial?.choices) return { problem: "this is what the script makes, without a search" };
+  const workspace = await workspaceJson(editor.text);
+  delete workspace.files[LOG];
+  const response = await post("/api/candidates", { ...workspace, choices: trial.choices, ...(shown.model ? { kernel: { workload: shown.kernel, ways: shown.model.ways ?? {} } } : {}) });
+  const answer = await response.json();
+  return response.ok ? answer : { problem: answer.error.message };
+}
+
+/** Let a candidate take the place of the script, which Undo brings back, and which the candidate is raced with. */
+async function openScript(at) {
+  const { candidate, problem } = await texts(at);
+  if (!candidate) {
+    toast(problem);
+    return;
+  }
+  if (!state.files.has(ORIGINAL)) attach(ORIGINAL, editor.text);
+  editor.open(candidate.script);
+  toast("Ladder measures it step by step, Measure kernels in alternation with yours; Undo brings yours back");
+}
+
+let drawing = null;
+let again = false;
+
+/** Draw the newest state, where the pane is open; one request at a time. */
+async function draw() {
+  if (!shown || !pane.offsetParent) return;
+  again = true;
+  drawing ??= redraw().finally(() => { drawing = null; });
+  await drawing;
+}
+
+async function redraw() {
+  while (again) {
+    again = false;
+    $("#search-save").hidden = $("#search-drop").hidden = shown.running || !lines.length;
+    const seen = visible();
+    const best = seen.reduce((least, { seconds, choices }, at) => (choices && seconds && !(seconds >= seen[least]?.seconds) ? at : least), -1);
+    const table = new Map(); // a request has few values: decisions are sent once
+    const numbered = (decision) => {
+      const key = JSON.stringify(decision);
+      if (!table.has(key)) table.set(key, table.size);
+      return table.get(key);
+    };
+    const trials = seen.map(({ features, choices, workload, ...trial }, at) => ({
+      ...trial,
+      choices: choices && choices.map(numbered).join(" "),
+      ...(shown.chosen !== null && (at === best || at === shown.chosen) ? { features } : {}),
+    }));
+    const asked = { ...shown, trials, table: [...table.keys()].map((key) => JSON.parse(key)), ...wishes, by_seconds: $("#search-axis").value === "seconds", room: Math.max(340, $("#search").clientWidth - 28) };
+    await htmx.ajax("POST", "/search", { target: "#search", swap: "morph", source: "#pane-search", values: { asked: JSON.stringify(asked) } });
+  }
+}
+
+begin();
