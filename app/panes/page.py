@@ -72,8 +72,8 @@ class Page(Selection):
 
     @property
     def live(self) -> list[Pane]:
-        """The panes that are redrawn while the script is running."""
-        return [pane for pane in self.redrawn if pane.live]
+        """The panes that are redrawn while the script is running: of those, the ones that it has reached."""
+        return [pane for pane in self.redrawn if pane.live and self._reached(pane)]
 
     @property
     def redraws_timeline(self) -> bool:

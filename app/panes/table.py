@@ -216,6 +216,7 @@ _ORIGINALS = (
         size=100,
         template="panes/_kernels.html",
         producer=produce_kernels,
+        live=True,
         empty="The kernels of a graph appear here when relay.build makes them. Run measures each.",
     ),
     Pane(

@@ -233,3 +233,12 @@ def test_an_old_links_view_chooses_the_same_steps() -> None:
     assert shown.function == full_answer().units[0]
     assert listings(shown)["loops"].label == "loops · Loops"
     assert listings(shown)["loops"].against == PREVIOUS
+
+
+def test_kernels_are_drawn_while_a_run_goes_on_once_they_are_there() -> None:
+    def live(answer: Answer) -> list[str]:
+        return [pane.name for pane in page(answer, View()).live]
+
+    timed = Kernel(name="fused_add", operators=["add"], seconds=1e-3)
+    assert live(Answer()) == ["console"], "those of the run before stay until then"
+    assert live(Answer(units=[Unit(name="main", kind="graph", built=True, kernels=[timed])])) == ["console", "kernels"]
