@@ -1,14 +1,18 @@
-"""Liveness checks of the database, with a short timeout."""
+"""Liveness checks of the database, which never keep anybody waiting for long."""
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 
 log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 0.4
+"""How long a check is waited for."""
+HANGING_SECONDS = 10.0
+"""The age of a check that hangs: on a busy machine one may get no processor for some seconds."""
 
 
 class Liveness:
@@ -24,23 +28,25 @@ class Liveness:
         self._check = check
         self._lock = threading.Lock()
         self._asking: threading.Thread | None = None
-        self._answers = False
+        self._asked = 0.0
+        self._answers = True
 
     def answers(self) -> bool:
-        """Return whether the database responds within :data:`ANSWER_SECONDS`."""
+        """Return whether the database responds; while a check is going on, whether it did before."""
         with self._lock:
             thread = self._asking
             if thread is None or not thread.is_alive():
-                self._answers = False
+                self._asked = time.monotonic()
                 thread = self._asking = threading.Thread(target=self._ask, name="liveness", daemon=True)
                 thread.start()
         thread.join(ANSWER_SECONDS)
-        return self._answers
+        return self._answers and not (thread.is_alive() and time.monotonic() - self._asked > HANGING_SECONDS)
 
     def _ask(self) -> None:
         try:
             self._check()
         except Exception:
             log.exception("the database of the links does not answer")
+            self._answers = False
         else:
             self._answers = True

@@ -212,12 +212,14 @@ def test_a_database_that_lost_its_key_is_not_the_one_that_was_backed_up(
         backed_up()
 
 
-def test_a_database_answers_when_its_check_comes_back_in_time() -> None:
+def test_a_database_answers_until_its_check_fails_or_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     outcomes: list[Callable[[], object]] = []
     liveness = Liveness(lambda: (outcomes.pop(0)(), None)[1])
     hanging = threading.Event()
     outcomes[:] = [lambda: None, lambda: 1 / 0, lambda: None, hanging.wait, lambda: None]
-    assert [liveness.answers() for _ in range(5)] == [True, False, True, False, False]
+    assert [liveness.answers() for _ in range(4)] == [True, False, True, True], "it may be the machine that is slow"
+    monkeypatch.setattr("app.store.liveness.HANGING_SECONDS", 0.0)
+    assert not liveness.answers()
     hanging.set()
     liveness._asking.join()  # type: ignore[union-attr]
     assert liveness.answers()
