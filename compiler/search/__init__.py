@@ -22,13 +22,13 @@ from compiler.search.machine import Machine
 from compiler.search.measurer import Limits, Measurement, Measurer
 from compiler.search.pairing import Pairing, Patience, paired
 from compiler.search.rules import RULES
-from compiler.search.search import Search, Trial
+from compiler.search.search import Evolution, Search, Trial
 from compiler.search.space import ScheduleSpace
 from compiler.search.tuning import Outcome, Progress, tune
 from compiler.search.writing import write_script
 
 __all__ = [
-    "RULES", "CostModel", "Database", "LearnedModel", "Limits", "Machine", "Measurement", "Measurer", "Outcome",
-    "Pairing", "Patience", "Progress", "Record", "ScheduleSpace", "Search", "Trial", "Wishes", "paired",
+    "RULES", "CostModel", "Database", "Evolution", "LearnedModel", "Limits", "Machine", "Measurement", "Measurer",
+    "Outcome", "Pairing", "Patience", "Progress", "Record", "ScheduleSpace", "Search", "Trial", "Wishes", "paired",
     "rank_correlation", "tune", "write_script",
 ]  # fmt: skip

@@ -127,18 +127,17 @@ def block_facts(sch: Schedule, rv: BlockRV) -> BlockFacts | None:
     return BlockFacts(rv, block, loops, kinds, extents, reads, [movements(w, block.iter_vars) for w in block.writes])
 
 
-def blocks_of(sch: Schedule) -> list[BlockRV]:
-    """Return the blocks of a program without those that contain others, in their order."""
+def blocks_of(sch: Schedule, with_scopes: bool = False) -> list[BlockRV]:
+    """Return the blocks of a program in their order; those that contain others, if at all, come after these."""
     found: list[BlockRV] = []
     todo = [sch.get_block("root")]
     while todo:
-        rv = todo.pop(0)
+        rv = todo.pop()
         children = sch.get_child_blocks(rv)
-        if children:
-            todo = [*children, *todo]
-        else:
+        if with_scopes or not children:
             found.append(rv)
-    return found
+        todo += children
+    return found[::-1]
 
 
 def divisors(extent: int, most: int | None = None) -> list[int]:

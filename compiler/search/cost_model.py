@@ -52,12 +52,13 @@ class CostModel(Protocol):
 class LearnedModel:
     """Boosted trees over features, a line until there is enough to grow them."""
 
-    _rows: dict[str, list[tuple[Row, float]]] = field(default_factory=dict)
+    rows: dict[str, list[tuple[Row, float]]] = field(default_factory=dict)
+    """What was measured, by groups."""
     _fitted: Any = None
 
     def update(self, group: str, rows: Sequence[Row], seconds: Sequence[float]) -> None:
         """Take notice of measured candidates."""
-        self._rows.setdefault(group, []).extend(zip(rows, seconds, strict=True))
+        self.rows.setdefault(group, []).extend(zip(rows, seconds, strict=True))
         self._fitted = None
 
     def predict(self, rows: Sequence[Row]) -> list[float]:
@@ -69,7 +70,7 @@ class LearnedModel:
         return predicted
 
     def _fit(self) -> Any:
-        groups = [group for group in self._rows.values() if len(group) > 1]
+        groups = [group for group in self.rows.values() if len(group) > 1]
         trees = _lightgbm()
         if trees is None or sum(map(len, groups)) < _ROWS_FOR_TREES:
             return _Line(groups)

@@ -52,6 +52,7 @@ from compiler.search.ledger import KINDS, Ledger
 from compiler.search.machine import Machine
 from compiler.search.measurer import Limits, Measurer, Measuring, Place
 from compiler.search.pairing import Patience, paired
+from compiler.search.search import Evolution
 from compiler.search.space import ScheduleSpace
 from compiler.search.tuning import Tuning, digest_of, learn, processor_target, random_array
 from compiler.search.turns import STRATEGIES
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
     from compiler.runtime.graph.graph_executor import GraphExecutor
 
 _PER_ROUND = 8
-_POPULATION = 8
+_EVOLUTION = Evolution(population=8)
 """To derive a candidate takes about a tenth of the time that it takes to build and measure it."""
 _HOPE = 0.5
 """What share of what is left to the processor's peak a round is expected to gain of a kernel that was not searched
@@ -411,7 +412,7 @@ class ModelTuning:
             func = definition.blocks()
             tuning = Tuning(
                 func, target, self._log, seed=self._seed, threads=self.threads, model=self._model,
-                arrays=[array.numpy() for array in place.arrays], limits=_LIMITS, population=_POPULATION,
+                arrays=[array.numpy() for array in place.arrays], limits=_LIMITS, evolution=_EVOLUTION,
                 default=partial(build, definition.lowered("main"), target=target),
                 measuring=self._measuring or partial(_measuring_at, place, self._is_apart),
                 numbers=numbers_of(definition),

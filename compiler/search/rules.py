@@ -90,15 +90,17 @@ class Rule(NamedTuple):
     name: str
     purpose: str
     apply: Callable[[Derivation, BlockRV], None]
+    is_of_scopes: bool = False
+    """Whether it is also for blocks that contain others, which come before these."""
 
 
-def derive(derivation: Derivation) -> None:
-    """Apply all rules to a schedule.
+def derive(derivation: Derivation, rules: Sequence[Rule]) -> None:
+    """Apply rules to a schedule.
 
     Raises TVMError where a primitive is refused.
     """
-    for rule in RULES:
-        for rv in reversed(blocks_of(derivation.sch)):
+    for rule in rules:
+        for rv in reversed(blocks_of(derivation.sch, rule.is_of_scopes)):
             if getattr(derivation.sch.meaning(rv), "stmt", None) is not None:  # not inlined meanwhile
                 rule.apply(derivation, rv)
 
@@ -121,16 +123,23 @@ def _inline(d: Derivation, rv: BlockRV) -> None:
 # reductions
 
 
-def _reduce(d: Derivation, rv: BlockRV) -> None:
+def reduction(*known: str) -> Rule:
+    """Return the row of reductions, by some of the ways ``tiles`` and ``parts``."""
+    purpose = "a reduction is tiled for registers and caches, or summed up in parts for vectors"
+    return Rule("reduce", purpose, partial(_reduce, known))
+
+
+def _reduce(known: Sequence[str], d: Derivation, rv: BlockRV) -> None:
     facts = block_facts(d.sch, rv)
     if facts is None or not facts.is_sum:
         return
     inner = _contiguous_reduction(facts)
     ways = ["plain"]
-    if inner is not None and facts.extents[inner] > 1:
+    if inner is not None and facts.extents[inner] > 1 and "parts" in known:
         ways.append("parts")
     is_across = inner is None and any(abs(read[i]) == 1 for read in facts.reads for i in facts.axes("S"))
-    if (facts.is_reusing or is_across) and any(facts.extents[i] > 1 for i in facts.axes("S")):
+    is_wide = any(facts.extents[i] > 1 for i in facts.axes("S"))
+    if (facts.is_reusing or is_across) and is_wide and "tiles" in known:
         ways = ["tiles", "tiles", "tiles", "tiles", *ways[1:]]
     way = d.pick(f"{d.name(rv)}.way", ways)
     if way == "tiles":
@@ -347,7 +356,7 @@ def _locate(d: Derivation, rv: BlockRV) -> None:
         shared += 1
     for consumer in consumers:
         if d.name(consumer) in d.partial:  # whose loops are still to be put in order
-            reduced = _reduced(d, consumer, d.sch.get_loops(consumer))
+            reduced = are_reduced(d, consumer, d.sch.get_loops(consumer))
             parts = len(reduced) - 1 - reduced[::-1].index(False)
             shared = min(shared, parts, reduced.index(True) if True in reduced else parts)
     loops = d.sch.get_loops(consumers[0])[:shared]
@@ -363,7 +372,7 @@ def _order(d: Derivation, rv: BlockRV) -> None:
     if name not in d.partial:
         return
     loops = d.sch.get_loops(rv)
-    reduced = _reduced(d, rv, loops)
+    reduced = are_reduced(d, rv, loops)
     sums = [loop for loop, is_reduced in zip(loops, reduced, strict=True) if is_reduced]
     parts = [loop for loop, is_reduced in zip(loops, reduced, strict=True) if not is_reduced][-1]
     if sums:
@@ -381,7 +390,7 @@ def _vectorize(d: Derivation, rv: BlockRV) -> None:
     """Let vectors run along the innermost loop of what is computed element by element."""
     name, block = d.name(rv), d.sch.get_sref(rv).block
     loops = d.sch.get_loops(rv)
-    if name in d.tiled or not loops or not block.writes or _reduced(d, rv, loops)[-1]:
+    if name in d.tiled or not loops or not block.writes or are_reduced(d, rv, loops)[-1]:
         return
     if not isinstance(d.sch.get_sref(loops[-1]).loop.body, BlockRealize):  # it runs over other blocks, too
         return
@@ -398,7 +407,7 @@ def _vectorize(d: Derivation, rv: BlockRV) -> None:
         d.sch.vectorize(d.sch.split(loops[-1], factors=[None, width])[1])
 
 
-def _reduced(d: Derivation, rv: BlockRV, loops: Sequence[LoopRV]) -> list[bool]:
+def are_reduced(d: Derivation, rv: BlockRV, loops: Sequence[LoopRV]) -> list[bool]:
     """Return of which of its loops a block reduces the iterations."""
     realize = d.sch.state.realize_of(d.sch.get_sref(rv))
     used: set[Var] = set()
@@ -413,7 +422,7 @@ def _parallel(d: Derivation, rv: BlockRV) -> None:
     loops = d.sch.get_loops(rv)
     if d.machine.cores < 2 or not loops or d.kind(loops[0]) is not ForKind.SERIAL:
         return
-    reduced = _reduced(d, rv, loops)
+    reduced = are_reduced(d, rv, loops)
     loops = loops[: reduced.index(True)] if True in reduced else loops
     count = 1
     while count < len(loops) and math.prod(d.extent(loop) or 1 for loop in loops[:count]) < 4 * d.machine.cores:
@@ -435,7 +444,7 @@ def _parallel(d: Derivation, rv: BlockRV) -> None:
 
 RULES: tuple[Rule, ...] = (
     Rule("inline", "what is computed element by element is computed where it is read", _inline),
-    Rule("reduce", "a reduction is tiled for registers and caches, or summed up in parts for vectors", _reduce),
+    reduction("tiles", "parts"),
     Rule("locate", "what has several readers, or is a reduction, is computed near them", _locate),
     Rule("order", "a reduction in parts goes along the parts innermost", _order),
     Rule("parallel", "the outer loops run on several cores", _parallel),

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, TypeVar
@@ -34,15 +34,24 @@ from compiler.search.pairing import Patience
 from compiler.search.space import Space
 
 Candidate = TypeVar("Candidate", bound=Hashable)
-_POPULATION, _GENERATIONS, _PARENTS = 16, 2, 8
-_MUTATED = 0.7
-"""The share of a generation that differs from one parent in one decision; the others are of two."""
+_PARENTS = 8
 _FOR_SECONDS, _ALIKE = 4, 1e-9
 """The times that turn the model's numbers into seconds, and what these must differ by."""
-_BY_CHANCE = 0.15
-"""The share of a round that is taken at random from the candidates, whatever the model expects."""
 _AGAIN = Patience(most=32, seconds=2.5, matters=0.0)
 _LAST = Patience(most=60, seconds=6.0, matters=0.0)
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """How candidates come of one another."""
+
+    population: int = 16
+    """New candidates of each generation of a round."""
+    generations: int = 2
+    mutated: float = 0.7
+    """The share of a generation that differs from one parent in one decision; the others are of two."""
+    by_chance: float = 0.15
+    """The share of a round that is taken at random from the candidates, whatever the model expects."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +82,10 @@ class Search(Generic[Candidate]):
         The same candidates each time, as far as they do not depend on times.
     rng : random.Random, optional
         What is drawn from, instead of a ``seed``.
-    population : int
-        New candidates of each generation of a round.
     expect : callable, optional
         What stands for the cost model: returns a number for each candidate, the smaller the faster.
+    told : callable
+        Called with what was measured.
     """
 
     def __init__(
@@ -91,8 +100,9 @@ class Search(Generic[Candidate]):
         group: str = "",
         seed: int | None = None,
         rng: random.Random | None = None,
-        population: int = _POPULATION,
+        evolution: Evolution | None = None,
         expect: Callable[[Sequence[Candidate]], Sequence[float]] | None = None,
+        told: Callable[[Sequence[Trial[Candidate]]], object] = lambda trials: None,
     ) -> None:
         self.space = space
         self.machine = machine
@@ -102,7 +112,7 @@ class Search(Generic[Candidate]):
         self.default_seconds = math.inf  # of a call of the default; infinite as long as it is not known
         self.ledger = Ledger()  # where the time went
         self._build, self._default, self._measuring = build, default, measuring
-        self._group, self._population = group, population
+        self._group, self._evolution, self._told = group, evolution or Evolution(), told
         self.rng = rng or random.Random(seed)
         self._known: dict[Candidate, float] = {}
         self._seen: list[tuple[Sequence[float], float]] = []
@@ -126,7 +136,7 @@ class Search(Generic[Candidate]):
         self.begin()
         chosen = list(dict.fromkeys(seed for seed in seeds if seed not in self._known))[:count]
         with self.ledger.spending("deriving"):
-            chosen += self._next(count - len(chosen), set(chosen))
+            chosen += self.propose(count - len(chosen), set(chosen))
         made: list[Trial[Candidate]] = []
         for some in (
             (chosen[:1], chosen[1:]) if not self.trials else (chosen,)
@@ -193,6 +203,7 @@ class Search(Generic[Candidate]):
             self.model.update(self._group, [trial.row for trial in made], [trial.seconds for trial in made])
         for trial in made:
             self.learn(trial.candidate, trial.seconds, trial.row)
+        self._told(made)
 
     def _foreseen(self, rows: Sequence[Sequence[float]]) -> list[float]:
         """Return the seconds that the model expects: its numbers on the line through those of what was measured."""
@@ -223,16 +234,16 @@ class Search(Generic[Candidate]):
             self.best, self._reference_seconds = seen, seconds
             self._measuring.refer(build)
 
-    def _next(self, count: int, without: set[Candidate]) -> list[Candidate]:
+    def propose(self, count: int, without: Collection[Candidate] = ()) -> list[Candidate]:
         """Return candidates that were not measured: those that are expected to be fast, and some by chance."""
         measured = sorted(self._known, key=self._known.__getitem__)[:_PARENTS]
-        size = min(self._population, 2 * count + 1)  # to choose a few from a multitude is not worth its time
+        size = min(self._evolution.population, 2 * count + 1)  # to choose a few from a multitude is not worth its time
         fresh = [self.space.sample(self.rng) for _ in range(size)]
         expected = self.evolved([*measured, *fresh], size)
         left = [candidate for candidate in expected if candidate not in self._known and candidate not in without]
         chosen: list[Candidate] = []
         while left and len(chosen) < count:
-            by_chance = self.rng.random() < _BY_CHANCE
+            by_chance = self.rng.random() < self._evolution.by_chance
             chosen.append(left.pop(self.rng.randrange(len(left)) if by_chance else 0))
         return chosen
 
@@ -243,15 +254,15 @@ class Search(Generic[Candidate]):
         """
         expected: dict[Candidate, float] = {}
         new = list(dict.fromkeys(population))
-        for generation in range(_GENERATIONS + 1):
+        for generation in range(self._evolution.generations + 1):
             expected.update(zip(new, self._expected(new), strict=True))
-            if generation == _GENERATIONS:
+            if generation == self._evolution.generations:
                 break
             parents = sorted(expected, key=expected.__getitem__)[:_PARENTS]
             new = []
-            for _ in range(size or self._population):
+            for _ in range(size or self._evolution.population):
                 first, second = self.rng.choices(parents, k=2)
-                if self.rng.random() < _MUTATED:
+                if self.rng.random() < self._evolution.mutated:
                     child = self.space.mutated(first, self.rng)
                 else:
                     child = self.space.crossed(first, second, self.rng)

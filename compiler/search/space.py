@@ -12,7 +12,7 @@ from compiler.ir.module import IRModule
 from compiler.search.blocks import block_facts, blocks_of
 from compiler.search.choices import Choices, Picker, Usual, Wishes, crossed, mutation
 from compiler.search.machine import Machine
-from compiler.search.rules import Derivation, derive
+from compiler.search.rules import RULES, Derivation, Rule, derive
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.statements.function import PrimFunc
 
@@ -50,6 +50,8 @@ class ScheduleSpace:
     ----------
     numbers : callable, optional
         Another way to a program of the function: the schedule that it has anyway, with numbers that are picked.
+    rules : sequence of Rule
+        What schedules are derived by.
     """
 
     def __init__(
@@ -58,10 +60,11 @@ class ScheduleSpace:
         machine: Machine,
         wishes: Wishes | None = None,
         numbers: Callable[[Picker], IRModule] | None = None,
+        rules: Sequence[Rule] = RULES,
     ) -> None:
         self.func = func
         self.machine = machine
-        self._numbers = numbers
+        self._numbers, self._rules = numbers, rules
         if numbers is not None:
             before = next((at for at, block in enumerate(structure(func).split()) if "R:" in block), 0)
             self._ways = _LIKELY if before > _BEFORE else (*_LIKELY, "rules")
@@ -149,8 +152,8 @@ class ScheduleSpace:
 
     def _derive(self, picker: Picker, enable_check: bool) -> Schedule:
         sch = Schedule(self.func, seed=1, error_render_level="fast", enable_check=enable_check)
-        derive(Derivation(sch, picker, self.machine))
-        return sch
+        derive(derivation := Derivation(sch, picker, self.machine), self._rules)
+        return derivation.sch
 
     def _remember(self, candidate: Choices, program: IRModule) -> None:
         self._derived[candidate] = program

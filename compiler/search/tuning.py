@@ -23,7 +23,7 @@ from compiler.search.cost_model import CostModel, LearnedModel
 from compiler.search.database import Database, Record
 from compiler.search.machine import Machine
 from compiler.search.measurer import Kernel, Limits, Measurer, Measuring
-from compiler.search.search import Search, Trial
+from compiler.search.search import Evolution, Search, Trial
 from compiler.search.space import ScheduleSpace, structure
 from compiler.target.target import Target, TargetLike
 from compiler.tir.schedule.schedule import Schedule
@@ -92,7 +92,7 @@ def tune(
     arrays: Sequence[NumPyArray] | None = None,
     limits: Limits | None = None,
     per_round: int = _PER_ROUND,
-    population: int = 16,
+    evolution: Evolution | None = None,
     told: Callable[[Progress], object] = lambda progress: None,
     clock: Callable[[], float] = time.monotonic,
     wishes: Wishes | None = None,
@@ -127,7 +127,7 @@ def tune(
     began = clock()
     tuning = Tuning(
         func, target, log if isinstance(log, Database) else Database(None if log is None else str(log)), seed=seed,
-        threads=threads, default=default, model=model, arrays=arrays, limits=limits, population=population,
+        threads=threads, default=default, model=model, arrays=arrays, limits=limits, evolution=evolution,
         wishes=wishes, is_apart=is_apart, measuring=measuring,
     )  # fmt: skip
     tuning.begin()
@@ -146,6 +146,8 @@ class Tuning:
         As of :class:`ScheduleSpace`.
     space
         Returns what is searched, instead of what the rules derive.
+    expect, told
+        As of :class:`Search`.
 
     Attributes
     ----------
@@ -165,12 +167,14 @@ class Tuning:
         model: CostModel | None = None,
         arrays: Sequence[NumPyArray] | None = None,
         limits: Limits | None = None,
-        population: int = 16,
+        evolution: Evolution | None = None,
         wishes: Wishes | None = None,
         is_apart: bool = True,
         measuring: Callable[[Sequence[NumPyArray], int], Measuring] | None = None,
         numbers: Callable[[Picker], IRModule] | None = None,
         space: Callable[[PrimFunc, Machine], ScheduleSpace] | None = None,
+        expect: Callable[[Sequence[Choices]], Sequence[float]] | None = None,
+        told: Callable[[Sequence[Trial[Choices]]], object] = lambda trials: None,
     ) -> None:
         made_for = processor_target(target)
         machine = Machine.of(made_for, threads)
@@ -191,7 +195,7 @@ class Tuning:
         self.search = Search(
             self.space, built, measurer, machine,
             default=default or partial(built, func), model=model, group=self.workload, seed=seed,
-            population=population,
+            evolution=evolution, expect=expect, told=told,
         )  # fmt: skip
 
     def begin(self) -> None:

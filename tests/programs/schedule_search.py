@@ -6,7 +6,7 @@ import numpy as np
 import tvm
 from tvm import te, tir
 
-from compiler.search import Database, LearnedModel, Machine, ScheduleSpace, tune, write_script
+from compiler.search import Database, Evolution, LearnedModel, Machine, ScheduleSpace, tune, write_script
 from compiler.search.features import features
 from compiler.target.target import Target
 
@@ -38,7 +38,7 @@ model.update("layer", rows, [4e-6, 3e-6, 2e-6, 1e-6])
 print("a prediction for each candidate:", len(model.predict(rows)) == len(rows))
 
 log = Database()
-found = tune(layer(4, 8, 6), "llvm", trials=2, seed=0, population=2, log=log, is_apart=False)
+found = tune(layer(4, 8, 6), "llvm", trials=2, seed=0, evolution=Evolution(2), log=log, is_apart=False)
 print("trials:", len(found.trials), " records:", len(log) > 2, " not slower:", found.seconds <= found.default_seconds)
 kernel = found.schedule.mod if found.schedule else tvm.IRModule({"main": layer(4, 8, 6)})
 draw = np.random.default_rng(0)

@@ -29,7 +29,7 @@ from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.runtime.machine import available_cores
 from compiler.runtime.numpy_types import NumPyArray
-from compiler.search import Limits, Machine, Measurer, Patience, Search, Trial
+from compiler.search import Evolution, Limits, Machine, Measurer, Patience, Search, Trial
 from compiler.search.measurer import Kernel, Measuring
 from compiler.search.remote import RemoteMeasurer
 
@@ -166,7 +166,7 @@ class SketchPolicy:
             measurer = Measurer(self._arrays(), threads, 1, limits, patience, runner.enable_cpu_cache_flush)
         searching = Search(
             _States(task), self._built, measurer, Machine.of(task.target, threads),
-            default=self._default, population=_POPULATION, rng=self._random,
+            default=self._default, evolution=Evolution(_POPULATION), rng=self._random,
             expect=lambda states: [-score for score in self._model.predict(task, states)],
         )  # fmt: skip
         for state, cost in self._known.items():

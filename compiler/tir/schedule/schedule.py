@@ -132,7 +132,7 @@ class Schedule:
 
     def copy(self) -> Schedule:
         """Return a schedule of the same program: the same random variables mean the same, and part ways from now on."""
-        twin = Schedule.__new__(Schedule)
+        twin = type(self).__new__(type(self))
         twin._state, match = self._state.copy()
         twin._trace = None if self._trace is None else Trace(self._trace.insts, self._trace.decisions)
         twin._meanings = {

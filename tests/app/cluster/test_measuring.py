@@ -21,7 +21,7 @@ from app.sandbox.files import Files
 from app.searches import Paired
 from compiler import te
 from compiler.driver.build import build
-from compiler.search import Database, tune
+from compiler.search import Database, Evolution, tune
 from compiler.tir.statements.function import PrimFunc
 from tests.app.cluster.conftest import Machines
 from tests.app.runners import wait_until
@@ -85,7 +85,7 @@ class _Here:
 def _searched(here: _Here, log: Database, processor: str = "") -> list[str]:
     """Search with a few trials on some machines, and return the kinds of what was measured."""
     found = tune(
-        _product(), TARGET, trials=TRIALS, per_round=3, population=1, seed=1, log=log,
+        _product(), TARGET, trials=TRIALS, per_round=3, evolution=Evolution(1), seed=1, log=log,
         measuring=lambda arrays, threads: ClusterMeasurer(here, TARGET, threads, processor),
     )  # fmt: skip
     return [trial.measurement.kind for trial in found.trials]
@@ -143,7 +143,7 @@ def test_a_killed_machine_of_two_loses_no_record(tmp_path: Path, object_store: s
 
         killing = threading.Thread(target=kill_at_work)
         found = tune(
-            _product(64), TARGET, trials=6, per_round=2, population=1, seed=1, log=log,
+            _product(64), TARGET, trials=6, per_round=2, evolution=Evolution(1), seed=1, log=log,
             told=lambda progress: killing.start() if progress.trials == 2 else None,
             measuring=lambda arrays, threads: ClusterMeasurer(cluster, TARGET, threads),
         )  # fmt: skip

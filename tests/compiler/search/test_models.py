@@ -18,7 +18,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.instrument import instrumented
 from compiler.ir.module import IRModule
 from compiler.runtime.parallel.threads import set_num_threads
-from compiler.search import Database, Machine, Pairing, Patience, Record, ScheduleSpace
+from compiler.search import Database, Evolution, Machine, Pairing, Patience, Record, ScheduleSpace
 from compiler.search.choices import Wishes
 from compiler.search.ledger import Ledger
 from compiler.search.measurer import Build, Measurement
@@ -31,8 +31,8 @@ TARGET = Target("llvm -mcpu=native")
 
 @pytest.fixture(autouse=True)
 def _one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("_PER_ROUND", "_POPULATION"):
-        monkeypatch.setattr(f"compiler.search.models.{name}", 2)
+    for name, value in (("_PER_ROUND", 2), ("_EVOLUTION", Evolution(2))):
+        monkeypatch.setattr(f"compiler.search.models.{name}", value)
     set_num_threads(1)
     yield
     set_num_threads(None)

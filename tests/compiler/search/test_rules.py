@@ -14,7 +14,7 @@ import pytest
 from compiler import te, topi
 from compiler.search.choices import Picker, Wishes
 from compiler.search.machine import Machine
-from compiler.search.rules import Derivation, derive
+from compiler.search.rules import RULES, Derivation, derive
 from compiler.search.space import ScheduleSpace, structure
 from compiler.tir.interpreter import interpret
 from compiler.tir.schedule.error import ScheduleError
@@ -187,7 +187,7 @@ class _Noting(Picker):
 def offered(func: PrimFunc) -> dict[str, set[Any]]:
     picker = _Noting()
     with suppress(ScheduleError):  # not all that is chosen at random can be carried out
-        derive(Derivation(Schedule(func, enable_check=False), picker, MACHINE))
+        derive(Derivation(Schedule(func, enable_check=False), picker, MACHINE), RULES)
     return picker.offered
 
 

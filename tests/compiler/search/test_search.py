@@ -14,7 +14,7 @@ import pytest
 import compiler as tvm
 from compiler import te
 from compiler.ir.error import ArgumentError
-from compiler.search import Database, Machine, Pairing, Patience, Search, tune
+from compiler.search import Database, Evolution, Machine, Pairing, Patience, Search, tune
 from compiler.search.measurer import Build, Measurement
 from compiler.search.pairing import paired
 from compiler.search.space import ScheduleSpace
@@ -70,11 +70,11 @@ class _Numbers:
         return self._func.with_attr("candidate", str(candidate))
 
 
-def _search(measuring: _Clocked, seed: int = 0) -> Search[Any]:
+def _search(measuring: _Clocked, seed: int = 0, **options: Any) -> Search[Any]:
     def build(program: Any) -> Any:
         return program.attrs["candidate"]
 
-    return Search(_Numbers(), build, measuring, Machine(), default=lambda: "default", seed=seed)
+    return Search(_Numbers(), build, measuring, Machine(), default=lambda: "default", seed=seed, **options)
 
 
 def _by_text(program: Any) -> float:
@@ -144,6 +144,27 @@ def test_the_same_seed_measures_the_same_candidates() -> None:
     assert seen(4) != seen(5)
 
 
+def test_evolution_without_chance_is_as_expected_and_chance_alone_is_not() -> None:
+    told: list[Any] = []
+
+    def expect(candidates: Sequence[Any]) -> list[float]:
+        return [float(sum(candidate)) for candidate in candidates]
+
+    def sums(evolution: Evolution) -> list[int]:
+        told.clear()
+        made = _search(_Clocked(_by_text), expect=expect, told=told.extend, evolution=evolution).round(6)
+        assert [trial.candidate for trial in told] == [trial.candidate for trial in made]
+        return [sum(trial.candidate) for trial in made]
+
+    evolved, drawn = (
+        sums(Evolution(64, generations=3, by_chance=0.0)),
+        sums(Evolution(64, generations=0, by_chance=1.0)),
+    )
+    assert evolved == sorted(evolved)
+    assert drawn != sorted(drawn)
+    assert sum(evolved) < sum(drawn)
+
+
 def test_no_candidate_is_measured_twice() -> None:
     search = _search(_Clocked(_by_text))
     candidates = [trial.candidate for _ in range(3) for trial in search.round(5)]
@@ -153,7 +174,7 @@ def test_no_candidate_is_measured_twice() -> None:
 def test_a_function_is_searched_and_its_log_begins_the_next_search(tmp_path: Path) -> None:
     func, expected = product(random.Random(3))
     log, told = tmp_path / "log.jsonl", []
-    found = tune(func, "llvm", trials=2, per_round=1, seed=1, log=log, told=told.append, population=3)
+    found = tune(func, "llvm", trials=2, per_round=1, seed=1, log=log, told=told.append, evolution=Evolution(3))
     assert [progress.trials for progress in told] == [1, 2]
     assert all(trial.measurement.kind == "ok" for trial in found.trials)
     assert found.seconds <= found.default_seconds
@@ -163,7 +184,7 @@ def test_a_function_is_searched_and_its_log_begins_the_next_search(tmp_path: Pat
         np.testing.assert_allclose(arrays[-1], expected(*arrays[:-1]), rtol=1e-4)
     before = {trial.candidate for trial in found.trials}
     best = {min(Database(log), key=lambda record: record.seconds).choices} - {None}  # which is of the default
-    again = tune(func, "llvm", trials=2, per_round=2, seed=2, log=log, population=3)
+    again = tune(func, "llvm", trials=2, per_round=2, seed=2, log=log, evolution=Evolution(3))
     assert before & {trial.candidate for trial in again.trials} == best, "the best has to win again, no other"
 
 
@@ -198,7 +219,9 @@ def test_what_is_not_sound_is_not_the_best(is_sound: bool, monkeypatch: pytest.M
     monkeypatch.setattr(ScheduleSpace, "is_sound", lambda *_: is_sound)
     quick = _Clocked(lambda built: 1.0 if isinstance(built, str) else 0.5)
     default: Any = lambda: "default"  # noqa: E731
-    tuning = Tuning(matrices(8, 8, 8), "llvm", Database(), default=default, measuring=lambda *_: quick, population=2)
+    tuning = Tuning(
+        matrices(8, 8, 8), "llvm", Database(), default=default, measuring=lambda *_: quick, evolution=Evolution(2)
+    )
     tuning.begin()
     tuning.round(2)
     assert (tuning.best is not None) is is_sound

@@ -13,9 +13,10 @@ from compiler.ir.error import ArgumentError
 from compiler.search.choices import Picker, Wishes, crossed, mutation
 from compiler.search.features import NAMES, features
 from compiler.search.machine import Machine
-from compiler.search.rules import RULES
+from compiler.search.rules import RULES, Derivation, Rule, reduction
 from compiler.search.space import ScheduleSpace, structure
 from compiler.search.tuning import random_arrays
+from compiler.tir.schedule.random_variables import BlockRV
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.script import from_source
 from tests.compiler.search.workloads import WORKLOADS, matrices, product
@@ -111,6 +112,25 @@ def test_numbers_are_the_only_way_where_rules_take_long() -> None:
     candidate = space.sample(random.Random(0))
     assert [name for name, _ in candidate] == ["rows"]
     assert space.is_of_numbers(candidate)
+
+
+def test_rules_that_are_left_out_derive_nothing_and_others_see_all_blocks() -> None:
+    seen: list[str] = []
+
+    def unrolled(d: Derivation, rv: BlockRV) -> None:
+        seen.append(d.name(rv))
+        if d.name(rv) == "C":
+            d.sch = d.sch.copy()
+            d.sch.unroll(d.sch.get_loops(rv)[d.choose("C.unrolled", (0, 1))])
+
+    rule, func = Rule("unrolled", "", unrolled, is_of_scopes=True), WORKLOADS["layer"](random.Random(0))[0]
+    space = ScheduleSpace(func, MACHINE, rules=(reduction("parts"), rule))
+    candidate = dict(space.sample(random.Random(0)))
+    assert seen[:4] == ["root", "E", "D", "C"]
+    assert candidate["C.unrolled"] in (0, 1)
+    assert "T.unroll" in space.program(tuple(candidate.items())).script()
+    assert {ScheduleSpace(func, MACHINE, rules=()).sample(random.Random(n)) for n in range(3)} == {()}
+    assert reduction("tiles").name == reduction("tiles", "parts").name == "reduce"
 
 
 def test_choices_for_other_shapes_are_taken_over_as_near_as_they_can_be() -> None:

@@ -156,7 +156,7 @@ def sample_compute_location(sch: Schedule, block: StmtSRef, decision: int | None
 
     A decision is the number of a loop around its consumers, from the outermost; -1 for none, -2 for where it is used.
     """
-    choices = _locations(sch.state, block)
+    choices = compute_locations(sch.state, block)
     if decision is None:
         index = sch.random.choice(list(choices))
     else:
@@ -164,7 +164,7 @@ def sample_compute_location(sch: Schedule, block: StmtSRef, decision: int | None
     return SamplingResult(choices[index], const(index))
 
 
-def _locations(state: ScheduleState, block: StmtSRef) -> dict[int, StmtSRef]:
+def compute_locations(state: ScheduleState, block: StmtSRef) -> dict[int, StmtSRef]:
     """Return the places where a block can be computed, by their numbers."""
     places = {-2: StmtSRef.inline_mark(), -1: StmtSRef.root_mark()}
     scope = scope_root(state, block)

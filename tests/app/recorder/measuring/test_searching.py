@@ -19,7 +19,7 @@ from app.searches import CandidateTexts, Found, Searching, SearchSettings, Tried
 from compiler import te
 from compiler.classic import alias
 from compiler.driver.lower import lower
-from compiler.search import Machine, ScheduleSpace, tune
+from compiler.search import Evolution, Machine, ScheduleSpace, tune
 from compiler.target.target import Target
 from compiler.te.program import write_program
 
@@ -37,7 +37,7 @@ def recorded() -> tuple[str, ScheduleSpace]:
 
 def test_a_search_tells_each_candidate_and_what_it_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(searching, "tune", partial(tune, trials=2, population=2))
+    monkeypatch.setattr(searching, "tune", partial(tune, trials=2, evolution=Evolution(2)))
     monkeypatch.setattr(searching.Ladder, "run_with_default", lambda self, name: None)
     settings = SearchSettings(seconds=100, pinned=[("C.way", "tiles"), ("C.unroll", False)])
     told: list[Message] = []
