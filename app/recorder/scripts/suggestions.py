@@ -17,7 +17,6 @@ IMPORTS = {
     "numpy": "import numpy",
     "onnx": "import onnx",
     "relay": "from tvm import relay",
-    "relay_viz": "from tvm.contrib import relay_viz",
     "te": "from tvm import te",
     "time": "import time",
     "timeit": "import timeit",

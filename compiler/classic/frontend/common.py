@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler.classic.frontend.expr_table import ExprTable
 from compiler.classic.frontend.set_span import set_span
-from compiler.classic.frontend.str_attrs import StrAttrsDict
 from compiler.ir.error import ArgumentError, OpNotImplemented
 from compiler.ir.expr import RelayExpr
 from compiler.ir.extension import public_module
@@ -31,7 +29,7 @@ from compiler.runtime.arrays.ndarray import NDArray, array
 relay_op: Any = op
 
 __all__ = [
-    "ExprTable", "StrAttrsDict", "ensure_scalar_shape", "fold_constant", "get_name", "get_relay_op", "infer_channels",
+    "ensure_scalar_shape", "fold_constant", "get_name", "get_relay_op", "infer_channels",
     "infer_shape", "infer_type", "infer_value", "new_var", "set_span", "to_int_list", "try_infer_value",
     "try_resolve_var_to_const", "unbind",
 ]  # fmt: skip

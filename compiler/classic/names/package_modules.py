@@ -13,7 +13,21 @@ MODULES_OF_PACKAGES = {
     "tvm.meta_schedule.database": """
         database json_database memory_database ordered_union_database schedule_fn_database union_database
     """,
-    "tvm.meta_schedule.space_generator": "schedule_fn space_generator",
+    "tvm.meta_schedule.cost_model": "cost_model random_model xgb_model",
+    "tvm.meta_schedule.mutator": """
+        mutate_compute_location mutate_parallel mutate_thread_binding mutate_tile_size mutate_unroll mutator
+    """,
+    "tvm.meta_schedule.postproc": """
+        disallow_async_strided_mem_copy disallow_dynamic_loop postproc rewrite_cooperative_fetch rewrite_layout
+        rewrite_parallel_vectorize_unroll rewrite_reduction_block rewrite_tensorize rewrite_unbound_block
+        verify_gpu_code verify_vtcm_limit
+    """,
+    "tvm.meta_schedule.schedule_rule": """
+        add_rfactor apply_custom_rule auto_bind auto_inline cross_thread_reduction multi_level_tiling
+        parallel_vectorize_unroll random_compute_location schedule_rule
+    """,
+    "tvm.meta_schedule.search_strategy": "evolutionary_search replay_func replay_trace search_strategy",
+    "tvm.meta_schedule.space_generator": "post_order_apply schedule_fn space_generator space_generator_union",
     "tvm.meta_schedule.runner": "config local_runner rpc_runner runner",
     "tvm.relay.op.random": "kernel",
     "tvm.relay.op.vision": "nms rcnn yolo",

@@ -52,9 +52,10 @@ _NO_KERNELS = (
 _ONE_PARSER = "the internals of the TVMScript parser are not public; parse a script with tvm.script.from_source"
 _ONE_HYBRID_PARSER = "the internals of the hybrid script parser are not public; parse a function with te.hybrid.script"
 _CONVERTERS = "the internals of the importers are not public; import a model with its relay.frontend.from_... function"
-_ONE_SEARCH = "the parts of the search are not replaced one by one; use meta_schedule.tune_tir or tune_te"
+_ONE_SEARCH = "this part of the search is not a program's to replace; rules, cost models and the like are"
 _TUNERS = "use RandomTuner, GridSearchTuner, GATuner or XGBTuner of autotvm.tuner"
 
+_NO_PICTURES = "schedules and graphs are not drawn by Graphviz; the explorer draws them"
 _NO_REPORT = "there is no roofline report; the explorer draws the roofline of a kernel"
 
 _LANGUAGE = {
@@ -124,6 +125,11 @@ _IMPORTERS = {
         "caffe caffe2 coreml darknet mxnet mxnet_qnn_op_utils oneflow paddlepaddle",
         "this format has no importer; convert the model to ONNX and use relay.frontend.from_onnx",
     ),
+    **_each(
+        "tvm.relay.frontend.common",
+        "AttrCvt ExprTable Renamer RequiredAttr StrAttrsDict",
+        "converters of a program's own are functions that build expressions of tvm.relay",
+    ),
     **{
         f"tvm.relay.frontend.from_{name}": f"convert the model to ONNX with {tool}, then use relay.frontend.from_onnx"
         for name, tool in (
@@ -157,12 +163,11 @@ _TUNING = {
     **_each("tvm.autotvm.tuner", "metric sa_model_optimizer xgboost_cost_model", _TUNERS),
     **_each(
         "tvm.meta_schedule",
-        "CostModel FeatureExtractor MeasureCallback MeasureCandidate Mutator Postproc Profiler ScheduleRule"
-        " SearchStrategy TaskScheduler TuneContext cost_model feature_extractor logging"
-        " measure_callback mutator postproc profiler relax_integration schedule schedule_rule search_strategy"
-        " space_generator.PostOrderApply task_scheduler testing trace_apply tune_context tune_tasks",
+        "FeatureExtractor MeasureCallback TaskScheduler feature_extractor logging measure_callback relax_integration"
+        " schedule task_scheduler testing trace_apply",
         _ONE_SEARCH,
     ),
+    **_each("tvm.testing", "aot autotvm popen_pool", "these helpers of TVM's own tests are not provided"),
     "tvm.testing.auto_scheduler": "searched schedules are lists of primitives; read them with SearchTask.print_best",
 }
 
@@ -185,6 +190,7 @@ _LIBRARIES = {
     "tvm.runtime.profiling.PAPIMetricCollector": (
         "hardware counters are not read; derive a collector of your own from runtime.profiling.MetricCollector"
     ),
+    **_each("tvm.contrib", "relay_viz tedd", _NO_PICTURES),
     "tvm.contrib.cuda_graph": "models are not captured as CUDA graphs; use tvm.contrib.graph_executor",
     "tvm.contrib.peak": "the peak performance of GPUs is not measured",
     **_each("tvm.contrib", "dnnl mkl mxnet nnpack", _NO_CPU_LIBRARY),

@@ -16,28 +16,12 @@ _HOMES = {
     "compiler.classic.testing.relay.py_converter": ("run_as_python", "to_python"),
     "compiler.classic.testing.relay.values": ("_np_randn_from_type", "rand"),
     "compiler.classic.testing.targets": ("enabled_targets",),
-}
-_MODULES = (
-    "compiler.classic.testing.relay.byoc",
-    "compiler.classic.testing.relay.dcgan",
-    "compiler.classic.testing.relay.densenet",
-    "compiler.classic.testing.relay.dqn",
-    "compiler.classic.testing.relay.inception_v3",
-    "compiler.classic.testing.relay.init",
-    "compiler.classic.testing.relay.layers",
-    "compiler.classic.testing.relay.lstm",
-    "compiler.classic.testing.relay.mlp",
-    "compiler.classic.testing.relay.mobilenet",
-    "compiler.classic.testing.relay.nat",
-    "compiler.classic.testing.relay.py_converter",
-    "compiler.classic.testing.relay.resnet",
-    "compiler.classic.testing.relay.resnet_3d",
-    "compiler.classic.testing.relay.squeezenet",
-    "compiler.classic.testing.relay.synthetic",
-    "compiler.classic.testing.relay.temp_op_attr",
-    "compiler.classic.testing.relay.tf",
-    "compiler.classic.testing.relay.vgg",
-)
+}  # fmt: skip
+_NAMES = """
+    byoc dcgan densenet dqn inception_v3 init layers lstm mlp mobilenet nat py_converter resnet resnet_3d
+    squeezenet synthetic temp_op_attr tf vgg
+"""
+_MODULES = [f"{__name__}.{name}" for name in _NAMES.split()]
 
 __all__ = [name for names in _HOMES.values() for name in names if not name.startswith("_")]
 __all__ += [module.rpartition(".")[2] for module in _MODULES]

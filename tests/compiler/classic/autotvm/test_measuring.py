@@ -11,7 +11,7 @@ from compiler.classic.autotvm.callback import log_to_file
 from compiler.classic.autotvm.measure import MeasureResult, Runner
 from compiler.classic.autotvm.task.record import encode, load_from_file, measure_str_key, split_workload
 from compiler.classic.autotvm.task.task import FlopCalculationError, compute_flop
-from compiler.classic.testing.autotvm import DummyRunner, get_sample_records, get_sample_task
+from tests.compiler.classic.autotvm.tasks import DummyRunner, get_sample_records, get_sample_task
 
 install()
 

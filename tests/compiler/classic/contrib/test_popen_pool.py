@@ -7,7 +7,8 @@ import os
 import pytest
 
 from compiler.classic.contrib.popen_pool import PopenPoolExecutor, PopenWorker, StatusKind
-from compiler.classic.testing.popen_pool import (
+from compiler.ir.error import ArgumentError, TVMError
+from tests.compiler.classic.contrib.jobs import (
     after_initializer,
     call_cpp_ffi,
     call_cpp_py_ffi,
@@ -18,7 +19,6 @@ from compiler.classic.testing.popen_pool import (
     terminate_self,
     timeout_job,
 )
-from compiler.ir.error import ArgumentError, TVMError
 
 
 def test_one_process_makes_calls_until_it_is_worn_out_or_hangs() -> None:

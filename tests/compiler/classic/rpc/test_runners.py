@@ -16,8 +16,8 @@ from compiler.classic.autotvm.measure import MeasureErrorNo, MeasureInput
 from compiler.classic.autotvm.measure_methods import check_remote, create_measure_batch, request_remote
 from compiler.classic.meta_schedule import runner
 from compiler.classic.rpc.tracker import Tracker
-from compiler.classic.testing.autotvm import get_sample_task
 from compiler.ir.error import ArgumentError, RPCError
+from tests.compiler.classic.autotvm.tasks import get_sample_task
 from tests.compiler.runtime.rpc.servers import serving
 
 
