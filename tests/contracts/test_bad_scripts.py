@@ -117,9 +117,9 @@ BAD = [
     ),
     BadScript(
         "part of TVM that is not provided",
-        "import tvm\ntvm.meta_schedule.TuneContext()\n",
+        "import tvm\ntvm.meta_schedule.TaskScheduler()\n",
         "UnavailableError",
-        "the parts of the search are not replaced one by one",
+        "this part of the search is not a program's to replace",
         2,
     ),
     BadScript(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.classic.meta_schedule.database import Database, is_meta_schedule_enabled
-from compiler.classic.meta_schedule.tune import ExtractedTask, tune_tir
+from compiler.classic.meta_schedule.tune import ExtractedTask, contexts_of, tune_tasks
+from compiler.classic.meta_schedule.tune_context import TuneContext
 from compiler.driver.relay.build import BuiltGraph, build
 from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.instrument import instrumented
@@ -21,7 +22,10 @@ from compiler.search.models import Kernels
 from compiler.search.tuning import digest_of
 from compiler.target.target import Target, TargetLike
 
-__all__ = ["ExtractedTask", "compile_relay", "extract_tasks", "is_meta_schedule_enabled", "tune_relay"]
+__all__ = [
+    "ExtractedTask", "compile_relay", "extract_tasks", "extracted_tasks_to_tune_contexts", "is_meta_schedule_enabled",
+    "tune_relay",
+]  # fmt: skip
 
 Params = Mapping[str, ArrayLike] | None
 
@@ -77,7 +81,18 @@ def tune_relay(
     The other options are those of :func:`tune_tir`.
     """
     tasks = extract_tasks(mod, target, params, pass_config=pass_config, opt_level=opt_level)
-    return tune_tir(tasks, target, work_dir, max_trials_global, **options)
+    own = {name: options.pop(name) for name in _OF_CONTEXTS & set(options)}
+    return tune_tasks(*contexts_of(tasks, **own), work_dir, max_trials_global, **options)
+
+
+_OF_CONTEXTS = {"space", "strategy", "num_tuning_cores", "seed", "special_space"}
+
+
+def extracted_tasks_to_tune_contexts(
+    extracted_tasks: Sequence[ExtractedTask], work_dir: str | os.PathLike[str], **options: Any
+) -> tuple[list[TuneContext], list[float]]:
+    """Return contexts of tasks and their weights; the options are those of :func:`tune_tir` before the search's own."""
+    return contexts_of(extracted_tasks, **options)
 
 
 def compile_relay(

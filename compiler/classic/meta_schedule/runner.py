@@ -218,9 +218,10 @@ class RPCRunner(Runner):
         return request_remote(key or "", host, port, priority, seconds)
 
 
-def measuring_by(
-    builder: Builder | str, runner: Runner | str, target: Target
-) -> Callable[[Sequence[NumPyArray], int], Measuring] | None:
+MeasuringBy = Callable[[Sequence[NumPyArray], int], Measuring]
+
+
+def measuring_by(builder: Builder | str, runner: Runner | str, target: Target) -> MeasuringBy | None:
     """Return what a search measures with, of which ``local`` are its own; None if both are.
 
     Raises ArgumentError if a program's own builder is to serve an RPCRunner.

@@ -1,28 +1,85 @@
-"""``tvm.meta_schedule.space_generator``: spaces that a program's own function makes of its random decisions."""
+"""``tvm.meta_schedule.space_generator``: what schedules are searched, of rules, a function, or a program's own kind."""
 
 from __future__ import annotations
 
-import math
 import random
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from compiler.classic.meta_schedule.mutator import Mutator
+from compiler.classic.meta_schedule.part import Part
+from compiler.classic.meta_schedule.picked_schedule import PickedSchedule
+from compiler.classic.meta_schedule.postproc import Postproc
+from compiler.classic.meta_schedule.schedule_rule import (
+    ROWS,
+    AddRFactor,
+    ApplyCustomRule,
+    Reduction,
+    ScheduleRule,
+    custom_rule,
+)
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
-from compiler.search.choices import Picker
+from compiler.search.choices import Choices, Picker
 from compiler.search.machine import Machine
+from compiler.search.rules import RULES, Derivation, Rule, derive, reduction
 from compiler.search.space import ScheduleSpace
+from compiler.tir.schedule.random_variables import BlockRV
 from compiler.tir.schedule.schedule import Schedule
+from compiler.tir.schedule.trace import Trace
+from compiler.tir.statements.block import Block
 from compiler.tir.statements.function import PrimFunc
 
-_LIKELY = 20
-"""How many options stand for all probabilities."""
+if TYPE_CHECKING:
+    from typing import Self
+
+    from compiler.classic.meta_schedule.tune_context import TuneContext
 
 Made = Schedule | Sequence[Schedule] | None
+_FROM_TARGET = "from-target"
+_ATTEMPTS, _REMEMBERED = 40, 512
+_RULE = "rule"
+"""The end of the names of choices among the schedules that a rule returned."""
 
 
-class SpaceGenerator:
-    """What schedules of a program are to be searched."""
+class SpaceGenerator(Part):
+    """What schedules of a program are to be searched; a program's own one derives from this, or its other name.
+
+    Its schedules are made once, and searched by making their random decisions otherwise.
+
+    Attributes
+    ----------
+    sch_rules, postprocs : list
+        None for none.
+    mutator_probs : dict of Mutator to float
+        How often each changes a candidate; None for the search's own way.
+    """
+
+    sch_rules: Sequence[ScheduleRule] | None = None
+    postprocs: Sequence[Postproc] | None = None
+    mutator_probs: Mapping[Mutator, float] | None = None
+    is_default = False
+    """Whether all is as the search's own rules have it, which need no postprocessors."""
+    _traces: Sequence[Trace] | None = None
+    _machine = Machine()
+
+    def _parts(self) -> Iterable[Part]:
+        return (*(self.sch_rules or ()), *(self.postprocs or ()), *(self.mutator_probs or {}))
+
+    def _initialize_with_tune_context(self, context: TuneContext) -> None:
+        self._machine = context.machine
+        for part in self._parts():
+            part._initialize_with_tune_context(context)
+
+    def clone(self) -> Self:
+        """Return a generator for another task, with clones of its parts."""
+        twin = super().clone()
+        twin._traces = None
+        twin.sch_rules = None if self.sch_rules is None else [rule.clone() for rule in self.sch_rules]
+        twin.postprocs = None if self.postprocs is None else [each.clone() for each in self.postprocs]
+        probs = self.mutator_probs
+        twin.mutator_probs = None if probs is None else {each.clone(): share for each, share in probs.items()}
+        return twin
 
     def generate_design_space(self, mod: IRModule | PrimFunc) -> Sequence[Schedule]:
         """Return schedules whose random decisions can be made otherwise.
@@ -31,76 +88,225 @@ class SpaceGenerator:
         """
         raise NotImplementedError
 
+    def derive(self, d: Derivation) -> None:
+        """Make a schedule by the choices of a derivation."""
+        if self._traces is None:
+            func = d.sch.mod
+            self._traces = [sch.trace for sch in self.generate_design_space(func) if sch.trace is not None]
+        replay(self._traces, d)
 
-class ScheduleFn(SpaceGenerator):
-    """The schedules that a function makes, each time by other random decisions (``sample_…``).
+    @staticmethod
+    def create(kind: Any = "post-order-apply", *args: Any, **options: Any) -> SpaceGenerator:
+        """Return a generator of a kind: ``post-order-apply``, ``union``, or by a function of schedules.
 
-    It changes the schedule that it is given, or returns one or several; there are no rules and no ``postprocs``.
-    """
+        Raises ArgumentError if the kind is another one.
+        """
+        if callable(kind):
+            return ScheduleFn(kind, *args, **options)
+        if kind not in ("post-order-apply", "union"):
+            raise ArgumentError(f"SpaceGenerator.create: kind must be 'post-order-apply' or 'union', got {kind!r}")
+        return (SpaceGeneratorUnion if kind == "union" else PostOrderApply)(*args, **options)
+
+
+PySpaceGenerator = SpaceGenerator
+create = SpaceGenerator.create
+
+
+def replay(traces: Sequence[Trace], d: Derivation) -> None:
+    """Do the steps of one of some traces, with decisions of a derivation."""
+    trace, sch = traces[d.choose(f"trace.{_RULE}", range(len(traces)))], d.sch
+    assert isinstance(sch, PickedSchedule)
+    trace.apply_to_schedule(
+        sch, True, lambda inst, inputs, attrs, decision: sch.pick(inst.kind.primitive, *inputs, *attrs)
+    )
+
+
+class _Default(SpaceGenerator):
+    """A generator whose parts are those for the target, unless others are given."""
 
     def __init__(
         self,
-        sch_fn: Callable[[Schedule], Made],
-        sch_rules: Sequence[object] | None = None,
-        postprocs: Sequence[object] | None = None,
-        mutator_probs: object = None,
+        sch_rules: Sequence[ScheduleRule] | str = _FROM_TARGET,
+        postprocs: Sequence[Postproc] | str = _FROM_TARGET,
+        mutator_probs: Mapping[Mutator, float] | str = _FROM_TARGET,
     ) -> None:
-        if sch_rules or postprocs:
-            raise ArgumentError("ScheduleFn: sch_rules and postprocs must be empty: what is done, the function does")
+        if isinstance(sch_rules, str):
+            sch_rules = ScheduleRule.create("llvm" if sch_rules == _FROM_TARGET else sch_rules)
+        if isinstance(postprocs, str):
+            postprocs = Postproc.create("llvm" if postprocs == _FROM_TARGET else postprocs)
+        self.sch_rules, self.postprocs = list(sch_rules or ()), list(postprocs or ())
+        if not isinstance(mutator_probs, str):
+            self.mutator_probs = dict(mutator_probs or {})
+        elif mutator_probs != _FROM_TARGET:
+            self.mutator_probs = Mutator.create(mutator_probs)
+
+
+class ScheduleFn(_Default):
+    """The schedules that a function makes, each time by other random decisions (``sample_…``).
+
+    It changes the schedule that it is given, or returns one or several.
+    """
+
+    def __init__(self, sch_fn: Callable[[Schedule], Made], *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self.sch_fn = sch_fn
 
     def generate_design_space(self, mod: IRModule | PrimFunc) -> Sequence[Schedule]:
         """Return what the function makes of a program."""
-        return self.schedules(Schedule(mod))
+        return self._schedules(Schedule(mod))
 
-    def schedules(self, sch: Schedule) -> Sequence[Schedule]:
-        """Return what the function makes of a schedule."""
+    def derive(self, d: Derivation) -> None:
+        """Let the function make a schedule."""
+        made = self._schedules(d.sch)
+        d.sch = made[d.choose(f"function.{_RULE}", range(len(made)))]
+
+    def _schedules(self, sch: Schedule) -> Sequence[Schedule]:
         made = self.sch_fn(sch)
         return [sch] if made is None else [made] if isinstance(made, Schedule) else made
 
 
-class FunctionSpace(ScheduleSpace):
-    """The schedules of a function with blocks, as a function of schedules makes them."""
+class PostOrderApply(_Default):
+    """The schedules that rules make, each rule over the blocks from the last to the first.
 
-    def __init__(self, func: PrimFunc, machine: Machine, generator: ScheduleFn) -> None:
+    ``f_block_filter`` says which blocks they are for.
+    """
+
+    def __init__(self, f_block_filter: Callable[[Block], bool] | None = None, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._filter = f_block_filter
+        given = [f_block_filter, *args[:2], options.get("sch_rules"), options.get("postprocs")]
+        self.is_default = all(each in (None, _FROM_TARGET) for each in given)
+
+    def generate_design_space(self, mod: IRModule | PrimFunc) -> list[Schedule]:
+        """Return the schedules of all that the rules return, with other choices at random."""
+        rng, found, wanted = random.Random(0), list[Schedule](), [dict[str, int]()]
+        while wanted:
+            picker = _EveryRule(rng, wanted.pop(0))
+            self.derive(d := Derivation(PickedSchedule(mod, picker), picker, self._machine))
+            found.append(d.sch)
+            wanted += picker.others
+        return found
+
+    def derive(self, d: Derivation) -> None:
+        """Let the rules make a schedule."""
+        derive(d, RULES if self.is_default else [self._filtered(rule, row) for rule, row in self._rows()])
+
+    def _rows(self) -> Iterable[tuple[ScheduleRule | None, Rule]]:
+        rules = self.sch_rules or ()
+        reducing = [rule for rule in rules if isinstance(rule, Reduction)]
+
+        def reduce(d: Derivation, rv: BlockRV) -> None:
+            if not d.sch.get_child_blocks(rv):
+                reduction(*(rule.way for rule in reducing if rule.is_for(d.sch, rv))).apply(d, rv)
+
+        for at, rule in enumerate(rules):
+            if rule not in reducing:
+                yield rule, Rule(type(rule).__name__, "", _acting(rule, f"{at}.{_RULE}"), is_of_scopes=True)
+            elif rule is reducing[0]:
+                yield rule, Rule("reduce", "", reduce)
+        if any(isinstance(rule, AddRFactor) for rule in reducing):
+            yield None, ROWS["order"]
+
+    def _filtered(self, rule: ScheduleRule | None, row: Rule) -> Rule:
+        """Return a row that leaves alone what the filter does not want, and what has a rule of its own."""
+
+        def apply(d: Derivation, rv: BlockRV) -> None:
+            is_wanted = self._filter is None or bool(self._filter(d.sch.get_sref(rv).block))
+            if is_wanted and (isinstance(rule, ApplyCustomRule) or not custom_rule(d.sch, rv)):
+                row.apply(d, rv)
+
+        return row._replace(apply=apply)
+
+
+def _acting(rule: ScheduleRule, name: str) -> Callable[[Derivation, BlockRV], None]:
+    return lambda d, rv: rule.act(d, rv, name)
+
+
+class _EveryRule(Picker):
+    """Takes the first schedule that a rule returned, and notes the others."""
+
+    def __init__(self, rng: random.Random, wanted: Mapping[str, Any]) -> None:
+        super().__init__(rng, wanted)
+        self.others: list[dict[str, Any]] = []
+        self._decided = dict(wanted)
+
+    def pick(self, name: str, options: Iterable[Any]) -> Any:
+        """Return the first option of a rule's choice, any of another one."""
+        if not name.endswith(_RULE):
+            return super().pick(name, options)
+        first, *others = options
+        if name not in self._decided:
+            self.others += [{**self._decided, name: other} for other in others]
+            self._decided[name] = first
+        return self._decided[name]
+
+
+class SpaceGeneratorUnion(_Default):
+    """The schedules of several generators, with parts of its own."""
+
+    def __init__(self, space_generators: Sequence[SpaceGenerator], *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.space_generators = space_generators
+
+    def _initialize_with_tune_context(self, context: TuneContext) -> None:
+        super()._initialize_with_tune_context(context)
+        for each in self.space_generators:
+            each._initialize_with_tune_context(context)
+
+    def clone(self) -> Self:
+        """Return a union of clones."""
+        twin = super().clone()
+        twin.space_generators = [each.clone() for each in self.space_generators]
+        return twin
+
+    def generate_design_space(self, mod: IRModule | PrimFunc) -> list[Schedule]:
+        """Return the schedules of all generators."""
+        return [sch for each in self.space_generators for sch in each.generate_design_space(mod)]
+
+    def derive(self, d: Derivation) -> None:
+        """Let one of the generators make a schedule."""
+        self.space_generators[d.choose(f"generator.{_RULE}", range(len(self.space_generators)))].derive(d)
+
+
+class GeneratedSpace(ScheduleSpace):
+    """The schedules of a generator, as its postprocessors leave them."""
+
+    def __init__(self, func: PrimFunc | IRModule, machine: Machine, generator: SpaceGenerator) -> None:
         super().__init__(func, machine)
-        self._generator = generator
+        self.generator = generator
+        self._schedules: dict[Choices, PickedSchedule] = {}
+
+    def derived(self, candidate: Choices) -> PickedSchedule:
+        """Return the schedule of a candidate, which its program is of."""
+        if candidate not in self._schedules:
+            self._program(Picker(random.Random(0), dict(candidate)))
+        return self._schedules[candidate]
+
+    def _program(self, picker: Picker) -> IRModule:
+        made = self._derive(picker, False)
+        if len(self._schedules) >= _REMEMBERED:
+            self._schedules.clear()
+        assert isinstance(made, PickedSchedule)
+        self._schedules[picker.choices] = made
+        return made.mod
 
     def _derive(self, picker: Picker, enable_check: bool) -> Schedule:
-        sch = _Picked(self.func, seed=1, error_render_level="fast", enable_check=enable_check)
-        sch.draws = _Draws(picker)
-        made = self._generator.schedules(sch)
-        chosen = made[picker.pick("schedule", range(len(made)))]
-        assert isinstance(chosen, Schedule)
-        return chosen
+        d = Derivation(PickedSchedule(self.func, picker, enable_check), picker, self.machine)
+        self.generator.derive(d)
+        if not self.generator.is_default:
+            d.sch.enter_postproc()
+            for postproc in self.generator.postprocs or ():
+                postproc.act(d)
+        return d.sch
 
-
-class _Draws(random.Random):
-    """Lets a search make the choices that are drawn."""
-
-    def __init__(self, picker: Picker) -> None:
-        super().__init__(0)
-        self._picker = picker
-
-    def _pick(self, options: Sequence[int]) -> int:
-        return int(self._picker.pick(f"draw{len(self._picker.made)}", options))
-
-    def choice(self, seq: Any) -> Any:
-        return seq[self._pick(range(len(seq)))]
-
-    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
-        return self._pick(range(start) if stop is None else range(start, stop, step))
-
-    def choices(self, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1) -> list[Any]:
-        shares = [math.ceil(_LIKELY * weight / sum(weights)) for weight in weights]
-        return [population[self._pick([at for at, share in enumerate(shares) for _ in range(share)])] for _ in range(k)]
-
-
-class _Picked(Schedule):
-    """A schedule whose random decisions a search makes."""
-
-    draws: random.Random
-
-    @property
-    def random(self) -> random.Random:
-        return self.draws
+    def mutated(self, candidate: Choices, rng: random.Random) -> Choices:
+        """Return a candidate that one of the mutators makes of another."""
+        probs = self.generator.mutator_probs
+        if probs is None:
+            return super().mutated(candidate, rng)
+        for _ in range(_ATTEMPTS if probs else 0):
+            (mutator,) = rng.choices(list(probs), list(probs.values()))
+            picker = mutator.picker(candidate, self.derived(candidate), rng)
+            if picker is not None and (made := self._tried(picker)) not in (None, candidate):
+                return made
+        return candidate

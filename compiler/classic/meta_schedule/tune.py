@@ -1,21 +1,25 @@
-"""Tuning functions of TensorIR: ``tune_tir`` and ``tune_te``."""
+"""Tuning functions of TensorIR: ``tune_tir``, ``tune_te`` and ``tune_tasks``."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from compiler.classic.meta_schedule.builder import Builder
+from compiler.classic.meta_schedule.cost_model import Asked, CostModel, XGBModel
 from compiler.classic.meta_schedule.database import Database, JSONDatabase, MemoryDatabase, TuningRecord
-from compiler.classic.meta_schedule.runner import Runner, measuring_by
-from compiler.classic.meta_schedule.space_generator import FunctionSpace, Made, ScheduleFn
+from compiler.classic.meta_schedule.profiler import profile
+from compiler.classic.meta_schedule.runner import MeasuringBy, Runner, measuring_by
+from compiler.classic.meta_schedule.search_strategy import SearchStrategy
+from compiler.classic.meta_schedule.space_generator import GeneratedSpace, PostOrderApply
+from compiler.classic.meta_schedule.tune_context import TuneContext
 from compiler.driver.build import build
 from compiler.ir.error import ArgumentError, TVMError, expected
 from compiler.ir.module import IRModule
-from compiler.runtime.machine import available_cores
 from compiler.search import Database as Log
 from compiler.search import LearnedModel, Machine, ScheduleSpace
 from compiler.search.tuning import Tuning, learn
@@ -60,7 +64,7 @@ class ExtractedTask:
 class _Searched:
     """A task that is searched."""
 
-    task: ExtractedTask
+    context: TuneContext
     tuning: Tuning
     is_begun: bool = False
 
@@ -81,39 +85,93 @@ class _Searched:
                 self.tuning.begin()
             return bool(self.tuning.round(count))
         except TVMError:
-            if self.task.default is None:
+            if self.context.default is None:
                 raise
             return False
 
 
 def tune_tir(
-    mod: IRModule | PrimFunc | Sequence[ExtractedTask],
+    mod: IRModule | PrimFunc,
     target: TargetLike,
     work_dir: str | os.PathLike[str],
     max_trials_global: int,
     *,
+    space: Any = "post-order-apply",
+    strategy: SearchStrategy | str = "evolutionary",
+    num_tuning_cores: int | str = "physical",
+    seed: int | None = None,
+    special_space: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Database:
+    """Search for the fastest schedules of a program's functions, and return a database that has them.
+
+    The other options are those of :func:`tune_tasks`.
+
+    Parameters
+    ----------
+    space
+        What is searched: a SpaceGenerator, a function that makes schedules by random decisions, or
+        ``post-order-apply``, what the rules of the search derive.
+    strategy : SearchStrategy or str
+        How candidates are chosen: ``evolutionary``, ``replay-trace`` or ``replay-func``.
+    num_tuning_cores : int or str
+        Threads of parallel loops; ``physical`` and ``logical`` are the cores that this process may use.
+    special_space : dict of str to such a space
+        Of functions with these names.
+    """
+    mod, made_for = IRModule({"main": mod}) if isinstance(mod, PrimFunc) else mod, Target.target_or_current(target)
+    named = {var.name_hint: func for var, func in mod.functions.items() if isinstance(func, PrimFunc)}
+    tasks = [ExtractedTask(name, IRModule({"main": func}), made_for, 1) for name, func in named.items()]
+    return tune_tasks(
+        *contexts_of(tasks, space, strategy, num_tuning_cores, seed, special_space), work_dir, max_trials_global,
+        **options,
+    )  # fmt: skip
+
+
+def contexts_of(
+    tasks: Sequence[ExtractedTask],
+    space: Any = "post-order-apply",
+    strategy: SearchStrategy | str = "evolutionary",
+    num_tuning_cores: int | str = "physical",
+    seed: int | None = None,
+    special_space: Mapping[str, Any] | None = None,
+) -> tuple[list[TuneContext], list[float]]:
+    """Return contexts of tasks, each with clones of the space and the strategy, and their weights."""
+    contexts = []
+    for task in tasks:
+        given = (special_space or {}).get(task.task_name, space)
+        made = TuneContext(
+            task.mod, target=task.target, task_name=task.task_name, rand_state=-1 if seed is None else seed,
+            num_threads=num_tuning_cores, space_generator=given, search_strategy=strategy,
+        ).clone()  # fmt: skip
+        made.default = task.default
+        contexts.append(made)
+    return contexts, [task.weight for task in tasks]
+
+
+def tune_tasks(
+    tasks: Sequence[TuneContext],
+    task_weights: Sequence[float],
+    work_dir: str | os.PathLike[str],
+    max_trials_global: int,
     max_trials_per_task: int | None = None,
     num_trials_per_iter: int = 64,
     builder: Builder | str = "local",
     runner: Runner | str = "local",
     database: Database | str = "json",
-    cost_model: object = "xgb",
+    cost_model: CostModel | str = "xgb",
     measure_callbacks: object = "default",
     task_scheduler: object = "gradient",
-    space: ScheduleFn | Callable[[Schedule], Made] | str = "post-order-apply",
-    strategy: object = "evolutionary",
-    num_tuning_cores: int | str = "physical",
-    seed: int | None = None,
+    module_equality: str = "structural",
 ) -> Database:
-    """Search for the fastest schedules of a program's functions, and return a database that has them.
+    """Search for the fastest schedules of tasks, and return a database that has them.
 
     A schedule is noted if it is faster than the function as it stands; otherwise that is what the database has. The
-    search is the one of :mod:`compiler.search`: of ``cost_model``, ``space`` and the like only the values that are
-    given here have a meaning.
+    search is the one of :mod:`compiler.search`: of the last three options only these values have a meaning.
 
     Parameters
     ----------
-    mod : IRModule, PrimFunc or sequence of ExtractedTask
+    tasks : list of TuneContext
         Of the kernels of a model, which have a default of their own, only what is faster is noted.
     work_dir : str
         Where the log is kept, from which the next search goes on, and the database called ``json``.
@@ -124,45 +182,36 @@ def tune_tir(
     builder, runner : Builder, Runner or str
         What builds and measures them. The times of a program's own classes are taken as they are, and results not
         compared; ``local`` measures in turns with the fastest so far.
-    space : ScheduleFn, callable or str
-        The schedules that a function makes by random decisions, or those that the rules of the search derive.
+    cost_model : CostModel or str
+        What is expected of candidates: ``xgb`` learns, ``random`` is chance.
     task_scheduler : str
         Whose round is next: ``gradient``, the function that takes most time and still gets faster, or ``round-robin``.
-    num_tuning_cores : int or str
-        Threads of parallel loops; ``physical`` and ``logical`` are the cores that this process may use.
     """
     given = {
         "builder": ("local" if isinstance(builder, Builder) else builder, ("local",)),
         "runner": ("local" if isinstance(runner, Runner) else runner, ("local",)),
-        "cost_model": (cost_model, ("xgb",)),
         "measure_callbacks": (measure_callbacks, ("default",)),
         "task_scheduler": (task_scheduler, STRATEGIES),
-        "space": (space if isinstance(space, str) else "post-order-apply", ("post-order-apply",)),
-        "strategy": (strategy, ("evolutionary", "replay-trace")),
+        "module_equality": (module_equality, ("structural",)),
     }
     _require_known(given)
-    made_for = Target.target_or_current(target)
     folder = Path(work_dir)
     folder.mkdir(parents=True, exist_ok=True)
-    kept = _database(database, folder)
-    threads = available_cores() if isinstance(num_tuning_cores, str) else num_tuning_cores
-    log, model = Log(str(folder / _LOG)), LearnedModel()
-    searched = [
-        _Searched(
-            task,
-            Tuning(
-                task.func, made_for, log, seed=seed, threads=threads, model=model,
-                default=partial(build, task.default or task.func, target=made_for),
-                measuring=measuring_by(builder, runner, made_for), space=_space(space),
-            ),
-        )
-        for task in _tasks(mod, made_for)
-    ]  # fmt: skip
-    learn(model, log)
+    kept, log = _database(database, folder), Log(str(folder / _LOG))
+    model = CostModel.create(cost_model) if isinstance(cost_model, str) else cost_model
+    learned = model.learned if isinstance(model, XGBModel) else LearnedModel()
+    searched = []
+    for context, weight in zip(tasks, task_weights, strict=True):
+        context.weight = weight
+        measuring = measuring_by(builder, runner, context.target)
+        asked = None if isinstance(model, XGBModel) else model
+        searched.append(_Searched(context, _tuning(context, log, learned, asked, measuring)))
+    learn(learned, log)
     per_round = min(num_trials_per_iter, max(max_trials_global // max(len(searched), 1), 1))
     _search(searched, max_trials_global, max_trials_per_task or max_trials_global, per_round, str(task_scheduler))
     for each in searched:
-        _note(kept, each, made_for)
+        _note(kept, each)
+        profile(each.tuning.search.ledger)
     return kept
 
 
@@ -173,26 +222,34 @@ def _require_known(given: Mapping[str, tuple[object, Sequence[str]]]) -> None:
             expected("tune_tir", name, " or ".join(map(repr, known)), value)
 
 
-def _space(given: ScheduleFn | Callable[[Schedule], Made] | str) -> Callable[[PrimFunc, Machine], ScheduleSpace] | None:
-    if isinstance(given, str):
-        return None
-    return partial(FunctionSpace, generator=given if isinstance(given, ScheduleFn) else ScheduleFn(given))
+def _tuning(
+    context: TuneContext, log: Log, learned: LearnedModel, model: CostModel | None, measuring: MeasuringBy | None
+) -> Tuning:
+    """Return the search of a task: by its own generator and strategy, and by a program's own model if there is one."""
+    strategy, generator = context.search_strategy, context.space_generator or PostOrderApply()
+    made: list[Asked] = []
 
+    def space(func: PrimFunc, machine: Machine) -> ScheduleSpace:
+        generated = GeneratedSpace(func, machine, generator)
+        made.extend([Asked(context, generated, model)] if model is not None else ())
+        return generated
 
-def _tasks(mod: IRModule | PrimFunc | Sequence[ExtractedTask], target: Target) -> Sequence[ExtractedTask]:
-    if isinstance(mod, PrimFunc):
-        mod = IRModule({"main": mod})
-    if not isinstance(mod, IRModule):
-        return mod
-    named = {var.name_hint: func for var, func in mod.functions.items() if isinstance(func, PrimFunc)}
-    return [ExtractedTask(name, IRModule({"main": func}), target, 1) for name, func in named.items()]
+    return Tuning(
+        context.func, context.target, log, seed=None if context.rand_state == -1 else context.rand_state,
+        threads=context.num_threads, model=learned, measuring=measuring,
+        default=partial(build, context.default or context.func, target=context.target),
+        evolution=None if strategy is None else strategy.evolution,
+        space=space if model is not None or not generator.is_default else None,
+        expect=None if model is None else lambda candidates: made[0].expect(candidates),
+        told=lambda trials: made[0].told(trials) if made else None,
+    )  # fmt: skip
 
 
 def _search(searched: Sequence[_Searched], trials: int, most: int, per_round: int, scheduler: str) -> None:
     """Measure so many schedules together, at most some of each task."""
     left, turns = trials, Turns(len(searched), scheduler)
     while left > 0:
-        at = turns.next(lambda at: searched[at].task.weight * searched[at].seconds)
+        at = turns.next(lambda at: searched[at].context.weight * searched[at].seconds)
         if at is None:
             return
         chosen = searched[at]
@@ -202,17 +259,17 @@ def _search(searched: Sequence[_Searched], trials: int, most: int, per_round: in
         left -= chosen.trials - before
 
 
-def _note(kept: Database, searched: _Searched, target: Target) -> None:
-    task = searched.task
-    if not searched.trials and task.default is not None:
+def _note(kept: Database, searched: _Searched) -> None:
+    context = searched.context
+    if not searched.trials and context.default is not None:
         return
     found = searched.tuning.outcome()
-    if found.schedule is None and task.default is not None:
+    if found.schedule is None and context.default is not None:
         return
-    schedule = found.schedule or Schedule(task.func)
+    schedule = found.schedule or Schedule(context.func)
     assert schedule.trace is not None
-    workload = kept.commit_workload(task.mod)
-    kept.commit_tuning_record(TuningRecord(schedule.trace, workload, [found.seconds], target))
+    workload = kept.commit_workload(context.mod)
+    kept.commit_tuning_record(TuningRecord(schedule.trace, workload, [found.seconds], context.target))
 
 
 def tune_te(
@@ -220,20 +277,14 @@ def tune_te(
     target: TargetLike,
     work_dir: str | os.PathLike[str],
     max_trials_global: int,
-    *,
-    num_trials_per_iter: int = 64,
-    runner: Runner | str = "local",
-    database: Database | str = "json",
-    num_tuning_cores: int | str = "physical",
-    seed: int | None = None,
+    **options: Any,
 ) -> Schedule | None:
-    """Search for the fastest schedule of what is defined by tensors, inputs and outputs, and return it."""
+    """Search for the fastest schedule of what is defined by tensors, inputs and outputs, and return it.
+
+    The options are those of :func:`tune_tir`.
+    """
     func = create_prim_func(tensors)
-    found = tune_tir(
-        func, target, work_dir, max_trials_global, num_trials_per_iter=num_trials_per_iter, runner=runner,
-        database=database, num_tuning_cores=num_tuning_cores, seed=seed,
-    )  # fmt: skip
-    return found.query_schedule(func, target)
+    return tune_tir(func, target, work_dir, max_trials_global, **options).query_schedule(func, target)
 
 
 def _database(database: Database | str, folder: Path) -> Database:

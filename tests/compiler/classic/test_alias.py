@@ -62,9 +62,9 @@ def test_installing_twice_changes_nothing() -> None:
             "cudnn.softmax is not available: vendor GPU",
         ),
         (
-            "from tvm.meta_schedule.tune_context import TuneContext as T; T()",
+            "from tvm.meta_schedule.feature_extractor import PerStoreFeature as T; T()",
             UnavailableError,
-            "TuneContext is not available: the parts of the search are not",
+            "PerStoreFeature is not available: this part of the search is not",
         ),
         (
             "from tvm.script import relax as R; R.function(1)",
@@ -78,7 +78,7 @@ def test_installing_twice_changes_nothing() -> None:
         ),
         ("from tvm.autotvm.tuner import RandomTunr", ModuleNotFoundError, "has no attribute 'RandomTunr'; did you"),
         ("from tvm import tensors", ModuleNotFoundError, "tvm has no attribute 'tensors'"),
-        ("import tvm; tvm.meta_schedule.Mutator()", UnavailableError, "meta_schedule.Mutator is not available: the"),
+        ("import tvm; tvm.meta_schedule.TaskScheduler()", UnavailableError, "TaskScheduler is not available: this"),
         ("import tvm; tvm.lowr", AttributeError, "did you mean 'lower'"),
         ("import tvm; tvm.tir.Fro", AttributeError, "did you mean 'For'"),
         ("import tvm; tvm.tir.fro", AttributeError, "did you mean 'For'"),

@@ -1,0 +1,162 @@
+"""``tvm.meta_schedule.postproc``: what is done to a schedule, or asked of it, before it is a candidate."""
+
+from __future__ import annotations
+
+from compiler.classic.meta_schedule.part import Part
+from compiler.classic.meta_schedule.picked_schedule import derivation_of
+from compiler.classic.meta_schedule.schedule_rule import ROWS, require_llvm
+from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import IntImm
+from compiler.search.blocks import blocks_of
+from compiler.search.rules import Derivation, are_reduced
+from compiler.tir.schedule.error import ScheduleError
+from compiler.tir.schedule.schedule import Schedule
+
+_TENSORIZE = "meta_schedule.auto_tensorize"
+
+
+class Postproc(Part):
+    """Changes a schedule, or refuses it; a program's own one derives from this class, or from its other name."""
+
+    def apply(self, sch: Schedule) -> bool:
+        """Change a schedule, and return whether it may be a candidate.
+
+        Raises NotImplementedError in this class.
+        """
+        raise NotImplementedError
+
+    def act(self, d: Derivation) -> None:
+        """Change what was derived.
+
+        Raises ArgumentError if it is refused.
+        """
+        if not self.apply(d.sch):
+            raise ArgumentError(f"{type(self).__name__}.apply: the schedule is refused")
+
+    @staticmethod
+    def create(kind: str) -> list[Postproc]:
+        """Return what is done for a processor, which ``kind`` calls ``llvm``."""
+        require_llvm("Postproc.create", kind)
+        return [DisallowDynamicLoop(), RewriteParallelVectorizeUnroll(), RewriteReductionBlock(), RewriteLayout()]
+
+
+PyPostproc = Postproc
+
+
+class DisallowDynamicLoop(Postproc):
+    """Refuses schedules with a loop whose number of iterations is no constant."""
+
+    def apply(self, sch: Schedule) -> bool:
+        """Return whether all loops have constant numbers of iterations."""
+        return all(isinstance(sref.loop.extent, IntImm) for sref in sch.state.loops())
+
+
+class _Derived(Postproc):
+    """What the search's own rules do at the end."""
+
+    def apply(self, sch: Schedule) -> bool:
+        """Change a schedule by choices at random."""
+        self.act(derivation_of(sch))
+        return True
+
+
+class RewriteParallelVectorizeUnroll(_Derived):
+    """Does what annotations ask for: outer loops run in parallel, inner ones over vectors, and short ones are unrolled.
+
+    The annotations are ``meta_schedule.parallel``, ``vectorize``, ``unroll_explicit`` and ``unroll_implicit`` of the
+    root. How far they go follows from the processor's cores and vectors; the last two are the steps of an inner loop.
+    """
+
+    def act(self, d: Derivation) -> None:
+        """Do what the annotations of the root ask for, and remove them."""
+        root = d.sch.get_block("root")
+        asked = {name: int(value) for name, value in d.sch.get_sref(root).block.annotations.items() if name in _ASKED}
+        for name, steps in asked.items():
+            d.sch.unannotate(root, name)
+            row, is_explicit = _ASKED[name], name.endswith("explicit")
+            for rv in reversed(blocks_of(d.sch)):
+                loops = d.sch.get_loops(rv)
+                if row:
+                    ROWS[row].apply(d, rv)
+                elif loops and steps and "pragma_auto_unroll_max_step" not in d.sch.get_sref(loops[0]).loop.annotations:
+                    d.sch.annotate(loops[0], "pragma_auto_unroll_max_step", steps)
+                    d.sch.annotate(loops[0], "pragma_unroll_explicit", int(is_explicit))
+
+
+_ASKED = {
+    "meta_schedule.parallel": "parallel", "meta_schedule.vectorize": "vectorize", "meta_schedule.unroll_explicit": "",
+    "meta_schedule.unroll_implicit": "",
+}  # fmt: skip
+"""The row of the search's rules that an annotation asks for."""
+
+
+class RewriteReductionBlock(_Derived):
+    """Lets reductions begin outside their loops."""
+
+    def act(self, d: Derivation) -> None:
+        """Decompose all reductions that can be."""
+        for rv in blocks_of(d.sch):
+            loops = d.sch.get_loops(rv)
+            is_reduced = are_reduced(d, rv, loops)
+            if d.sch.get_sref(rv).block.init is None or True not in is_reduced:
+                continue
+            if d.name(rv) in d.begins:
+                ROWS["begin"].apply(d, rv)
+                continue
+            try:
+                d.sch.decompose_reduction(rv, loops[is_reduced.index(True)])
+            except ScheduleError:
+                continue  # it stays as it is, which computes the same
+
+
+class RewriteTensorize(Postproc):
+    """Replaces blocks by the intrinsics that their annotation ``meta_schedule.auto_tensorize`` says."""
+
+    def __init__(self, vectorize_init_loop: bool = False) -> None:
+        self.vectorize_init_loop = vectorize_init_loop
+
+    def apply(self, sch: Schedule) -> bool:
+        """Replace the blocks; return whether all could be."""
+        for rv in blocks_of(sch, with_scopes=True):
+            if (name := sch.get_sref(rv).block.annotations.get(_TENSORIZE)) is not None:
+                sch.unannotate(rv, _TENSORIZE)
+                try:
+                    sch.tensorize(rv, str(getattr(name, "value", name)))
+                except ScheduleError:
+                    return False
+        return True
+
+
+class _OfDevices(Postproc):
+    """Has nothing to do for a processor."""
+
+    def __init__(self, max_threadblocks: int = 256) -> None:
+        self.max_threadblocks = max_threadblocks
+
+    def apply(self, sch: Schedule) -> bool:
+        """Return that the schedule may be a candidate."""
+        return True
+
+
+class DisallowAsyncStridedMemCopy(_OfDevices):
+    """Is for Hexagon."""
+
+
+class RewriteCooperativeFetch(_OfDevices):
+    """Is for GPUs."""
+
+
+class RewriteLayout(_OfDevices):
+    """Would rewrite weights, whose layouts :mod:`tvm.relay` chooses before."""
+
+
+class RewriteUnboundBlock(_OfDevices):
+    """Is for GPUs."""
+
+
+class VerifyGPUCode(_OfDevices):
+    """Is for GPUs."""
+
+
+class VerifyVTCMLimit(_OfDevices):
+    """Is for Hexagon."""
