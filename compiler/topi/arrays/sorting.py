@@ -1,43 +1,19 @@
-"""Sorting by rank: the position of an element is the number of elements that precede it.
+"""Sorting: by merges on CPUs (:mod:`compiler.topi.arrays.merging`), on devices by kernels of their own.
 
-Every place is computed on its own, so loops run in parallel and as vectors; the work grows with the square of the
-extent.  Of equal elements the one that stands first comes first: the order is stable.  NaN is greater than any number.
-Devices sort by kernels of their own (:mod:`compiler.topi.device.sort`) where the extents are numbers.
-
-References
-----------
-Knuth, "The Art of Computer Programming", volume 3, section 5.2: sorting by counting (algorithm C).
+Of equal elements the one that stands first comes first: the order is stable.  NaN is greater than any number.  Devices
+sort (:mod:`compiler.topi.device.sort`) where the extents are numbers.
 """
 
 from __future__ import annotations
 
-from compiler import te, tir
-from compiler.ir.expr.primexpr import And, Not, Or, PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
+from compiler.topi.arrays.merging import merge_sorted
 from compiler.topi.compute import compute, computes_by_threads
-from compiler.topi.device import has_rows, precedes, sorted_rows
+from compiler.topi.device import has_rows, sorted_rows
 from compiler.topi.operands import Extent, axis_of, dims, replaced
 from compiler.topi.tag import Tag
 
 __all__ = ["argsort", "sort", "topk"]
-
-
-def ranks(data: Tensor, axis: int, is_ascend: bool, valid_count: Tensor | None = None) -> Tensor:
-    """Return each element's place when all, or the first ``valid_count`` of a row, are sorted along an axis."""
-    k = te.reduce_axis((0, data.shape[axis]), name="k")
-
-    def rank(*i: Var) -> PrimExpr:
-        here, other = data(*i), data(*replaced(i, axis, k.var))
-        earlier = k.var < i[axis]
-        comes_first: PrimExpr = Or(
-            precedes(other, here, is_ascend), And(Not(precedes(here, other, is_ascend)), earlier)
-        )
-        if valid_count is not None:
-            count = valid_count(*i[:axis], *i[axis + 1 :])
-            comes_first = tir.Select(i[axis] < count, tir.all(k.var < count, comes_first), earlier)
-        return te.sum(comes_first.astype("int32"), axis=k)
-
-    return compute(dims(data), rank, name="rank", tag=Tag.COMM_REDUCE)
 
 
 def argsort(
@@ -56,7 +32,7 @@ def argsort(
     if computes_by_threads() and has_rows(data):
         _, places = sorted_rows(data, at, is_ascend, valid_count)
         return _first(places, at, dims(data)[at], dtype)
-    return _indices(ranks(data, at, is_ascend, valid_count), at, dtype)
+    return merge_sorted(data, at, is_ascend, dims(data)[at], dtype, valid_count)[1]
 
 
 def _first(data: Tensor, axis: int, count: Extent, dtype: str) -> Tensor:
@@ -67,33 +43,12 @@ def _first(data: Tensor, axis: int, count: Extent, dtype: str) -> Tensor:
     return compute(shape, lambda *i: data(*i).astype(dtype), name="first", tag=Tag.INJECTIVE)
 
 
-def _indices(rank: Tensor, at: int, dtype: str = "int32", count: Extent | None = None) -> Tensor:
-    """Return the index of the element of each rank along an axis: of the first ``count`` ranks, or of all."""
-    old = dims(rank)
-    k = te.reduce_axis((0, old[at]), name="k")
-
-    def element(*i: Var) -> PrimExpr:
-        here = rank(*replaced(i, at, k.var)).equal(i[at].astype("int32"))
-        return te.sum(tir.Select(here, k.var.astype("int32"), tir.const(0, "int32")), axis=k)
-
-    shape = replaced(old, at, old[at] if count is None else count)
-    places = compute(shape, element, name="places", tag=Tag.COMM_REDUCE)
-    return compute(shape, lambda *i: places(*i).astype(dtype), name="argsort", tag=Tag.ELEMWISE)
-
-
-def _read(data: Tensor, places: Tensor, axis: int, name: str) -> Tensor:
-    def element(*i: Var) -> PrimExpr:
-        return data(*replaced(i, axis, places(*i).astype("int32")))
-
-    return compute(dims(places), element, name=name, tag=Tag.INJECTIVE)
-
-
 def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
     """Return the elements in their order along an axis."""
     at = axis_of(axis, len(data.shape), "sort")
     if computes_by_threads() and has_rows(data):
         return sorted_rows(data, at, is_ascend)[0]
-    return _read(data, _indices(ranks(data, at, is_ascend), at), at, "sort")
+    return merge_sorted(data, at, is_ascend, dims(data)[at], "int32")[0]
 
 
 def topk(
@@ -108,7 +63,6 @@ def topk(
     if computes_by_threads() and has_rows(data):
         ordered, order = sorted_rows(data, at, is_ascend)
         first = [_first(ordered, at, count, data.dtype), _first(order, at, count, dtype)]
-        return {"values": first[:1], "indices": first[1:]}.get(ret_type, first)
-    places = _indices(ranks(data, at, is_ascend), at, dtype, count)
-    values = [_read(data, places, at, "topk")] if ret_type != "indices" else []
-    return values + ([places] if ret_type != "values" else [])
+    else:
+        first = [*merge_sorted(data, at, is_ascend, count, dtype)]
+    return {"values": first[:1], "indices": first[1:]}.get(ret_type, first)

@@ -38,7 +38,7 @@ class Elements:
     places: BufferVar
 
     @classmethod
-    def allocate(cls, builder: IRBuilder, name: str, scope: str, dtype: str, shape: Sequence[int]) -> Elements:
+    def allocate(cls, builder: IRBuilder, name: str, scope: str, dtype: str, shape: Sequence[Index]) -> Elements:
         """Allocate memory for the rest of the builder's block."""
         values = builder.allocate(dtype, shape, f"{name}_values", scope)
         return cls(values, builder.allocate("int32", shape, f"{name}_places", scope))

@@ -1,0 +1,68 @@
+"""Sorting on CPUs: what NumPy computes, in any data type, in time that grows with n log n."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from compiler import te, topi
+from compiler.driver.build import build
+from compiler.driver.lower import lower
+from compiler.relay.op.sorting import order
+from compiler.runtime.arrays.ndarray import array, empty, numpy_dtype
+from compiler.tir.interpreter import interpret
+from tests.compiler.topi.gpu.sorting import DTYPES, program
+
+
+@pytest.mark.parametrize("cpu", ["native", "haswell", "x86-64-v2"])
+def test_random_rows(cpu: str) -> None:
+    for seed in range(20):
+        made = program(f"llvm -mcpu={cpu}", seed, (1, 200), (*DTYPES, "bool"))
+        arrays = [array(a) for a in made.arrays()]
+        build(made.schedule, made.args, f"llvm -mcpu={cpu}")(*arrays)
+        for result, expected in zip(arrays[len(made.inputs) :], made.expected, strict=True):
+            np.testing.assert_array_equal(result.numpy(), expected, err_msg=f"seed {seed}")
+
+
+def test_nothing_is_read_that_was_not_written() -> None:
+    """The last run has fewer elements than a vector; where few are chosen, there is no last one of them at first."""
+    for seed in range(6):
+        made = program("llvm", seed, (1, 100), DTYPES[:2])
+        arrays = made.arrays()
+        interpret(lower(made.schedule, made.args)["main"], arrays)
+        for result, expected in zip(arrays[len(made.inputs) :], made.expected, strict=True):
+            np.testing.assert_array_equal(result, expected, err_msg=f"seed {seed}")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(("length", "k"), [(0, 0), (1, 1), (70, 1), (500, 3), (500, 90), (130, 130)])
+def test_first_elements_of_a_row_of_any_length(dtype: str, length: int, k: int) -> None:
+    """Few of many, where those that are left out are never stored: the first of equal ones, and NaN before numbers."""
+    n = te.var("n")
+    data = te.placeholder((2, n), dtype, name="data")
+    values, places = topi.topk(data, te.var("k"), 1, "both", False, "int64")
+    x = np.random.default_rng(length).integers(-9, 9, (2, length)).astype("float32")
+    x[1, ::40] = np.nan
+    stored = array(x.astype(numpy_dtype(dtype)))
+    results = empty((2, k), dtype), empty((2, k), "int64")
+    build(te.create_schedule([values.op]), [data, values, places], "llvm")(stored, *results)
+    expected = order(x, 1, False)[:, :k]
+    np.testing.assert_array_equal(results[1].numpy(), expected)
+    np.testing.assert_array_equal(
+        results[0].numpy().view(numpy_dtype(dtype)).astype("float32"), np.take_along_axis(x, expected, 1)
+    )
+
+
+@pytest.mark.parametrize("k", [100, 400_000])
+def test_time_is_not_quadratic(k: int) -> None:
+    """Each element is larger than all before it, so that none is left out at once."""
+    data = te.placeholder((400_000,), name="data")
+    (places,) = topi.topk(data, k, 0, "indices")
+    built = build(te.create_schedule([places.op]), [data, places], "llvm")
+    x, result = array(np.arange(400_000, dtype="float32")), empty((k,), "int32")
+    started = time.process_time()
+    built(x, result)
+    assert time.process_time() - started < 2
+    np.testing.assert_array_equal(result.numpy(), np.arange(400_000)[::-1][:k])
