@@ -1,45 +1,61 @@
-"""Scatter operators, as reductions over the updates that hit each element.
+"""Scatter operators: the data is copied, then updates are put into it one by one.
 
-So every element is computed on its own and loops can run in parallel; the work is the product of the sizes.
+On devices a thread computes each element, from all updates that hit it; the work is the product of the sizes.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
 from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import PrimExpr, Var, convert
 from compiler.te.definition.tensor import Tensor
+from compiler.tir.ir_builder import BufferVar, IRBuilder
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.stmt import Stmt
 from compiler.topi.arrays.indexing import saturated, wrapped
-from compiler.topi.compute import compute
+from compiler.topi.compute import compute, computes_by_threads
+from compiler.topi.device.rows import Rows, has_rows, launched
 from compiler.topi.operands import (
     Extent,
     Index,
     Scalar,
+    Shape,
     axis_of,
     constant,
     dims,
-    flat_index,
     number,
+    product,
     replaced,
     unflatten,
 )
-from compiler.topi.reduction import Reducer, highest, lowest
 from compiler.topi.tag import Tag
 
 __all__ = ["scatter_elements", "scatter_nd", "sparse_to_dense"]
 
-REDUCTIONS = ("update", "add", "mul", "min", "max", "mean")
 
-Hit: TypeAlias = Callable[[Sequence[Index], Sequence[Index]], tuple[PrimExpr, PrimExpr]]
-"""``(indices of the result, indices of the updates)`` to whether the update hits, and its value."""
-Value: TypeAlias = Callable[[PrimExpr, PrimExpr], PrimExpr]
-"""``(whether an update hits, its value)`` to what is reduced."""
-Combine: TypeAlias = Callable[[Tensor, Sequence[Extent], Hit, str], Tensor]
+@dataclass(frozen=True, slots=True)
+class _Updates:
+    """Values at points, whose ``coordinates`` are places along the first axes of the result, read from the indices.
+
+    Where indices say the place along one ``axis`` only, the points have all axes of the result.
+    """
+
+    indices: Tensor
+    values: Tensor
+    points: Sequence[Extent]
+    coordinates: Callable[[BufferVar, Sequence[Index]], Sequence[Index]]
+    axis: int | None = None
+
+    def value(self, values: BufferVar, i: Sequence[Index]) -> PrimExpr:
+        """Return the value at a point, and a place in its slice."""
+        return values[tuple(i) if dims(self.values) else ()]
 
 
 def scatter_elements(
@@ -50,16 +66,14 @@ def scatter_elements(
     Negative indices count from the end.  ``reduction`` says how several values at one place, and the one of ``data``,
     become one: ``update`` for the last update, ``add``, ``mul``, ``min``, ``max`` or ``mean``.
     """
-    old, new = dims(data), dims(indices)
+    old = dims(data)
     at = axis_of(axis, len(old), "scatter_elements")
 
-    def hit(i: Sequence[Index], k: Sequence[Index]) -> tuple[PrimExpr, PrimExpr]:
-        point = replaced(i, at, k[0])
-        inside = [v < e for d, (v, e) in enumerate(zip(i, new, strict=True)) if d != at and not _covers(e, old[d])]
-        here = wrapped(indices(*point), old[at]).equal(i[at])
-        return te.if_then_else(te.all(*inside), here, tir.const(False)) if inside else here, updates(*point)
+    def coordinates(indices: BufferVar, point: Sequence[Index]) -> Sequence[Index]:
+        return replaced(point, at, wrapped(indices[tuple(point)], old[at]))
 
-    return _scatter(data, [new[at]], hit, reduction, "scatter_elements")
+    found = _Updates(indices, updates, dims(indices), coordinates, at)
+    return _scatter(data, found, reduction, "scatter_elements")
 
 
 def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "update") -> Tensor:
@@ -72,11 +86,10 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
     old, new = dims(data), dims(indices)
     count, points = constant(new[0], "scatter_nd"), new[1:]
 
-    def hit(i: Sequence[Index], k: Sequence[Index]) -> tuple[PrimExpr, PrimExpr]:
-        same = [wrapped(indices(m, *k), old[m]).equal(i[m]) for m in range(count)]
-        return te.all(*same), updates(*k, *i[count:])
+    def coordinates(indices: BufferVar, point: Sequence[Index]) -> Sequence[Index]:
+        return [wrapped(indices[m, *point], old[m]) for m in range(count)]
 
-    return _scatter(data, points, hit, mode, "scatter_nd")
+    return _scatter(data, _Updates(indices, updates, points, coordinates), mode, "scatter_nd")
 
 
 def sparse_to_dense(
@@ -87,89 +100,96 @@ def sparse_to_dense(
     There is one index, ``(count,)`` of them, or ``(count, len(output_shape))`` points; a value without dimensions is
     for all.
     """
-    points, indices, values = dims(sparse_indices), sparse_indices, sparse_values
-    value = default_value() if isinstance(default_value, Tensor) else number(default_value, values.dtype)
+    shape = dims(sparse_indices)
+    value = default_value() if isinstance(default_value, Tensor) else number(default_value, sparse_values.dtype)
     base = compute(output_shape, lambda *i: value, name="default", tag=Tag.ELEMWISE)
 
-    def hit(i: Sequence[Index], k: Sequence[Index]) -> tuple[PrimExpr, PrimExpr]:
-        if len(points) == 2:
-            coordinates = range(constant(points[1], "sparse_to_dense"))
-            same = [saturated(indices(k[0], d)).equal(i[d]) for d in coordinates]
-        else:
-            same = [saturated(indices(*k[: len(points)])).equal(i[0])]
-        return te.all(*same), values(*k) if len(values.shape) else values()
+    def coordinates(indices: BufferVar, point: Sequence[Index]) -> Sequence[Index]:
+        if len(shape) == 2:
+            return [saturated(indices[point[0], d]) for d in range(constant(shape[1], "sparse_to_dense"))]
+        return [saturated(indices[tuple(point[: len(shape)])])]
 
-    return _scatter(base, list(points[:1]) or [1], hit, "update", "sparse_to_dense")
+    updates = _Updates(sparse_indices, sparse_values, shape[:1] or (1,), coordinates)
+    return _scatter(base, updates, "update", "sparse_to_dense")
 
 
-def _covers(extent: Extent, other: Extent) -> bool:
-    return isinstance(extent, int) and isinstance(other, int) and extent >= other
-
-
-def _scatter(data: Tensor, counts: Sequence[Extent], hit: Hit, reduction: str, name: str) -> Tensor:
-    if reduction == "update":
-        return _last(data, counts, hit, name)
-    combine = _COMBINE.get(reduction)
-    if combine is None:
+def _scatter(data: Tensor, updates: _Updates, reduction: str, name: str) -> Tensor:
+    if reduction not in REDUCTIONS:
         raise ArgumentError(f"{name}: the reduction must be one of {', '.join(REDUCTIONS)}, got {show(reduction)}")
-    return combine(data, counts, hit, name)
+    emit = _by_threads if computes_by_threads() and has_rows(data) else _one_by_one
+
+    def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
+        ib = tir.ir_builder.create()
+        emit(ib, dims(data), updates, reduction, [ib.buffer_ptr(each) for each in (*ins, *outs)])
+        return ib.get()
+
+    inputs = [data, updates.indices, updates.values]
+    buffers = [decl_buffer(t.shape, t.dtype, t.name) for t in inputs]
+    made = te.extern([data.shape], inputs, loops, name, data.dtype, buffers, tag=name)
+    assert isinstance(made, Tensor)
+    return made
 
 
-def _reduced(data: Tensor, counts: Sequence[Extent], hit: Hit, reduce: Reducer, name: str, value: Value) -> Tensor:
-    """Return a reduction over all updates of ``value(whether it hits, the update)``."""
-    ks = [te.reduce_axis((0, c), name=f"k{n}") for n, c in enumerate(counts)]
-    if not ks:
-        return compute(dims(data), lambda *i: value(*hit(i, ())), name=name, tag=Tag.INJECTIVE)
-    at = [k.var for k in ks]
-    return compute(dims(data), lambda *i: reduce(value(*hit(i, at)), axis=ks), name=name, tag=Tag.COMM_REDUCE)
+def _one_by_one(ib: IRBuilder, shape: Shape, updates: _Updates, reduction: str, memory: Sequence[BufferVar]) -> None:
+    """Copy the data, then put updates into it in their order."""
+    source, indices, values, result = memory
+    one = tir.const(1, result.dtype)
+    count = ib.allocate(result.dtype, shape, "count") if reduction == "mean" else None
+    with _nested(ib, shape, "i") as i:
+        result[i] = source[i]
+        if count is not None:
+            count[i] = one
+    with _nested(ib, updates.points, "k") as point:
+        places = updates.coordinates(indices, point)
+        at = [ib.let(f"at{d}", place) for d, place in enumerate(places)]
+        inside = [c for place, extent in zip(at, shape, strict=False) for c in (place >= 0, place < extent)]
+        with ib.if_scope(te.all(*inside)), _nested(ib, shape[len(at) :], "i") as rest:
+            value = updates.value(values, (*point, *rest))
+            result[*at, *rest] = _FUNCTIONS[reduction](result[*at, *rest], value)
+            if count is not None:
+                count[*at, *rest] = count[*at, *rest] + one
+    if count is not None:
+        with _nested(ib, shape, "i") as i:
+            result[i] = _divided(result[i], count[i])
 
 
-def _last(data: Tensor, counts: Sequence[Extent], hit: Hit, name: str) -> Tensor:
-    """Look for the last update that hits, then read it."""
-
-    def place(i: Sequence[Index], at: Sequence[Index]) -> PrimExpr:
-        return tir.Select(hit(i, at)[0], convert(flat_index(at, counts) + 0), tir.const(-1, "int32"))
-
-    ks = [te.reduce_axis((0, c), name=f"k{n}") for n, c in enumerate(counts)]
-    at = [k.var for k in ks]
-    if ks:
-        places = compute(dims(data), lambda *i: te.max(place(i, at), axis=ks), name=f"{name}_last", tag=Tag.COMM_REDUCE)
-    else:
-        places = compute(dims(data), lambda *i: place(i, ()), name=f"{name}_last", tag=Tag.INJECTIVE)
-
-    def element(*i: Var) -> PrimExpr:
-        last = places(*i)
-        return te.if_then_else(last >= 0, hit(i, unflatten(te.max(last, 0), counts))[1], data(*i))
-
-    return compute(dims(data), element, name=name, tag=Tag.INJECTIVE)
-
-
-def _simple(
-    reduce: Reducer, identity: Callable[[str], PrimExpr], function: Callable[[PrimExpr, PrimExpr], PrimExpr]
-) -> Combine:
-    def run(data: Tensor, counts: Sequence[Extent], hit: Hit, name: str) -> Tensor:
-        def value(here: PrimExpr, update: PrimExpr) -> PrimExpr:
-            return tir.Select(here, update, identity(data.dtype))
-
-        part = _reduced(data, counts, hit, reduce, f"{name}_part", value)
-        return compute(dims(data), lambda *i: function(data(*i), part(*i)), name=name, tag=Tag.ELEMWISE)
-
-    return run
+def _by_threads(ib: IRBuilder, shape: Shape, updates: _Updates, reduction: str, memory: Sequence[BufferVar]) -> None:
+    """Let a thread look for the updates of each element."""
+    source, indices, values, result = memory
+    axis, elements = updates.axis, constant(product(shape), "scatter")
+    with launched(ib, Rows((elements,), 0)) as launch, ib.if_scope(launch.exists):
+        i = unflatten(launch.place, shape)
+        value, hits = (ib.allocate(result.dtype, 1, name, "local") for name in ("value", "hits"))
+        value[0], hits[0] = source[tuple(i)], tir.const(1, result.dtype)
+        with _nested(ib, updates.points if axis is None else [updates.points[axis]], "k") as k:
+            point = k if axis is None else replaced(i, axis, k[0])
+            with ib.if_scope(te.all(*(p < extent for p, extent in zip(point, updates.points, strict=True)))):
+                at = updates.coordinates(indices, point)
+                with ib.if_scope(te.all(*(convert(place).equal(here) for place, here in zip(at, i, strict=False)))):
+                    update = updates.value(values, (*point, *i[len(at) :]))
+                    value[0] = _FUNCTIONS[reduction](value[0], update)
+                    hits[0] = hits[0] + tir.const(1, result.dtype)
+        result[tuple(i)] = _divided(value[0], hits[0]) if reduction == "mean" else value[0]
 
 
-def _mean(data: Tensor, counts: Sequence[Extent], hit: Hit, name: str) -> Tensor:
-    zero, one = tir.const(0, data.dtype), tir.const(1, data.dtype)
-    total = _reduced(data, counts, hit, te.sum, f"{name}_sum", lambda here, update: tir.Select(here, update, zero))
-    count = _reduced(data, counts, hit, te.sum, f"{name}_count", lambda here, update: tir.Select(here, one, zero))
+@contextmanager
+def _nested(ib: IRBuilder, extents: Sequence[Extent], name: str) -> Iterator[tuple[Var, ...]]:
+    """Open a loop for each extent and give their variables."""
+    with ExitStack() as stack:
+        yield tuple(stack.enter_context(ib.for_range(0, extent, f"{name}{d}")) for d, extent in enumerate(extents))
+
+
+def _divided(total: PrimExpr, count: PrimExpr) -> PrimExpr:
     # of unsigned integers "/" is refused elsewhere, as it may round in several ways: they have no negative quotients
-    divide = te.floordiv if dt.is_uint(data.dtype) else operator.truediv
-    return compute(dims(data), lambda *i: divide(data(*i) + total(*i), count(*i) + one), name=name, tag=Tag.ELEMWISE)
+    return te.floordiv(total, count) if dt.is_uint(total.dtype) else total / count
 
 
-_COMBINE: dict[str, Combine] = {
-    "add": _simple(te.sum, lambda t: tir.const(0, t), lambda a, b: a + b),
-    "mul": _simple(te.prod, lambda t: tir.const(1, t), lambda a, b: a * b),
-    "min": _simple(te.comm_reducer(tir.fminimum, highest, name="min"), highest, tir.fminimum),
-    "max": _simple(te.comm_reducer(tir.fmaximum, lowest, name="max"), lowest, tir.fmaximum),
-    "mean": _mean,
+_FUNCTIONS: dict[str, Callable[[PrimExpr, PrimExpr], PrimExpr]] = {
+    "update": lambda old, new: new,
+    "add": operator.add,
+    "mul": operator.mul,
+    "min": tir.fminimum,
+    "max": tir.fmaximum,
+    "mean": operator.add,
 }
+REDUCTIONS = tuple(_FUNCTIONS)
