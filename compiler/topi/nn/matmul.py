@@ -63,7 +63,8 @@ class _Product:
         """Return the product, computed in the way that suits its extents."""
         if not isinstance(self.columns, int) or computes_by_threads():
             return self._plain()
-        if self.is_depth_contiguous and isinstance(self.rows, int) and self.rows < FEW_ROWS:
+        is_short = isinstance(self.rows, int) and self.rows < FEW_ROWS
+        if self.is_depth_contiguous and (is_short or self.columns == 1):
             lanes = next((n for n in (16, 8, 4) if isinstance(self.depth, int) and self.depth % n == 0), None)
             if lanes is not None:
                 return self._partial_sums(constant(self.depth, "matmul"), lanes)

@@ -15,6 +15,7 @@ from compiler.relay.operator import OpPattern, call_op, operator_of, relay_ops, 
 from compiler.relay.transform.fold.fold_constant import FoldConstantExpr
 from compiler.relay.transform.rewriter import call_of, const_like, op_name, scalar_value, tensor_type, type_of
 from compiler.relay.transform.simplify.simplify_casts import BUILD_CAST_RULES, CAST_RULES
+from compiler.relay.transform.simplify.simplify_products import PRODUCT_RULES
 from compiler.relay.transform.simplify.simplify_quadratics import QUADRATIC_RULES
 from compiler.relay.transform.simplify.simplify_rule import Apply, Rule, inner_call, of_same_type, static_type
 from compiler.relay.transform.simplify.simplify_shapes import BUILD_SHAPE_RULES, SHAPE_RULES
@@ -222,6 +223,7 @@ RULES: tuple[Rule, ...] = (
 BUILD_RULES: tuple[Rule, ...] = (
     *BUILD_SHAPE_RULES,
     *BUILD_CAST_RULES,
+    *PRODUCT_RULES,
     *(Rule(name, equation, _neutral(value, sides, scalar_value)) for name, equation, value, sides in _NEUTRAL),
     Rule("power", "x ** 1 = x, x ** 2 = x * x", _power),
     Rule("negative", "-(-x) = x", _twice("negative")),

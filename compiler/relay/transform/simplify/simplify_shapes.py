@@ -55,7 +55,7 @@ def _reshaped_rows(call: Call) -> RelayExpr | None:
     rows = product.args[0]
     source = _source(rows, RESHAPES) if isinstance(rows, Call) else rows
     before = static_type(source)
-    if before is None or source is rows or before.dims[:-1] != t.dims[:-1]:
+    if before is None or len(before.dims) < 2 or source is rows or before.dims[:-1] != t.dims[:-1]:
         return None
     *outer, count, _ = before.concrete_shape
     if prod(outer) > 1 and count < _MANY_ROWS:

@@ -149,6 +149,8 @@ def _panel_tile(group: Group, product: PanelProduct, target: Target) -> tuple[in
     registers = max(product.width // tile_lanes(target, group.tile.dtype), 1)
     total = _panel_count(group, product)
     count = next(n for n in (_PANEL_COUNTS if is_wide else (1,)) if total % n == 0)
+    if extent(i) == 1:  # what counts is how much of a row of the weight is read at once
+        count = divisor(total, min(available // registers, _MAX_TILE_ROWS))
     # Four of many registers are left for a row of the panel.
     limit = (available - 4 if is_wide else available) // (count * registers)
     most, size = max(min(limit, _MAX_TILE_ROWS), 1), extent(i) or 6

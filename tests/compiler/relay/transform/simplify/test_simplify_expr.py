@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compiler.ir.module import IRModule
 from compiler.relay.analysis import post_order
 from compiler.relay.transform.simplify.simplify_rules import BUILD_RULES, RULES
 from tests.compiler.relay.transform.reading import after, module_of, relay, shown, transform
@@ -31,6 +32,10 @@ def dequantized(scale: Any) -> Any:
 def quadratic(a: float, b: float, c: float, dtype: str = "float32") -> Any:
     u, v = relay.var("u", shape=(2, 1), dtype=dtype), relay.var("v", shape=(3,), dtype=dtype)
     return number(a, dtype) * (u * u) + number(b, dtype) * u * v + number(c, dtype) * (v * v)
+
+
+def einsum(equation: str, *shapes: tuple[int, ...]) -> Any:
+    return relay.einsum([relay.var(name, shape=shape) for name, shape in zip("xw", shapes, strict=True)], equation)
 
 
 def dense(*shape: int) -> Any:
@@ -133,6 +138,9 @@ IN_BUILDS: list[tuple[Any, str]] = [
     (relay.divide(x(), relay.const(np.ones(4, "float32"))), "x"),
     (relay.reshape(dense(1, 6, 4), (1, 6, 5)), "nn.dense(x, w)"),
     (relay.reshape(dense(2, 40, 4), (2, 40, 5)), "nn.dense(x, w)"),
+    (relay.nn.dense(x(3, 4), relay.transpose(relay.var("w", shape=(4, 5)))), "nn.matmul(x, w)"),
+    (einsum("ik,jk->ij", (3, 4), (5, 4)), "nn.dense(x, w)"),
+    (einsum("bik,bkj->bji", (2, 3, 4), (2, 4, 5)), "transpose(nn.batch_matmul(x, w))"),
     (relay.transpose(x(1, 3, 4), (1, 0, 2)), "reshape(x)"),
     (relay.layout_transform(x(1, 8, 1, 1), "NCHW", "NHWC"), "reshape(x)"),
     (
@@ -179,6 +187,10 @@ STAYS: list[Any] = [
     relay.argmax(dequantized([1.0, 2.0, 3.0, 4.0]), axis=2),
     relay.layout_transform(x(1, 8, 4, 4), "NCHW", "NHWC"),
     relay.nn.relu(relay.negative(relay.nn.relu(x()))),
+    relay.nn.dense(x(3, 4, dtype="int8"), relay.transpose(relay.var("w", shape=(4, 5), dtype="int8"))),
+    einsum("ik,jk->ij", (3, 4), (5, 1)),
+    einsum("ii,jk->ij", (3, 3), (5, 4)),
+    einsum("ij,jk->ijk", (3, 4), (4, 5)),
     quadratic(2, 3, 2),
     quadratic(2, 5, 3, "int32"),
     quadratic(2, 4, 2, "float16"),
@@ -188,6 +200,31 @@ STAYS: list[Any] = [
 @pytest.mark.parametrize("out", STAYS, ids=[shown(out) for out in STAYS])
 def test_an_expression_stays(out: Any) -> None:
     assert shown(after(out, transform.SimplifyExpr())) == shown(out)
+
+
+@pytest.mark.parametrize(
+    "equation",
+    [
+        "ik,kj->ij",
+        "ki,jk->ji",
+        "bik,bjk->bij",
+        "bhqd,bkhd->bhqk",
+        "kbi,jkb->jib",
+        "ikl,jkl->ij",
+        "k,k->",
+        "k,kj->j",
+        "ik,k->i",
+    ],
+)
+def test_products_that_an_equation_stands_for(equation: str) -> None:
+    sizes = dict(zip("bhijlqkd", (2, 3, 4, 5, 6, 7, 8, 9), strict=True))
+    shapes = [tuple(sizes[c] for c in own) for own in equation.partition("->")[0].split(",")]
+    out = einsum(equation, *shapes)
+    simpler = after(out, transform.SimplifyExpr(in_build=True))
+    assert "einsum" not in shown(simpler)
+    values = [np.random.default_rng(n).standard_normal(shape).astype("float32") for n, shape in enumerate(shapes)]
+    found = relay.create_executor("graph", IRModule.from_expr(out)).evaluate()(*values).numpy()
+    np.testing.assert_allclose(found, np.einsum(equation, *values), 1e-5, 1e-5)
 
 
 def test_extents_that_nobody_knows_are_not_written_down() -> None:
