@@ -179,10 +179,12 @@ class FunctionState:
         known = self.chosen.get(value)
         return known if known is not None and known.type == typ else self.builder.fpext(value, typ)
 
-    def call_intrinsic(self, name: str, args: Sequence[ir.Value], flags: Sequence[str] = ()) -> ir.Value:
-        """Call an intrinsic that is overloaded on the type of its first argument and returns that type."""
+    def call_intrinsic(
+        self, name: str, args: Sequence[ir.Value], flags: Sequence[str] = (), overloads: Sequence[ir.Type] = ()
+    ) -> ir.Value:
+        """Call an intrinsic that is overloaded on the type of its first argument, which it returns, and others."""
         typ = args[0].type
-        callee = self.shared.intrinsic(name, typ, [a.type for a in args], [typ])
+        callee = self.shared.intrinsic(name, typ, [a.type for a in args], [typ, *overloads])
         return self.builder.call(callee, args, fastmath=flags)
 
     def alloca(self, typ: ir.Type, align: int, name: str = "") -> ir.Value:

@@ -1,8 +1,8 @@
 """Elementary functions as straight-line vector code, so that loops over them stay vectorised.
 
-Range reduction and minimax polynomials of Stephen Moshier's Cephes Mathematical Library (single and double
-precision), written without branches: special values are selected at the end.  The error is at most 3 units in the last
-place, as measured by the tests.
+Range reduction and minimax polynomials of Stephen Moshier's Cephes Mathematical Library (single and double precision),
+and Norbert Juffa's for the error function of single precision, written without branches: special values are selected at
+the end.  The error is at most 3 units in the last place, as measured by the tests.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from llvmlite import ir
 
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I1, I32, POINTER, constant, lanes_of, poison, scalar_of, with_lanes
+from compiler.target.cpu.processor_features import used_features
 
 _CONTRACT = ("contract",)
 
@@ -29,6 +30,8 @@ class Lanes:
         self.double = isinstance(scalar_of(typ), ir.DoubleType)
         self.mantissa = 52 if self.double else 23
         self.bias = 1023 if self.double else 127
+        target = state.shared.target
+        self.has_scaling = "avx512f" in used_features(target.triple, target.cpu, target.llvm_features)
         self.is_gpu = state.shared.target.triple.startswith(("nvptx", "amdgcn"))
         self.integer = with_lanes(ir.IntType(64 if self.double else 32), lanes_of(typ))
 
@@ -104,10 +107,26 @@ class Lanes:
 
 
 def exp(v: Lanes, x: ir.Value) -> ir.Value:
-    """Return e ** x as ``2 ** n`` times the exponential of a remainder of at most ln(2) / 2."""
-    builder = v.state.builder
+    """Return e ** x."""
     low, high = (-746.0, 710.0) if v.double else (-104.0, 89.0)
-    x = v.where("<", x, low, low, v.where(">", x, high, high, x))
+    x = v.where(">", x, high, high, x)
+    result, count = _exp_parts(v, v.where("<", x, low, low, x))
+    if v.has_scaling and not v.double:
+        return v.state.call_intrinsic("llvm.ldexp", [result, count], overloads=[count.type])
+    # Two factors, because 2 ** n may overflow where the result does not.
+    half = v.state.builder.ashr(count, v.integer_number(1))
+    return v.mul(v.mul(result, v.power_of_two(half)), v.power_of_two(v.state.builder.sub(count, half)))
+
+
+def _normal_exp(v: Lanes, x: ir.Value) -> ir.Value:
+    """Return e ** x where it, and the next power of two, are in the normal range."""
+    result, count = _exp_parts(v, x)
+    return v.mul(result, v.power_of_two(count))
+
+
+def _exp_parts(v: Lanes, x: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """Return the exponential of a remainder of at most ln(2) / 2, and the ``n`` of its factor ``2 ** n``."""
+    builder = v.state.builder
     # Adding 1.5 * 2 ** mantissa rounds to an integer, which is left in the lowest bits.
     magic = v.number(1.5 * 2.0**v.mantissa)
     shifted = v.add(v.mul(x, v.number(1.4426950408889634)), magic)
@@ -124,9 +143,7 @@ def exp(v: Lanes, x: ir.Value) -> ir.Value:
         rest = v.sub(x, v.mul(rounded, v.number(0.693359375)))
         rest = v.sub(rest, v.mul(rounded, v.number(-2.12194440e-4)))
         result = v.add(v.add(v.mul(v.polynomial(rest, _EXP_SINGLE), v.mul(rest, rest)), rest), v.number(1.0))
-    # Two factors, because 2 ** n may overflow where the result does not.
-    half = builder.ashr(count, v.integer_number(1))
-    return v.mul(v.mul(result, v.power_of_two(half)), v.power_of_two(builder.sub(count, half)))
+    return result, count
 
 
 _EXP_SINGLE = (
@@ -206,7 +223,8 @@ def tanh(v: Lanes, x: ir.Value) -> ir.Value:
         ratio = v.polynomial(square, _TANH_SINGLE)
     small = v.add(v.mul(v.mul(ratio, square), x), x)
     magnitude = v.abs(x)
-    grown = exp(v, v.add(magnitude, magnitude))
+    bounded = v.where(">", magnitude, 20.0, 20.0, magnitude)  # of more, it is 1
+    grown = _normal_exp(v, v.add(bounded, bounded))
     large = v.sub(v.number(1.0), v.div(v.number(2.0), v.add(grown, v.number(1.0))))
     return v.with_sign(v.where("<", magnitude, 0.625, small, large), x)  # a negative zero stays one
 
@@ -235,49 +253,34 @@ def erf(v: Lanes, x: ir.Value) -> ir.Value:
         small = v.mul(x, v.div(v.polynomial(square, _ERF_T), v.monic(square, _ERF_U)))
         bounded = v.where("<", magnitude, 6.0, magnitude, 6.0)
         ratio = v.div(v.polynomial(bounded, _ERFC_P), v.monic(bounded, _ERFC_Q))
+        tail = v.mul(_normal_exp(v, v.state.builder.fneg(v.mul(bounded, bounded))), ratio)
     else:
-        small = v.mul(x, v.polynomial(square, _ERF_SINGLE))
+        small = v.add(v.mul(x, v.polynomial(square, _ERF_SINGLE)), x)
         bounded = v.where("<", magnitude, 4.0, magnitude, 4.0)
-        inverse = v.div(v.number(1.0), v.where("<", bounded, 1.0, 1.0, bounded))
-        terms = v.mul(inverse, inverse)
-        near, far = v.polynomial(terms, _ERFC_NEAR), v.polynomial(terms, _ERFC_FAR)
-        ratio = v.mul(inverse, v.where("<", bounded, 2.0, near, far))
-    tail = v.mul(exp(v, v.state.builder.fneg(v.mul(bounded, bounded))), ratio)
+        tail = _normal_exp(v, v.mul(bounded, v.polynomial(bounded, _ERFC_LOGARITHM)))
     large = v.with_sign(v.sub(v.number(1.0), tail), x)
-    result = v.where("<", magnitude, 1.0, small, large)
+    result = v.where("<", magnitude, 1.0 if v.double else 0.927734375, small, large)
     return v.state.builder.select(v.state.builder.fcmp_unordered("uno", x, x), x, result)
 
 
 _ERF_SINGLE = (
-    7.853861353153693e-5,
-    -8.010193625184903e-4,
-    5.188327685732524e-3,
-    -2.685381193529856e-2,
-    1.128358514861418e-1,
-    -3.761262582423300e-1,
-    1.128379165726710e0,
+    -5.96761703e-4,
+    4.99119423e-3,
+    -2.67681349e-2,
+    1.12819925e-1,
+    -3.76125336e-1,
+    1.28379166e-1,
 )
-_ERFC_NEAR = (
-    2.326819970068386e-2,
-    -1.387039388740657e-1,
-    3.687424674597105e-1,
-    -5.824733027278666e-1,
-    6.210004621745983e-1,
-    -4.944515323274145e-1,
-    3.404879937665872e-1,
-    -2.741127028184656e-1,
-    5.638259427386472e-1,
+_ERFC_LOGARITHM = (
+    -1.72853470e-5,
+    3.83197126e-4,
+    -3.88396438e-3,
+    2.42546219e-2,
+    -1.06777877e-1,
+    -6.34846687e-1,
+    -1.12871751e0,
 )
-_ERFC_FAR = (
-    -1.047766399936249e1,
-    1.297719955372516e1,
-    -7.495518717768503e0,
-    2.921019019210786e0,
-    -1.015265279202700e0,
-    4.218463358204948e-1,
-    -2.820767439740514e-1,
-    5.641895067754075e-1,
-)
+"""Of the logarithm of the complement, divided by the argument."""
 _ERF_T = (
     9.60497373987051638749e0,
     9.00260197203842689217e1,
