@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from compiler.classic.auto_scheduler.measure import MeasureInput, MeasureResult
-from compiler.classic.auto_scheduler.record import load_records, mean_cost
+from compiler.classic.auto_scheduler.record import StoredTask, load_records, mean_cost
 from compiler.classic.auto_scheduler.sketch import State
+from compiler.classic.auto_scheduler.transform_steps import StepState
 from compiler.search import LearnedModel
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class RandomModel:
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         """Take notice of measurements."""
 
-    def predict(self, task: SearchTask, states: Sequence[State]) -> list[float]:
+    def predict(self, task: SearchTask, states: Sequence[State | StepState]) -> list[float]:
         """Return scores of schedules, the higher the faster."""
         return [self.generator.random() for _ in states]
 
@@ -46,13 +47,13 @@ class XGBModel(RandomModel):
         if seed is not None:
             self.generator = random.Random(seed)
         self._warmup = num_warmup_sample
-        self._seconds: dict[str, dict[State, float]] = {}
+        self._seconds: dict[str, dict[State | StepState, float]] = {}
         self._learned = LearnedModel()
-        self._taught: set[tuple[str, State]] = set()
+        self._taught: set[tuple[str, State | StepState]] = set()
 
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         for inp, res in zip(inputs, results, strict=True):
-            if isinstance(inp.state, State):  # not the steps of a record of classic TVM
+            if not isinstance(inp.task, StoredTask) or isinstance(inp.state, State):  # no record of classic TVM
                 seconds = math.inf if res.error_no else mean_cost(res)
                 self._seconds.setdefault(inp.task.workload_key, {})[inp.state] = seconds
 
@@ -61,7 +62,7 @@ class XGBModel(RandomModel):
         for inp, res in list(load_records(file_name))[:n_lines]:
             self.update([inp], [res])
 
-    def predict(self, task: SearchTask, states: Sequence[State]) -> list[float]:
+    def predict(self, task: SearchTask, states: Sequence[State | StepState]) -> list[float]:
         key, features = task.workload_key, task.compute_dag.features
         seconds = self._seconds.get(key, {})
         if len(seconds) < self._warmup:

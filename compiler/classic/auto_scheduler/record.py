@@ -78,7 +78,7 @@ def decode(line: str) -> Record:
 
 def _state(chosen: Sequence[Any], of_steps: bool) -> State | StepState:
     """Return what was chosen: the numbers of a sketch, or the steps that classic TVM records."""
-    if not of_steps:
+    if not of_steps and not any(step and isinstance(step[0], str) for step in chosen):
         return State(tuple(tuple(int(n) for n in numbers) for numbers in chosen))
     if not all(isinstance(step, list) and step and isinstance(step[0], str) for step in chosen):
         raise ValueError("a step is a list that begins with its name")

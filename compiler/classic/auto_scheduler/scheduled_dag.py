@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from compiler.classic.auto_scheduler.loop_state import State as LoopState
 from compiler.classic.auto_scheduler.sketch import Sketch, State
 from compiler.classic.auto_scheduler.transform_steps import StepState
 from compiler.classic.auto_scheduler.workload import ComputeDAG
@@ -36,16 +37,22 @@ class ScheduledDAG(ComputeDAG):
         return Sketch(self)
 
     def apply_steps_from_state(
-        self, state: State | StepState, layout_rewrite: object = None
+        self, state: State | StepState | LoopState, layout_rewrite: object = None
     ) -> tuple[Schedule, list[Tensor]]:
         """Return the schedule of a state, with the parameters of the function."""
+        if isinstance(state, LoopState):
+            state = state.state_object
         if isinstance(state, StepState):
             return state.schedule(self)
         if self.default is not None and not state.decisions:
             return self.default, self.tensors
         return self.sketch.schedule(state)
 
-    def lowered(self, state: State) -> IRModule:
+    def get_init_state(self) -> LoopState:
+        """Return a state without any steps, which programs change."""
+        return LoopState(StepState(()), self)
+
+    def lowered(self, state: State | StepState) -> IRModule:
         """Return the loops of a state, the same ones each time."""
         if state not in self._lowered:
             if len(self._lowered) > _REMEMBERED:
@@ -53,15 +60,15 @@ class ScheduledDAG(ComputeDAG):
             self._lowered[state] = lower(*self.apply_steps_from_state(state))
         return self._lowered[state]
 
-    def features(self, state: State) -> list[float]:
+    def features(self, state: State | StepState) -> list[float]:
         """Return what a cost model sees of a state."""
         return features(self.lowered(state), Machine())
 
     @lazy_attribute
-    def _lowered(self) -> dict[State, IRModule]:
+    def _lowered(self) -> dict[State | StepState, IRModule]:
         return {}
 
-    def print_python_code_from_state(self, state: State | StepState) -> str:
+    def print_python_code_from_state(self, state: State | StepState | LoopState) -> str:
         """Return the schedule of a state as Python code."""
         return primitives_as_code(self.apply_steps_from_state(state)[0])
 

@@ -7,11 +7,12 @@ import random
 import statistics
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from compiler.classic.auto_scheduler.cost_model import RandomModel
+from compiler.classic.auto_scheduler.loop_state import State as LoopState
 from compiler.classic.auto_scheduler.measure import (
     LocalRunner,
     MeasureErrorNo,
@@ -22,6 +23,8 @@ from compiler.classic.auto_scheduler.measure import (
 )
 from compiler.classic.auto_scheduler.record import load_records, mean_cost
 from compiler.classic.auto_scheduler.sketch import State
+from compiler.classic.auto_scheduler.sketch_rules import PreloadCustomSketchRule, RuledSketches
+from compiler.classic.auto_scheduler.transform_steps import StepState
 from compiler.driver.build import build
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IntImm, convert
@@ -35,6 +38,8 @@ from compiler.search.remote import RemoteMeasurer
 
 if TYPE_CHECKING:
     from compiler.classic.auto_scheduler.search_task import SearchTask
+
+Scheduled = State | StepState
 
 _POPULATION = 24
 _TURNS = 4
@@ -57,19 +62,11 @@ class PreloadMeasuredStates:
 class _States:
     """The schedules of a task's sketch as what is searched."""
 
-    def __init__(self, task: SearchTask) -> None:
+    def __init__(self, task: SearchTask, sketch: Any) -> None:
         self._dag = task.compute_dag
+        self.sample, self.mutated, self.crossed = sketch.sample, sketch.mutated, sketch.crossed
 
-    def sample(self, rng: random.Random) -> State:
-        return self._dag.sketch.sample(rng)
-
-    def mutated(self, candidate: State, rng: random.Random) -> State:
-        return self._dag.sketch.mutated(candidate, rng)
-
-    def crossed(self, first: State, second: State, rng: random.Random) -> State:
-        return self._dag.sketch.crossed(first, second, rng)
-
-    def program(self, candidate: State) -> IRModule:
+    def program(self, candidate: Scheduled) -> IRModule:
         return self._dag.lowered(candidate)
 
 
@@ -91,23 +88,28 @@ class SketchPolicy:
         params: object = None,
         seed: int | None = None,
         verbose: int = 1,
-        init_search_callbacks: Sequence[PreloadMeasuredStates] | None = None,
+        init_search_callbacks: Sequence[PreloadMeasuredStates | PreloadCustomSketchRule] | None = None,
     ) -> None:
-        self.task = task
+        self.task = self.search_task = task
         self.verbose = verbose
-        self.best_state: State | None = None
+        self.best_state: Scheduled | None = None
         self.best_cost = float("inf")
         self._model = program_cost_model or RandomModel()
         self._random = random.Random(seed)
         if seed is not None:
             self._model.generator = self._random
-        self._known: dict[State, float] = {}
-        self._search: Search[State] | None = None
+        self._known: dict[Scheduled, float] = {}
+        self._search: Search[Scheduled] | None = None
+        rules = [given for given in init_search_callbacks or () if isinstance(given, PreloadCustomSketchRule)]
+        self._kind = StepState if rules else State
+        self._sketch: Any = RuledSketches(self, rules) if rules else task.compute_dag.sketch
         for preload in init_search_callbacks or ():
+            if isinstance(preload, PreloadCustomSketchRule):
+                continue
             records = [r for r in load_records(preload.filename) if r[0].task.workload_key == task.workload_key]
             self._learn([inp for inp, _ in records], [res for _, res in records])
 
-    def search(self, tuning_options: TuningOptions) -> State:
+    def search(self, tuning_options: TuningOptions) -> Scheduled:
         """Measure schedules, and return the fastest: the state without decisions, if no schedule is as fast."""
         left, unimproved = tuning_options.num_measure_trials, 0
         while left > 0:
@@ -120,7 +122,17 @@ class SketchPolicy:
                 break
         if self._search is not None and self._search.trials and self._search.finish() is None:
             return State(())
-        return self.best_state or self.task.compute_dag.sketch.sample(self._random)
+        return self.best_state or self._sketch.sample(self._random)
+
+    def generate_sketches(self, print_for_debug: bool = False) -> list[LoopState]:
+        """Return the sketches that the program's own rules make; none without any.
+
+        Lengths and annotations that they leave open are searched.
+        """
+        made = [LoopState(each, self.task.compute_dag) for each in getattr(self._sketch, "sketches", ())]
+        if print_for_debug:
+            print(*made, sep="\n\n")
+        return made
 
     def search_round(self, count: int, tuning_options: TuningOptions) -> int:
         """Measure the schedules of one round, at most ``count`` of them."""
@@ -145,16 +157,16 @@ class SketchPolicy:
             )
         return len(trials)
 
-    def sample_initial_population(self) -> list[State]:
+    def sample_initial_population(self) -> list[Scheduled]:
         """Return random schedules of the sketch."""
-        return [self.task.compute_dag.sketch.sample(self._random) for _ in range(_POPULATION)]
+        return [self._sketch.sample(self._random) for _ in range(_POPULATION)]
 
-    def evolutionary_search(self, init_populations: Sequence[State], num_best_states: int) -> list[State]:
+    def evolutionary_search(self, init_populations: Sequence[Scheduled], num_best_states: int) -> list[Scheduled]:
         """Return the schedules that the model expects most of, after some generations."""
         searching = self._search or self._begun(LocalRunner())
         return searching.evolved(init_populations)[:num_best_states]
 
-    def _begun(self, runner: LocalRunner | RPCRunner) -> Search[State]:
+    def _begun(self, runner: LocalRunner | RPCRunner) -> Search[Scheduled]:
         """Return the search, which has measured nothing yet but knows the records that were loaded."""
         task, threads = self.task, self.task.hardware_params.num_cores or available_cores()
         patience = Patience(turn=runner.min_repeat_ms / 1e3 / _TURNS)
@@ -165,7 +177,7 @@ class SketchPolicy:
             limits = Limits(15, runner.timeout)
             measurer = Measurer(self._arrays(), threads, 1, limits, patience, runner.enable_cpu_cache_flush)
         searching = Search(
-            _States(task), self._built, measurer, Machine.of(task.target, threads),
+            _States(task, self._sketch), self._built, measurer, Machine.of(task.target, threads),
             default=self._default, evolution=Evolution(_POPULATION), rng=self._random,
             expect=lambda states: [-score for score in self._model.predict(task, states)],
         )  # fmt: skip
@@ -192,14 +204,14 @@ class SketchPolicy:
     def _learn(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         self._model.update(inputs, results)
         for inp, res in zip(inputs, results, strict=True):
-            if not isinstance(inp.state, State) or not inp.state.decisions:  # steps of classic TVM, or the default
+            if type(inp.state) is not self._kind or inp.state == State(()):  # of other sketches, or the default
                 continue
             cost = self._known[inp.state] = float("inf") if res.error_no else mean_cost(res)
             if cost < self.best_cost:
                 self.best_cost, self.best_state = cost, inp.state
 
 
-def _result(trial: Trial[State], repeat: int) -> MeasureResult:
+def _result(trial: Trial[Scheduled], repeat: int) -> MeasureResult:
     """Return what was measured in TVM's terms: ``repeat`` times, each the median of some turns."""
     found = trial.measurement
     costs: tuple[float, ...] = ()

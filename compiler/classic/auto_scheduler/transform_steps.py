@@ -21,9 +21,9 @@ from compiler.te.scheduling.schedule import Schedule, create_schedule
 from compiler.te.scheduling.stage import Stage
 
 Step = tuple[Any, ...]
-_UNROLL_DEPTH = "auto_unroll_max_step"
-_THREADS = ("vthread", "blockIdx.x", "threadIdx.x", "blockIdx.y", "threadIdx.y", "blockIdx.z", "threadIdx.z")
-_FIRST_THREAD = 4
+UNROLL_DEPTH = "auto_unroll_max_step"
+THREADS = ("vthread", "blockIdx.x", "threadIdx.x", "blockIdx.y", "threadIdx.y", "blockIdx.z", "threadIdx.z")
+FIRST_THREAD = 4
 _KINDS: dict[int, str] = {1: "unroll", 2: "vectorize", 3: "parallel"}
 """Annotations of loops that a primitive of the same name makes; threads follow, 0 and what is behind leave a loop."""
 
@@ -36,15 +36,15 @@ class StepState:
 
     def schedule(self, dag: ComputeDAG) -> tuple[Schedule, list[Tensor]]:
         """Take the steps on a new schedule."""
-        replay = _Replay(dag, self.steps)
+        replay = Replay(dag, self.steps)
         for number, step in enumerate(self.steps):
-            with _naming(number, step):
+            with naming(number, step):
                 replay.take(step)
         return replay.schedule, dag.tensors
 
 
 @contextmanager
-def _naming(number: int, step: Step) -> Iterator[None]:
+def naming(number: int, step: Step) -> Iterator[None]:
     try:
         yield
     except (TVMError, IndexError, TypeError, ValueError) as exc:
@@ -53,15 +53,15 @@ def _naming(number: int, step: Step) -> Iterator[None]:
         ) from exc
 
 
-class _Replay:
+class Replay:
     """The stages so far, each with its loops in the order that records count them in."""
 
     def __init__(self, dag: ComputeDAG, steps: Sequence[Step]) -> None:
         self.schedule = create_schedule(dag.outputs)
         self._steps = steps
-        self._stages = [self.schedule[op] for op in dag.ops]
-        self._loops: dict[Stage, list[IterVar]] = {}
-        for stage in self._stages:
+        self.stages = [self.schedule[op] for op in dag.ops]
+        self.loops: dict[Stage, list[IterVar]] = {}
+        for stage in self.stages:
             self._plain(stage)
 
     def take(self, step: Step) -> None:
@@ -75,11 +75,11 @@ class _Replay:
 
     def _plain(self, stage: Stage) -> None:
         """Note the loops of a stage that has none of its primitives applied."""
-        self._loops[stage] = [*getattr(stage.op, "axis", ()), *getattr(stage.op, "reduce_axis", ())]
+        self.loops[stage] = [*getattr(stage.op, "axis", ()), *getattr(stage.op, "reduce_axis", ())]
 
     def _of(self, stage_id: int) -> tuple[Stage, list[IterVar]]:
-        stage = self._stages[stage_id]
-        return stage, self._loops[stage]
+        stage = self.stages[stage_id]
+        return stage, self.loops[stage]
 
     # loops
 
@@ -87,8 +87,8 @@ class _Replay:
         stage, loops = self._of(stage_id)
         if kind in _KINDS:
             getattr(stage, _KINDS[kind])(loops[loop_id])
-        elif 0 <= kind - _FIRST_THREAD < len(_THREADS):
-            stage.bind(loops[loop_id], thread_axis(None, _THREADS[kind - _FIRST_THREAD]))
+        elif 0 <= kind - FIRST_THREAD < len(THREADS):
+            stage.bind(loops[loop_id], thread_axis(None, THREADS[kind - FIRST_THREAD]))
 
     def fuse(self, stage_id: int, loop_ids: Sequence[int]) -> None:
         stage, loops = self._of(stage_id)
@@ -98,7 +98,7 @@ class _Replay:
     def pragma(self, stage_id: int, loop_id: int, what: str) -> None:
         stage, loops = self._of(stage_id)
         name, _, value = what.partition("$")
-        if name != _UNROLL_DEPTH:
+        if name != UNROLL_DEPTH:
             stage.pragma(loops[loop_id], name)
             return
         stage.pragma(loops[loop_id], name, int(value))
@@ -153,23 +153,23 @@ class _Replay:
 
     def compute_at(self, stage_id: int, target_id: int, loop_id: int) -> None:
         target, loops = self._of(target_id)
-        self._stages[stage_id].compute_at(target, loops[loop_id])
+        self.stages[stage_id].compute_at(target, loops[loop_id])
 
     def compute_inline(self, stage_id: int) -> None:
-        self._stages[stage_id].compute_inline()
+        self.stages[stage_id].compute_inline()
 
     def compute_root(self, stage_id: int) -> None:
-        self._stages[stage_id].compute_root()
+        self.stages[stage_id].compute_root()
 
     # further stages
 
     def cache_read(self, stage_id: int, scope: str, reader_ids: Sequence[int]) -> None:
-        readers: list[Tensor | Operation] = [self._stages[i].op for i in reader_ids]
-        copy = self.schedule.cache_read(self._stages[stage_id].op.output(0), scope, readers)
+        readers: list[Tensor | Operation] = [self.stages[i].op for i in reader_ids]
+        copy = self.schedule.cache_read(self.stages[stage_id].op.output(0), scope, readers)
         self._insert(stage_id + 1, copy)
 
     def cache_write(self, stage_id: int, scope: str) -> None:
-        stage = self._stages[stage_id]
+        stage = self.stages[stage_id]
         (first, *_) = self.schedule.cache_write(list(stage.op.outputs), scope)
         self._plain(stage)
         self._insert(stage_id, first)
@@ -182,24 +182,24 @@ class _Replay:
 
     def _insert(self, place: int, tensor: Tensor) -> None:
         stage = self.schedule[tensor.op]
-        self._stages.insert(place, stage)
+        self.stages.insert(place, stage)
         self._plain(stage)
 
 
 _STEPS: dict[str, Callable[..., None]] = {
-    "AN": _Replay.annotate,
-    "CA": _Replay.compute_at,
-    "CHR": _Replay.cache_read,
-    "CHW": _Replay.cache_write,
-    "CI": _Replay.compute_inline,
-    "CR": _Replay.compute_root,
-    "FFSP": _Replay.follow_fused_split,
-    "FSP": _Replay.follow_split,
-    "FU": _Replay.fuse,
-    "PR": _Replay.pragma,
-    "RE": _Replay.reorder,
-    "RF": _Replay.rfactor,
-    "SA": _Replay.storage_align,
-    "SP": _Replay.split,
+    "AN": Replay.annotate,
+    "CA": Replay.compute_at,
+    "CHR": Replay.cache_read,
+    "CHW": Replay.cache_write,
+    "CI": Replay.compute_inline,
+    "CR": Replay.compute_root,
+    "FFSP": Replay.follow_fused_split,
+    "FSP": Replay.follow_split,
+    "FU": Replay.fuse,
+    "PR": Replay.pragma,
+    "RE": Replay.reorder,
+    "RF": Replay.rfactor,
+    "SA": Replay.storage_align,
+    "SP": Replay.split,
 }
 """What classic TVM calls its steps in a record."""
