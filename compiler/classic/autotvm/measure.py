@@ -89,10 +89,7 @@ class Builder:
         self.build_kwargs = {**(build_kwargs or {}), **(self.user_build_kwargs or {})}
 
     def build(self, measure_inputs: Sequence[MeasureInput]) -> list[BuildResult]:
-        """Build candidates.
-
-        Raises NotImplementedError in this class.
-        """
+        """Build candidates.  Raises NotImplementedError in this class."""
         raise NotImplementedError
 
 
@@ -113,10 +110,7 @@ class Runner:
         return {}
 
     def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[BuildResult]) -> list[MeasureResult]:
-        """Run candidates.
-
-        Raises NotImplementedError in this class.
-        """
+        """Run candidates.  Raises NotImplementedError in this class."""
         raise NotImplementedError
 
 

@@ -33,10 +33,7 @@ class Builder:
     """Makes artifacts; a program's own one derives from this class, or from its other name ``PyBuilder``."""
 
     def build(self, build_inputs: Sequence[BuilderInput]) -> Sequence[BuilderResult]:
-        """Build programs.
-
-        Raises NotImplementedError in this class.
-        """
+        """Build programs.  Raises NotImplementedError in this class."""
         raise NotImplementedError
 
 

@@ -42,33 +42,21 @@ class CostModel:
     """
 
     def load(self, path: str) -> None:
-        """Read what was learned from a file.
-
-        Raises NotImplementedError in this class.
-        """
+        """Read what was learned from a file.  Raises NotImplementedError in this class."""
         raise NotImplementedError
 
     def save(self, path: str) -> None:
-        """Write what was learned to a file.
-
-        Raises NotImplementedError in this class.
-        """
+        """Write what was learned to a file.  Raises NotImplementedError in this class."""
         raise NotImplementedError
 
     def update(
         self, context: TuneContext, candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
     ) -> None:
-        """Take notice of measured candidates.
-
-        Raises NotImplementedError in this class.
-        """
+        """Take notice of measured candidates.  Raises NotImplementedError in this class."""
         raise NotImplementedError
 
     def predict(self, context: TuneContext, candidates: Sequence[MeasureCandidate]) -> Sequence[float] | NumPyArray:
-        """Return a number for each candidate, the larger the faster.
-
-        Raises NotImplementedError in this class.
-        """
+        """Return a number for each candidate, the larger the faster.  Raises NotImplementedError in this class."""
         raise NotImplementedError
 
     @staticmethod

@@ -100,10 +100,7 @@ class Runner:
     """Measures artifacts; a program's own one derives from this class, or from its other name ``PyRunner``."""
 
     def run(self, runner_inputs: Sequence[RunnerInput]) -> Sequence[RunnerFuture]:
-        """Begin to measure artifacts.
-
-        Raises NotImplementedError in this class.
-        """
+        """Begin to measure artifacts.  Raises NotImplementedError in this class."""
         raise NotImplementedError
 
 

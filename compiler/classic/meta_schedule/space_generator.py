@@ -82,10 +82,7 @@ class SpaceGenerator(Part):
         return twin
 
     def generate_design_space(self, mod: IRModule | PrimFunc) -> Sequence[Schedule]:
-        """Return schedules whose random decisions can be made otherwise.
-
-        Raises NotImplementedError in this class.
-        """
+        """Return schedules whose random decisions can be made otherwise.  Raises NotImplementedError in this class."""
         raise NotImplementedError
 
     def derive(self, d: Derivation) -> None:

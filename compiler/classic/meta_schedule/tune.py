@@ -52,13 +52,6 @@ class ExtractedTask:
         """What of it is searched."""
         return [self.mod]
 
-    @property
-    def func(self) -> PrimFunc:
-        """The only function."""
-        (func,) = self.mod.functions.values()
-        assert isinstance(func, PrimFunc)
-        return func
-
 
 @dataclass
 class _Searched:

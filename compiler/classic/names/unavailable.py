@@ -147,7 +147,7 @@ _IMPORTERS = {
 _TUNING = {
     **_each(
         "tvm.auto_scheduler",
-        "ApplyHistoryBestOrSample EmptyPolicy LayoutRewriteOption PreloadCustomSketchRule _ffi_api feature"
+        "ApplyHistoryBestOrSample EmptyPolicy _ffi_api feature"
         " get_shape_from_rewritten_layout remove_index_check rewrite_compute_body rewrite_tensor_shape",
         _NO_SKETCH_POLICY,
     ),
@@ -167,7 +167,8 @@ _TUNING = {
         " schedule task_scheduler testing trace_apply",
         _ONE_SEARCH,
     ),
-    **_each("tvm.testing", "aot autotvm popen_pool", "these helpers of TVM's own tests are not provided"),
+    **_each("tvm.testing", "aot autotvm popen_pool tir", "these helpers of TVM's own tests are not provided"),
+    **_each("tvm.relay.testing", "resnet_3d tf", "this model is not provided; import one with tvm.relay.frontend"),
     "tvm.testing.auto_scheduler": "searched schedules are lists of primitives; read them with SearchTask.print_best",
 }
 

@@ -18,8 +18,8 @@ _HOMES = {
     "compiler.classic.testing.targets": ("enabled_targets",),
 }  # fmt: skip
 _NAMES = """
-    byoc dcgan densenet dqn inception_v3 init layers lstm mlp mobilenet nat py_converter resnet resnet_3d
-    squeezenet synthetic temp_op_attr tf vgg
+    byoc dcgan densenet dqn inception_v3 init layers lstm mlp mobilenet nat py_converter resnet
+    squeezenet synthetic temp_op_attr vgg
 """
 _MODULES = [f"{__name__}.{name}" for name in _NAMES.split()]
 

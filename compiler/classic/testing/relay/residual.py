@@ -1,4 +1,4 @@
-"""Residual networks over images of any number of dimensions: what ``resnet`` and ``resnet_3d`` share."""
+"""The units of residual networks over images, and how a network consists of them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,9 @@ class Images:
     layout: str
     kernel_layout: str
 
-    @property
-    def rank(self) -> int:
-        """How many spatial dimensions there are."""
-        return len(self.layout) - 2
-
     def convolution(self, data: Expr, channels: int, extent: Sequence[int], strides: Sequence[int], name: str) -> Expr:
         """Return a convolution that keeps the image's extents, but for its strides."""
-        operation = layers.conv2d if self.rank == 2 else layers.conv3d
-        return operation(
+        return layers.conv2d(
             data,
             channels=channels,
             kernel_size=tuple(extent),
@@ -44,10 +38,6 @@ class Images:
     def normed(self, data: Expr, name: str, scale: bool = True) -> Expr:
         """Return the batch normalisation of the channels."""
         return layers.batch_norm_infer(data, epsilon=EPSILON, axis=self.layout.index("C"), scale=scale, name=name)
-
-    def all(self, n: int) -> tuple[int, ...]:
-        """Return a number for each spatial dimension."""
-        return (n,) * self.rank
 
 
 def unit(
@@ -68,11 +58,11 @@ def unit(
         active = call_op("nn.relu", images.normed(result, f"{name}_bn{index}"))
         if index == 1:
             first = active
-        step = strides if index == 1 else images.all(1)
-        result = images.convolution(active, channels, images.all(extent), step, f"{name}_conv{index}")
+        step = strides if index == 1 else (1, 1)
+        result = images.convolution(active, channels, (extent, extent), step, f"{name}_conv{index}")
     if dim_match:
         return call_op("add", result, data)
-    return call_op("add", result, images.convolution(first, num_filter, images.all(1), strides, f"{name}_sc"))
+    return call_op("add", result, images.convolution(first, num_filter, (1, 1), strides, f"{name}_sc"))
 
 
 def network(
@@ -92,27 +82,17 @@ def network(
     for stage, count in enumerate(units, 1):
         for index in range(1, count + 1):
             halved = index == 1 and stage > 1
-            strides = images.all(2 if halved else 1)
+            strides = (2, 2) if halved else (1, 1)
             name = f"stage{stage}_unit{index}"
             body = unit(images, body, filters[stage], strides, index > 1, name, bottle_neck)
     body = call_op("nn.relu", images.normed(body, "bn1"))
-    pooled = (
-        call_op("nn.global_avg_pool2d", body, layout=images.layout)
-        if images.rank == 2
-        else call_op("nn.adaptive_avg_pool3d", body, output_size=(1, 1, 1), layout=images.layout)
-    )
-    flat = call_op("nn.batch_flatten", pooled)
+    flat = call_op("nn.batch_flatten", call_op("nn.global_avg_pool2d", body, layout=images.layout))
     result = call_op("nn.softmax", layers.dense_add_bias(flat, units=num_classes, name="fc1"))
     return closed(result)
 
 
 def _stem(images: Images, body: Expr, channels: int, small: bool) -> Expr:
     if small:
-        return images.convolution(body, channels, images.all(3), images.all(1), "conv0")
-    over_time = (3, 1) if images.rank == 3 else None
-    extent = (over_time[0], 7, 7) if over_time else (7, 7)
-    strides = (over_time[1], 2, 2) if over_time else (2, 2)
-    body = call_op("nn.relu", images.normed(images.convolution(body, channels, extent, strides, "conv0"), "bn0"))
-    if over_time:
-        return body
+        return images.convolution(body, channels, (3, 3), (1, 1), "conv0")
+    body = call_op("nn.relu", images.normed(images.convolution(body, channels, (7, 7), (2, 2), "conv0"), "bn0"))
     return call_op("nn.max_pool2d", body, pool_size=(3, 3), strides=(2, 2), padding=(1, 1), layout=images.layout)

@@ -52,7 +52,6 @@ def test_natural_numbers_count() -> None:
         ("mlp", {"batch_size": 1}, 28 * 28 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10),
         ("resnet", {"num_layers": 18}, 11_699_112),
         ("resnet", {"num_layers": 50, "layout": "NHWC", "image_shape": (224, 224, 3)}, 25_575_912),
-        ("resnet_3d", {}, 33_371_472),
         # Howard et al.: "MobileNets", table 8, has 4.2 million
         ("mobilenet", {}, 4_231_976),
         ("mobilenet", {"layout": "NHWC", "image_shape": (64, 64, 3)}, 4_231_976),

@@ -9,11 +9,11 @@ import pytest
 
 import compiler as tvm
 from compiler import te
-from compiler.classic.testing.tir import mfma_schedule, mma_schedule
 from compiler.classic.tir.intrinsics import cuda, rocm
 from compiler.driver.emulate import emulate
 from compiler.ir.expr.primexpr import Var
 from compiler.tir.statements.function import PrimFunc
+from tests.compiler.classic.testing.matrix_units import mfma_schedule, mma_schedule
 
 SIZE = 64
 Layout = Callable[[Var, Var], tuple[object, ...]]
