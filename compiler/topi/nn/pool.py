@@ -11,7 +11,7 @@ from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
-from compiler.topi.compute import compute
+from compiler.topi.compute import compute, computes_by_threads
 from compiler.topi.extrema import OF_TE, Extremum
 from compiler.topi.nn.convolution.conv import spatial_letters
 from compiler.topi.nn.pad import pad
@@ -64,25 +64,36 @@ def pad_windows(data: Tensor, spec: PoolSpec, fill: PrimExpr | int) -> Tensor:
     return pad(data, before, after, fill, name="pool_pad")
 
 
-def _pooled(data: Tensor, spec: PoolSpec, fill: PrimExpr | int, reduce: Reducer, tag: Tag) -> Tensor:
-    axes, result = spatial_axes(spec.layout), list(dims(data))
-    for d, p in enumerate(axes):
-        result[p] = spec.out[d]
-    padded = pad_windows(data, spec, fill)
-    window = [te.reduce_axis((0, k), name=f"r{d}") for d, k in enumerate(spec.kernel)]
+def _pooled(
+    data: Tensor, spec: PoolSpec, fill: PrimExpr | int, reduce: Reducer, tag: Tag, by_dimension: bool = False
+) -> Tensor:
+    """Return what windows are reduced to, in one step or along one dimension after the other, the last one first."""
+    axes, pooled = spatial_axes(spec.layout), pad_windows(data, spec, fill)
+    every = list(range(len(axes)))
+    for step in [[d] for d in reversed(every)] if by_dimension else [every]:
+        pooled = _reduced(pooled, {axes[d]: d for d in step}, spec, reduce, tag)
+    return pooled
+
+
+def _reduced(data: Tensor, along: dict[int, int], spec: PoolSpec, reduce: Reducer, tag: Tag) -> Tensor:
+    """Return what windows of padded data are reduced to along some axes, each with its spatial dimension."""
+    result = [spec.out[along[p]] if p in along else extent for p, extent in enumerate(dims(data))]
+    window = {p: te.reduce_axis((0, spec.kernel[d]), name=f"r{d}") for p, d in along.items()}
 
     def element(*at: Var) -> PrimExpr:
         read: list[Index] = list(at)
-        for d, p in enumerate(axes):
-            read[p] = at[p] * spec.strides[d] + window[d].var * spec.dilation[d]
-        return reduce(padded(*read), axis=window)
+        for p, d in along.items():
+            read[p] = at[p] * spec.strides[d] + window[p].var * spec.dilation[d]
+        return reduce(data(*read), axis=list(window.values()))
 
     return compute(result, element, name=str(tag), tag=tag)
 
 
 def max_pool(data: Tensor, spec: PoolSpec, largest: Extremum = OF_TE) -> Tensor:
     """Return the largest element of each window."""
-    return _pooled(data, spec, largest.identity(data.dtype), largest.reduce, Tag.POOL_MAX)
+    one_by_one = sum(k * prod(spec.strides[:d]) for d, k in enumerate(spec.kernel))
+    by_dimension = not computes_by_threads() and 2 * one_by_one <= prod(spec.kernel)
+    return _pooled(data, spec, largest.identity(data.dtype), largest.reduce, Tag.POOL_MAX, by_dimension)
 
 
 def avg_pool(data: Tensor, spec: PoolSpec, count_include_pad: bool) -> Tensor:

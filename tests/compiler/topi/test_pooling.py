@@ -9,7 +9,7 @@ import pytest
 from scipy import special
 
 import compiler as tvm
-from compiler import te, topi
+from compiler import relay, te, topi
 from compiler.classic.testing.topi import adaptive_pool, pool_grad_nchw, poolnd_python
 from compiler.ir.error import ArgumentError
 from compiler.te.definition.tensor import Tensor
@@ -33,6 +33,8 @@ CASES = [
     ((2, 9, 3), "NWC", [4], [3], [2], [0, 3]),
     ((1, 2, 9, 10), "NCHW", [3, 2], [2, 3], [1, 2], [1, 0, 1, 2]),
     ((1, 7, 8, 3), "NHWC", [2, 3], [2, 2], [1, 1], [0, 1, 0, 1]),
+    ((1, 2, 17, 18), "NCHW", [5, 7], [1, 2], [2, 1], [4, 3, 4, 3]),  # by one dimension after the other, if the maximum
+    ((1, 9, 9, 8, 2), "NDHWC", [3, 4, 5], [1, 1, 2], [1, 2, 1], [1, 3, 2, 1, 3, 2]),
     ((1, 2, 5, 6, 7), "NCDHW", [2, 3, 3], [1, 2, 2], [1, 1, 1], [1, 1, 0, 0, 1, 1]),
 ]
 
@@ -89,6 +91,16 @@ def test_whole_images_and_given_sizes(pool_type: str) -> None:
     got = topi.nn.adaptive_pool(data, (2, 4), pool_type, "NHWC")
     expected = adaptive_pool(array, (2, 4), pool_type, "NHWC")
     np.testing.assert_allclose(run(got, {data: array}), expected, rtol=1e-5)
+
+
+def test_large_windows_keep_what_is_not_a_number() -> None:
+    _, array = example((1, 1, 20, 20))
+    array[0, 0, 3, 9] = np.nan
+    largest = relay.nn.max_pool2d(relay.var("x", shape=array.shape), (5, 5), padding=(2, 2))
+    got = relay.create_executor("graph", tvm.IRModule.from_expr(largest)).evaluate()(array).numpy()
+    padded = np.pad(array, ((0, 0), (0, 0), (2, 2), (2, 2)), constant_values=-np.inf)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (5, 5), (2, 3))
+    np.testing.assert_array_equal(got, windows.max((4, 5)))
 
 
 def test_what_cannot_be_pooled_is_refused() -> None:
