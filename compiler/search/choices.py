@@ -24,6 +24,8 @@ Value: TypeAlias = bool | int | str | tuple[int, ...]
 Choices: TypeAlias = tuple[tuple[str, Value], ...]
 """Names and what was chosen, in the order in which it was chosen."""
 
+SKETCH = ("way", "inline", "pack")
+"""What the names of such decisions end with, before numbers."""
 _MOST = 1 << 63
 _NEAR = 0.6
 """How often a changed tile differs from the one before in two places only, a factor that moved, and a size is one of
@@ -160,6 +162,11 @@ def crossed(first: Choices, second: Choices, rng: random.Random) -> Picker:
         if name in owner:
             wanted[name] = owner[name]
     return Picker(rng, wanted)
+
+
+def sketch(choices: Choices) -> Choices:
+    """Return what is decided of the rules that are applied, without sizes, orders and places."""
+    return tuple((name, value) for name, value in choices if name.rpartition(".")[2].rstrip("0123456789") in SKETCH)
 
 
 def from_json(value: Sequence[Sequence[Any]]) -> Choices:

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.module import IRModule
 from compiler.search.blocks import block_facts, blocks_of
-from compiler.search.choices import Choices, Picker, Usual, Wishes, crossed, mutation
+from compiler.search.choices import Choices, Picker, Usual, Wishes, crossed, mutation, sketch
 from compiler.search.machine import Machine
 from compiler.search.rules import RULES, Derivation, Rule, derive
 from compiler.tir.schedule.schedule import Schedule
@@ -69,7 +69,8 @@ class ScheduleSpace:
             before = next((at for at, block in enumerate(structure(func).split()) if "R:" in block), 0)
             self._ways = _LIKELY if before > _BEFORE else (*_LIKELY, "rules")
         self._wishes = wishes or Wishes()
-        self.refused: Counter[str] = Counter()  # how many derivations ended with which refusal of a primitive
+        self.refused: Counter[tuple[Choices, str]] = Counter()
+        """How many derivations of a sketch, or of its beginning, ended with which refusal of a primitive."""
         self._derived: OrderedDict[Choices, IRModule] = OrderedDict()
 
     def sample(self, rng: random.Random) -> Choices:
@@ -80,7 +81,7 @@ class ScheduleSpace:
         for _ in range(_ATTEMPTS):
             if (made := self._tried(Picker(rng))) is not None:
                 return made
-        most = ", ".join(f"{count} × {text}" for text, count in self.refused.most_common(3))
+        most = ", ".join(f"{count} × {text}" for (_, text), count in self.refused.most_common(3))
         raise ArgumentError(f"search: no schedule could be derived: {most}")
 
     def usual(self) -> tuple[Choices | None, Sequence[Choices]]:
@@ -124,7 +125,7 @@ class ScheduleSpace:
         try:
             self.schedule(candidate)
         except TVMError as refusal:
-            self._note(refusal)
+            self._note(refusal, candidate)
             return False
         return True
 
@@ -132,15 +133,15 @@ class ScheduleSpace:
         """Return whether a candidate is the schedule that there is anyway, with other numbers."""
         return self._numbers is not None and (len(set(self._ways)) == 1 or dict(candidate).get(_WAY) == _NUMBERS)
 
-    def _note(self, refusal: TVMError) -> None:
-        self.refused[str(refusal).strip().splitlines()[-1]] += 1
+    def _note(self, refusal: TVMError, choices: Choices) -> None:
+        self.refused[sketch(choices), str(refusal).strip().splitlines()[-1]] += 1
 
     def _tried(self, picker: Picker) -> Choices | None:
         picker.wishes = self._wishes
         try:
             program = self._program(picker)
         except TVMError as refusal:
-            self._note(refusal)
+            self._note(refusal, picker.choices)
             return None
         self._remember(picker.choices, program)
         return picker.choices

@@ -47,8 +47,8 @@ class Progress:
         Seconds of a call; infinite where not known.
     failed : int
         Trials without a time.
-    refused : mapping of str to int
-        Why derivations ended before they were candidates, and how many.
+    refused : mapping
+        How many derivations of a sketch ended before they were candidates, and why.
     """
 
     trials: int
@@ -56,7 +56,7 @@ class Progress:
     seconds: float
     best: float
     default: float
-    refused: Mapping[str, int] = field(default_factory=dict)
+    refused: Mapping[tuple[Choices, str], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
