@@ -40,13 +40,24 @@ class Tried(Struct, frozen=True, kw_only=True, tag="tried"):
     """The line of the log."""
 
 
+class Refusal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why derivations ended before anything was compiled."""
+
+    sketch: Annotated[list[Decision], Meta(max_length=100)] = []
+    """What was decided until then, without sizes and places."""
+    reason: Annotated[str, Meta(max_length=500)]
+    count: Annotated[int, Meta(ge=1)]
+
+
+Refusals = Annotated[list[Refusal], Meta(max_length=MAX_REFUSALS)]
+
+
 class Searching(Struct, frozen=True, kw_only=True, tag="searching"):
     """Where a search is after a round; ``seconds`` are by the clock, since its process began."""
 
     trials: int
     seconds: float
-    refused: Annotated[dict[str, int], Meta(max_length=MAX_REFUSALS)] = {}
-    """Why derivations ended before anything was compiled, and how many."""
+    refused: Refusals = []
 
 
 class Found(Struct, frozen=True, kw_only=True, tag="found"):
@@ -80,8 +91,7 @@ class KernelSearch(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     """Whether the model is built with the best; known at the end."""
     trouble: Word = ""
     """Why it is not searched (any more)."""
-    refused: Annotated[dict[Word, Count], Meta(max_length=MAX_REFUSALS)] = {}
-    """As of :class:`Searching`."""
+    refused: Refusals = []
 
 
 class ModelSearch(Struct, frozen=True, kw_only=True, tag="model", omit_defaults=True, forbid_unknown_fields=True):

@@ -21,6 +21,8 @@ HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 176, 58, 128, 20, 34
 LABEL_DISTANCE = 13
 MAX_SECONDS = 1e6
 """Longer times are not drawn: a log may claim any."""
+REACH = 100.0
+"""How far beyond the measured times expectations are drawn; those still farther off are drawn there."""
 MAX_DECISIONS = 40
 FEATURES = (
     "estimated cycles", "operations", "instructions", "loop iterations", "loads and stores of registers",
@@ -176,9 +178,13 @@ def cloud(trials: Sequence[Trial], room: int, chosen: int | None) -> SearchChart
     if len(seen) < 2:
         return None
     right = min(max(room, 340), 560) - RIGHT
-    times = [trial.time or 0.0 for _, trial, _ in seen] + [predicted for _, _, predicted in seen]
+    measured = [trial.time or 0.0 for _, trial, _ in seen]
+    low, high = min(measured) / REACH, max(measured) * REACH
+    times = measured + [min(max(predicted, low), high) for _, _, predicted in seen]
     up, along = _logarithmic(times, HEIGHT - BOTTOM, TOP), _logarithmic(times, LEFT, right)
-    points = [_point(along(p), up(trial.time or 0.0), at, trial, trials, chosen) for at, trial, p in seen]
+    points = [
+        _point(along(min(max(p, low), high)), up(trial.time or 0.0), at, trial, trials, chosen) for at, trial, p in seen
+    ]
     diagonal = [(along(value), up(value)) for value in (min(times), max(times))]
     within = sum(max(p, t.time or 0.0) <= 2 * min(p, t.time or 0.0) for _, t, p in seen)
     said = f"{within} of {len(seen)} predictions within a factor of two"
@@ -263,8 +269,7 @@ def decisions(
     seen: dict[str, dict[str, list[tuple[Value, float | None]]]] = {}
     wishes = {_key(d): word for word, some in (("pinned", pinned), ("banned", banned)) for d in some}
     for trial in trials:
-        numbers = [int(n) for n in (trial.choices or "").split() if n.isdecimal() and len(n) < 7]
-        for name, value in [table[n] for n in numbers if n < len(table)]:
+        for name, value in made_of(trial, table):
             seen.setdefault(name, {}).setdefault(_key((name, value)), []).append((value, trial.time))
     for name, value in (*pinned, *banned):
         seen.setdefault(name, {}).setdefault(_key((name, value)), [])
@@ -277,11 +282,21 @@ def decisions(
     return [DecisionTree(block, some) for block, some in blocks.items()]
 
 
+def made_of(trial: Trial, table: Sequence[Decision]) -> list[Decision]:
+    """Return the decisions of a trial."""
+    numbers = [int(n) for n in (trial.choices or "").split() if n.isdecimal() and len(n) < 7]
+    return [table[n] for n in numbers if n < len(table)]
+
+
 def _option(name: str, key: str, made: Sequence[tuple[Value, float | None]], wish: str) -> Option:
     value = made[0][0] if made else msgspec.json.decode(key, type=Decision)[1]
+    return Option(name, value, option_words(value), len(made), min((s for _, s in made if s), default=None), wish)
+
+
+def option_words(value: Value) -> str:
+    """Return a choice in words: sizes of a tile with crosses between."""
     words = " × ".join(map(str, value)) if isinstance(value, list) else str(value)
-    words = {"True": "yes", "False": "no"}.get(words, words)
-    return Option(name, value, words, len(made), min((s for _, s in made if s), default=None), wish)
+    return {"True": "yes", "False": "no"}.get(words, words)
 
 
 def _key(decision: Decision) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -14,7 +16,8 @@ from app.jobs.candidates import CandidateAnswer
 from app.panes.charts import ROOM
 from app.panes.limits import MAX_MEASUREMENTS
 from app.panes.searches import Trial, best_of, cloud, decisions, failures, progress_chart, reasons
-from app.searches import Decision, Found, ModelSearch, SearchSettings, SoughtKernel
+from app.panes.sketches import inside, sketches
+from app.searches import Decision, Found, ModelSearch, Refusal, Refusals, SearchSettings, SoughtKernel
 from app.services import current_services
 from app.views.api import LadderStarted, answer_json
 from app.web.openapi import json_of, operation
@@ -72,7 +75,7 @@ class SearchView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     table: list[Decision] = []
     """The decisions that trials have the numbers of."""
     measurements: list[Measurement] = []
-    refused: dict[str, int] = {}
+    refused: Refusals = []
     failures: list[str] = []
     found: Found | None = None
     model: ModelSearch | None = None
@@ -84,9 +87,18 @@ class SearchView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where the records come from, if this page has not made them."""
     by_seconds: bool = False
     chosen: Annotated[int, Meta(ge=0)] | None = None
+    only: Annotated[list[Decision], Meta(max_length=200)] = []
+    """What the candidates of the branch that is looked at have decided."""
     pinned: list[Decision] = []
     banned: list[Decision] = []
     room: Annotated[int, Meta(ge=0, le=10_000)] = ROOM
+
+
+def _reasons(refused: Sequence[Refusal]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for refusal in refused:
+        counts[refusal.reason] += refusal.count
+    return counts
 
 
 @bp.post("/search")
@@ -104,12 +116,15 @@ def draw_search() -> str:
         next((each for each in asked.model.kernels if each.workload == asked.kernel), None) if asked.model else None
     )
     default = [Trial(kind="ok", seconds=kernel.beside)] if kernel and kernel.beside else []
+    refused = kernel.refused if kernel else asked.refused
     compared = chosen is not None and best is not None and chosen != best
     return render_template(
         "panes/_search_view.html",
         search=asked,
         kernel=kernel,
-        refused=kernel.refused if kernel else asked.refused,
+        refused=_reasons(refused),
+        sketches=sketches(asked.trials, asked.table, refused, asked.only),
+        inside=inside(asked.trials, asked.table, asked.only) if asked.only else None,
         best=best,
         chosen=chosen,
         chart=progress_chart([*asked.trials, *default], asked.measurements, asked.room, asked.by_seconds, chosen),

@@ -44,7 +44,7 @@ def test_a_log_opens_and_its_best_candidate_becomes_a_script(explorer: str, open
     search = page.locator("#search")
     expect(search.locator(".kept")).to_contain_text("not measured now")
     expect(search.locator(".point[data-trial]")).to_have_count(2)
-    expect(search.get_by_text("another result")).to_be_visible()
+    expect(search.get_by_role("rowheader", name="another result")).to_be_visible()
     search.get_by_label("Candidate", exact=True).focus()
     page.keyboard.press("Enter")
     expect(search.locator("#search-texts pre").first).to_contain_text("sch.vectorize")
@@ -54,6 +54,37 @@ def test_a_log_opens_and_its_best_candidate_becomes_a_script(explorer: str, open
     search.get_by_role("button", name="Open as script").press("Enter")
     expect(page.locator("#strip .chip", has_text="vectorize").first).to_be_visible(timeout=20_000)
     expect(page.locator("#pane-source .file", has_text="original.py")).to_be_visible()
+
+
+def test_the_tree_of_sketches_filters_the_charts_and_opens_candidates(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    wide = [["C.1.inner", 32] if name == "C.1.inner" else [name, value] for name, value in CHOICES]
+    packed = [[name, True if name == "C.pack1" else value] for name, value in CHOICES]
+    text = "\n".join(
+        [line(2e-5), line(1e-5, choices=wide), line(3e-5, choices=packed), line(None, "wrong", message="no")]
+    )
+    page = open_page(explorer, 390, 844, script=MATMUL)
+    page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": text.encode()}])
+    page.evaluate("document.querySelector('[data-open=search]').click()")
+    tree = page.locator("#search .sketches")
+    nodes = tree.locator("[data-only][aria-expanded]")
+    expect(nodes).to_have_text(["C in tiles, operand 1 not packed", "C in tiles, operand 1 packed"])
+    expect(tree.get_by_text("1 × no")).to_be_visible()
+    nodes.first.press("Enter")
+    expect(nodes).to_have_count(4)
+    outside = page.locator("#search .point.outside")
+    expect(outside).to_have_attribute("data-trial", "2")
+    nodes.nth(1).press("Enter")
+    expect(nodes.nth(1)).to_contain_text("1.inner 32")
+    expect(outside).to_have_count(2)
+    nodes.nth(2).press("Enter")
+    tree.get_by_role("button", name="Candidate 2").press("Enter")
+    expect(page.locator("#search-texts pre").first).to_contain_text("sch.vectorize")
+    expect(page.locator("#search-texts")).to_be_in_viewport()
+    tree.get_by_role("button", name="All sketches").press("Enter")
+    expect(outside).to_have_count(0)
+    expect(nodes).to_have_count(2)
 
 
 def test_the_kernels_of_a_model_are_searched_and_it_is_built_with_what_was_found(

@@ -15,7 +15,18 @@ from app.protocol import Failed, Message, Request
 from app.recorder.measuring.ladder import Ladder
 from app.recorder.measuring.measured_program import MeasuredProgram, only_function
 from app.recorder.measuring.program_measurement import read_recorded
-from app.searches import LOG, MAX_REFUSALS, CandidateTexts, Decision, Found, Paired, Searching, SearchSettings, Tried
+from app.searches import (
+    LOG,
+    MAX_REFUSALS,
+    CandidateTexts,
+    Decision,
+    Found,
+    Paired,
+    Refusal,
+    Searching,
+    SearchSettings,
+    Tried,
+)
 from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.ir.base import load_json
@@ -33,7 +44,7 @@ from compiler.search import (
     tune,
     write_script,
 )
-from compiler.search.choices import from_json
+from compiler.search.choices import Choices, from_json
 from compiler.search.tuning import random_arrays
 from compiler.target.target import Target
 
@@ -61,9 +72,12 @@ def given_log() -> str:
     return log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
 
 
-def most_frequent(refused: Mapping[str, int]) -> dict[str, int]:
+def most_frequent(refused: Mapping[tuple[Choices, str], int]) -> list[Refusal]:
     """Return the most frequent of the reasons why derivations ended."""
-    return {text[:500]: count for text, count in Counter(refused).most_common(MAX_REFUSALS)}
+    return [
+        Refusal(sketch=[_decision(*each) for each in sketch[:100]], reason=text[:500], count=count)
+        for (sketch, text), count in Counter(refused).most_common(MAX_REFUSALS)
+    ]
 
 
 def search_program(request: Request, send: Callable[[Message], None]) -> None:

@@ -20,7 +20,7 @@ let picked = false; // whether the visitor chose the kernel whose candidates are
 let opened = null; // the file that was read
 const wishes = { pinned: [], banned: [] };
 
-const fresh = () => ({ model: null, kernel: "", trials: [], measurements: [], refused: {}, failures: [], found: null, label: "", running: false, kept: "", chosen: null });
+const fresh = () => ({ model: null, kernel: "", trials: [], measurements: [], refused: [], failures: [], found: null, label: "", running: false, kept: "", chosen: null, only: [] });
 
 const pane = $("#pane-search");
 const modelWords = { total: null, others: {}, ways: {}, type: "model" };
@@ -132,7 +132,7 @@ async function start() {
     queued({ place }) { shown.label = busyWords(place); },
     progress({ done, total, label }) { shown.label = model ? label : `what there is: ${done} of ${total} · ${label}`; },
     model(found) {
-      const { kernels, trials, seconds } = found;
+      const { kernels, trials = 0, seconds = 0 } = found;
       Object.assign(shown, { model: found, kernel: shown.kernel || kernels[0]?.workload || "", label: `${trials} candidates · ${Math.round(seconds)} s` });
     },
     measured({ measurement }) {
@@ -206,7 +206,11 @@ function clicked({ target }) {
   const kernel = target.closest("[data-of-kernel]");
   if (kernel) {
     picked = true;
-    Object.assign(shown, { kernel: kernel.dataset.ofKernel, chosen: null });
+    Object.assign(shown, { kernel: kernel.dataset.ofKernel, chosen: null, only: [] });
+    draw();
+  }
+  if (target.dataset.only) {
+    shown.only = JSON.parse(target.dataset.only);
     draw();
   }
   if (pin) wish("pinned", "banned", JSON.parse(pin));
@@ -235,6 +239,7 @@ async function show(at) {
   const box = $("#search-texts");
   if (!box) return;
   box.replaceChildren(element("p", { class: "hint" }, "deriving it …"));
+  box.scrollIntoView({ block: "nearest" }); // where it was chosen in the tree below
   const { candidate, problem } = await texts(at);
   if (shown.chosen !== at) return;
   if (!candidate) {
