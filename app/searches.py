@@ -87,6 +87,7 @@ class KernelSearch(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     beside: Seconds | None = None
     """As ``before``, but measured in turns with candidates; times of their records compare with it."""
     trials: Count = 0
+    """Candidates of the log, which earlier searches may have begun."""
     kept: bool = False
     """Whether the model is built with the best; known at the end."""
     trouble: Word = ""

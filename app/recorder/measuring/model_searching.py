@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections import Counter
 from collections.abc import Callable
 
 from app.artifacts import Problem
@@ -70,9 +71,10 @@ def _search_model(request: Request, send: Callable[[Message], None]) -> None:
     send(Progress(done=0, total=1, label=PREPARING))
     try:
         graph = read_graph(request.program)
+        log = ToldLog(given_log(), send)
         with uninstrumented(), graph.context():
             tuning = ModelTuning(
-                graph.module, graph.target, graph.weights(request.seed), log=ToldLog(given_log(), send),
+                graph.module, graph.target, graph.weights(request.seed), log=log,
                 seed=request.seed, seconds=settings.seconds, is_apart=False, most=HOTTEST,
             )  # fmt: skip
             if not tuning.tasks:
@@ -80,7 +82,7 @@ def _search_model(request: Request, send: Callable[[Message], None]) -> None:
                 raise ArgumentError(f"search: no kernel of the model has schedules to search. {'; '.join(reasons)}")
 
             def told(before: float | None = None, after: float | None = None) -> None:
-                send(_state(tuning, time.monotonic() - began, before, after))
+                send(_state(tuning, log, time.monotonic() - began, before, after))
 
             told()
             found = tuning.run(told=lambda task: told())
@@ -89,21 +91,25 @@ def _search_model(request: Request, send: Callable[[Message], None]) -> None:
         send(Failed(label="search", problem=Problem(kind=type(error).__name__, message=str(error)[:10_000])))
 
 
-def _state(tuning: ModelTuning, seconds: float, before: float | None, after: float | None) -> ModelSearch:
+def _state(
+    tuning: ModelTuning, log: Database, seconds: float, before: float | None, after: float | None
+) -> ModelSearch:
     others = {name[:1000]: why[:1000] for name, why in [*tuning.refused.items()][:HOTTEST]}
+    tried = Counter(r.workload for r in log if r.choices is not None and not r.is_decision)
+    kernels = [_kernel(task, tried[task.tuning.workload], is_over=after is not None) for task in tuning.tasks]
     return ModelSearch(
-        kernels=[_kernel(task, is_over=after is not None) for task in tuning.tasks], total=tuning.total,
-        trials=sum(task.trials for task in tuning.tasks), seconds=seconds, others=others, ways=dict(tuning.ways),
+        kernels=kernels, total=tuning.total,
+        trials=sum(kernel.trials for kernel in kernels), seconds=seconds, others=others, ways=dict(tuning.ways),
         before=before, after=after,
     )  # fmt: skip
 
 
-def _kernel(task: KernelTask, is_over: bool) -> KernelSearch:
+def _kernel(task: KernelTask, tried: int, is_over: bool) -> KernelSearch:
     best = task.default if is_over and task.choices is None else min(task.best, task.default)
     return KernelSearch(
         name=task.names[0][:1000], workload=task.tuning.workload, calls=task.calls, before=task.default, best=best,
         beside=finite(task.tuning.search.default_seconds),
-        trials=task.trials, kept=is_over and task.choices is not None, trouble=task.trouble[:1000],
+        trials=tried, kept=is_over and task.choices is not None, trouble=task.trouble[:1000],
         refused=most_frequent(task.tuning.space.refused),
     )  # fmt: skip
 

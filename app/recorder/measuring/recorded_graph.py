@@ -16,6 +16,7 @@ from compiler.ir.error import TVMError
 from compiler.ir.module import IRModule
 from compiler.ir.passes.context import PassContext
 from compiler.ir.serialization.json_format import load_json, save_json
+from compiler.relay.function import Function
 from compiler.target.target import Target
 
 BEGINNING = "graph\n"
@@ -107,6 +108,6 @@ def read_graph(text: str) -> RecordedGraph:
     except (msgspec.MsgspecError, RecursionError) as error:
         raise TVMError(f"the ranges of the weights cannot be read: {error}") from None
     module = load_json(graph)
-    if not isinstance(module, IRModule):
+    if not isinstance(module, IRModule) or not all(isinstance(f, Function) for f in module.functions.values()):
         raise TVMError("the text is not that of a graph")
     return RecordedGraph(module, head)

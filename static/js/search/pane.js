@@ -90,7 +90,7 @@ function logged() {
     if (kernels.has(workload)) kernels.get(workload).kept = Boolean(choices);
     else if (choices?.[0]?.[0] === "way") ways[String(workload).replace(/ llvm.*/, "")] = String(choices[0][1]);
   }
-  const model = decided || kernels.size > 1 ? { ...modelWords, kernels: [...kernels.values()].slice(0, MOST_KERNELS), ways } : null;
+  const model = decided || kernels.size > 1 || !$("#search-what").hidden ? { ...modelWords, kernels: [...kernels.values()].slice(0, MOST_KERNELS), ways } : null;
   return { trials, model, kernel: model?.kernels[0]?.workload ?? "" };
 }
 

@@ -9,13 +9,18 @@ from typing import Any
 
 import pytest
 
+import compiler as tvm
 from app.artifacts import Answer, Mode, Options
 from app.protocol import Failed, Message, RecordedFunction, Request, Snapshot
 from app.recorder.measuring import model_searching
 from app.recorder.measuring.model_searching import search, show
+from app.recorder.measuring.recorded_graph import read_graph
 from app.recorder.session import Session
 from app.searches import LOG, CandidateTexts, ModelSearch, SearchSettings, SoughtKernel, Tried
+from compiler import te
 from compiler.ir.error import TVMError
+from compiler.ir.serialization.json_format import save_json
+from compiler.search import Evolution
 from compiler.search.models import ModelOutcome, ModelTuning
 from compiler.search.pairing import Pairing
 
@@ -54,7 +59,7 @@ def answer(script: str, **options: Any) -> Answer:
 def searched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Searched:
     """Search a recorded model for so many candidates, and let the model be faster with one of them."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("compiler.search.models._POPULATION", 2)
+    monkeypatch.setattr("compiler.search.models._EVOLUTION", Evolution(population=2))
 
     def run(graph: str, trials: int = 2) -> list[Message]:
         class Short(ModelTuning):
@@ -95,6 +100,8 @@ def test_what_a_search_decides_is_what_the_script_builds(script: str, searched: 
     records = [message.record for message in told if isinstance(message, Tried)]
     assert {json.loads(record)["workload"] for record in records} == {end.kernels[0].workload}
     Path(LOG).write_text("\n".join(records))
+    again = next(message for message in searched(recorded(script)) if isinstance(message, ModelSearch))
+    assert again.trials == 2, "those of the log"
     (unit,) = (unit for unit in answer(script).units if unit.kind == "graph")
     assert {kernel.name for kernel in unit.kernels if kernel.found} == {end.kernels[0].name}
     shown = answer(script, kernel=end.kernels[0].name)
@@ -141,6 +148,12 @@ def test_what_is_no_model_is_refused(program: str, words: str) -> None:
     show(Request(mode="candidate", program=program, kernel=SoughtKernel(workload="w")), told.append)
     assert isinstance(told[-1], Failed)
     assert words in told[-1].problem.message
+
+
+def test_loops_are_no_model() -> None:
+    loops = tvm.IRModule({"main": te.create_prim_func([te.placeholder((2,), name="A")])})
+    with pytest.raises(TVMError, match="not that of a graph"):
+        read_graph(f"graph\n{{}}\n{save_json(loops)}")
 
 
 def test_a_kernel_that_the_model_has_no_longer_is_refused() -> None:
