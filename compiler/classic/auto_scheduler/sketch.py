@@ -147,7 +147,7 @@ class Sketch:
     def _plan(self, op: Operation) -> _Plan:
         if not isinstance(op, ComputeOp) or len(op.body) != 1 or not op.axis:
             return _Plan()
-        return _TiledOperation(op) if op.reduce_axis else _Elementwise(op not in self.dag.outputs)
+        return _TiledOperation(op) if op.reduce_axis else _Elementwise(may_be_inlined(self.dag, op))
 
     def _owner(self, op: Operation, inlined: set[Operation]) -> Operation:
         """Return the operation in whose tiles a reduction is computed: what its elements go into, or itself."""
@@ -159,6 +159,13 @@ class Sketch:
             last = consumers[0]
             if last not in inlined:
                 return last
+
+
+def may_be_inlined(dag: ComputeDAG, op: Operation) -> bool:
+    """Return whether an operation is computed element by element, and read by others in the same way only."""
+    readers = dag.consumers(op)
+    is_plain = isinstance(op, ComputeOp) and len(op.body) == 1 and not op.reduce_axis and op not in dag.outputs
+    return is_plain and all(isinstance(reader, ComputeOp) for reader in readers)
 
 
 def _has_same_axes(consumer: Operation, op: Operation) -> bool:

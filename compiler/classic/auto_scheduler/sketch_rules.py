@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compiler.classic.auto_scheduler.loop_state import Iterator, State
+from compiler.classic.auto_scheduler.sketch import may_be_inlined
 from compiler.classic.auto_scheduler.transform_steps import Step, StepState
 from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.expr.primexpr import IterVar
 from compiler.search.blocks import divisors
-from compiler.te.definition.operation import ComputeOp
 from compiler.te.scheduling.stage_state import AttachType
 
 if TYPE_CHECKING:
@@ -65,7 +65,9 @@ class RuledSketches:
             for rule in rules:
                 answer = rule.meets(policy, state, stage)
                 if answer != rule.PASS:
-                    todo += [(_steps_of(rule, made), int(after)) for made, after in rule.apply(policy, state, stage)]
+                    made = rule.apply(policy, state, stage)
+                    pairs = [made] if len(made) == 2 and isinstance(made[1], int) else made  # one, or several
+                    todo += [(_steps_of(rule, given), int(after)) for given, after in pairs]
                 if answer == rule.APPLY_AND_SKIP_REST:
                     break
             else:
@@ -74,8 +76,7 @@ class RuledSketches:
     def _usual(self, given: StepState, at: int) -> StepState:
         """Return the steps after which a stage is inlined, if it is computed element by element and read by others."""
         op = (state := State(given, self._dag)).stage_ops[at]
-        is_touched = any(at in step[1:2] for step in given.steps)
-        if isinstance(op, ComputeOp) and not op.reduce_axis and op not in self._dag.outputs and not is_touched:
+        if may_be_inlined(self._dag, op) and not any(at in step[1:2] for step in given.steps):
             state.compute_inline(at)
         return state.state_object
 

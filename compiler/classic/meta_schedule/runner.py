@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +49,10 @@ class EvaluatorConfig(NamedTuple):
     repeat: int = 1
     min_repeat_ms: int = 100
     enable_cpu_cache_flush: bool = False
+
+
+config = SimpleNamespace(EvaluatorConfig=EvaluatorConfig, RPCConfig=RPCConfig)
+"""The module that these classes have in TVM."""
 
 
 class TensorInfo(NamedTuple):

@@ -122,6 +122,32 @@ def test_states_are_changed_step_by_step_as_schedules_are() -> None:
         s.split(d, fused, [2])
 
 
+def test_a_rule_may_return_one_state_and_what_an_external_function_reads_is_not_inlined() -> None:
+    a = te.placeholder((SIZE,), name="A")
+    twice = te.compute((SIZE,), lambda i: a[i] * 2.0, name="twice")
+    copied = te.extern((SIZE,), [twice], lambda ins, outs: _copied(ins[0], outs[0]), name="copied", dtype="float32")
+    dag = auto_scheduler.ComputeDAG([a, te.compute((SIZE,), lambda i: copied[i] + 1.0, name="out")])
+    task = auto_scheduler.SearchTask(compute_dag=dag, target="llvm")
+    rule = Rule(lambda *given: Rule.APPLY_AND_SKIP_REST, lambda policy, state, stage: [state, -1])
+    ruled = auto_scheduler.SketchPolicy(task, seed=1, verbose=0, init_search_callbacks=[rule])
+    passed = auto_scheduler.SketchPolicy(
+        task, seed=1, verbose=0, init_search_callbacks=[Rule(lambda *given: Rule.PASS, rule.apply)]
+    )  # fmt: skip
+    for policy in (ruled, passed, auto_scheduler.SketchPolicy(task, seed=1, verbose=0)):
+        for state in policy.sample_initial_population()[:4]:
+            values, result = np.arange(SIZE, dtype="float32"), np.zeros(SIZE, "float32")
+            tvm.build(*dag.apply_steps_from_state(state), "llvm")(values, result)
+            np.testing.assert_array_equal(result, 2 * values + 1)
+
+
+def _copied(source: Any, target: Any) -> Any:
+    builder = tvm.tir.ir_builder.create()
+    read, written = builder.buffer_ptr(source), builder.buffer_ptr(target)
+    with builder.for_range(0, SIZE) as i:
+        written[i] = read[i]
+    return builder.get()
+
+
 def test_a_rule_that_returns_something_else_is_told(tmp_path: Path) -> None:
     def wrong(policy: Any, state: StepState, stage_id: int) -> list[Any]:
         return [["a state", -1]]

@@ -215,6 +215,7 @@ def test_candidates_are_measured_as_the_programs_model_expects_them_and_it_learn
     assert order == sorted(order, reverse=True)
     assert len(set(order)) == 4
     assert all(seconds == pytest.approx(1.0 + tile) for tile, seconds in model.learned)
+    assert ms.runner.config.EvaluatorConfig is ms.runner.EvaluatorConfig
     assert isinstance(ms.CostModel.create("random"), ms.cost_model.RandomModel)
     with pytest.raises(ArgumentError, match="kind must be of xgb, random, none, got 'mlp'"):
         ms.CostModel.create("mlp")
