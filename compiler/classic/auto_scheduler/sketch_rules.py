@@ -65,7 +65,7 @@ class RuledSketches:
             for rule in rules:
                 answer = rule.meets(policy, state, stage)
                 if answer != rule.PASS:
-                    made = rule.apply(policy, state, stage)
+                    made: Any = rule.apply(policy, state, stage)
                     pairs = [made] if len(made) == 2 and isinstance(made[1], int) else made  # one, or several
                     todo += [(_steps_of(rule, given), int(after)) for given, after in pairs]
                 if answer == rule.APPLY_AND_SKIP_REST:

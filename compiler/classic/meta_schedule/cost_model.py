@@ -35,6 +35,10 @@ class MeasureCandidate:
     args_info: Sequence[TensorInfo]
 
 
+Candidates = Sequence[MeasureCandidate]
+Results = Sequence[RunnerResult]
+
+
 class CostModel:
     """Scores candidates; a program's own model derives from this class, or from its other name.
 
@@ -49,13 +53,11 @@ class CostModel:
         """Write what was learned to a file.  Raises NotImplementedError in this class."""
         raise NotImplementedError
 
-    def update(
-        self, context: TuneContext, candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
-    ) -> None:
+    def update(self, context: TuneContext, candidates: Candidates, results: Results) -> None:
         """Take notice of measured candidates.  Raises NotImplementedError in this class."""
         raise NotImplementedError
 
-    def predict(self, context: TuneContext, candidates: Sequence[MeasureCandidate]) -> Sequence[float] | NumPyArray:
+    def predict(self, context: TuneContext, candidates: Candidates) -> Sequence[float] | NumPyArray:
         """Return a number for each candidate, the larger the faster.  Raises NotImplementedError in this class."""
         raise NotImplementedError
 
@@ -93,12 +95,10 @@ class RandomModel(CostModel):
         """Write where the random numbers go on to a file."""
         Path(path).write_text(json.dumps(self._rng.bit_generator.state))
 
-    def update(
-        self, context: TuneContext, candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
-    ) -> None:
+    def update(self, context: TuneContext, candidates: Candidates, results: Results) -> None:
         """Learn nothing."""
 
-    def predict(self, context: TuneContext, candidates: Sequence[MeasureCandidate]) -> NumPyArray:
+    def predict(self, context: TuneContext, candidates: Candidates) -> NumPyArray:
         """Return a random number for each candidate."""
         return self._rng.random(len(candidates)) * self._most
 
@@ -119,14 +119,12 @@ class XGBModel(CostModel):
         """Write what was measured to a file."""
         Path(path).write_text(json.dumps(self.learned.rows))
 
-    def update(
-        self, context: TuneContext, candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
-    ) -> None:
+    def update(self, context: TuneContext, candidates: Candidates, results: Results) -> None:
         """Take notice of measured candidates."""
         seconds = [float(np.mean(each.run_secs)) if each.run_secs else float("inf") for each in results]
         self.learned.update(context.task_name, [_features(each) for each in candidates], seconds)
 
-    def predict(self, context: TuneContext, candidates: Sequence[MeasureCandidate]) -> list[float]:
+    def predict(self, context: TuneContext, candidates: Candidates) -> list[float]:
         """Return a number for each candidate, the larger the faster."""
         return [-number for number in self.learned.predict([_features(each) for each in candidates])]
 

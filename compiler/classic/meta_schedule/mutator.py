@@ -98,13 +98,9 @@ class MutateUnroll(_OfChoices):
 class MutateParallel(_OfChoices):
     """Changes nothing: how many loops are parallel follows from the cores."""
 
-    ends = ("\n",)
-
     def __init__(self, max_jobs_per_core: int) -> None:
         self.max_jobs_per_core = max_jobs_per_core
 
 
 class MutateThreadBinding(_OfChoices):
     """Changes nothing: a processor has no threads that loops are bound to."""
-
-    ends = ("\n",)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from compiler.classic.meta_schedule.part import Part
 from compiler.classic.meta_schedule.picked_schedule import derivation_of
-from compiler.classic.meta_schedule.schedule_rule import ROWS, require_llvm
+from compiler.classic.meta_schedule.schedule_rule import ROWS, TENSORIZE, require_llvm
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IntImm
 from compiler.search.blocks import blocks_of
 from compiler.search.rules import Derivation, are_reduced
 from compiler.tir.schedule.error import ScheduleError
 from compiler.tir.schedule.schedule import Schedule
-
-_TENSORIZE = "meta_schedule.auto_tensorize"
 
 
 class Postproc(Part):
@@ -92,7 +90,7 @@ class RewriteReductionBlock(_Derived):
 
     def act(self, d: Derivation) -> None:
         """Decompose all reductions that can be."""
-        for rv in blocks_of(d.sch):
+        for rv in blocks_of(d.sch, with_scopes=True):
             loops = d.sch.get_loops(rv)
             is_reduced = are_reduced(d, rv, loops)
             if d.sch.get_sref(rv).block.init is None or True not in is_reduced:
@@ -107,7 +105,10 @@ class RewriteReductionBlock(_Derived):
 
 
 class RewriteTensorize(Postproc):
-    """Replaces blocks by the intrinsics that their annotation ``meta_schedule.auto_tensorize`` says."""
+    """Replaces blocks by the intrinsics that their annotation ``meta_schedule.auto_tensorize`` says.
+
+    What sums of such a block begin with is computed by loops, over vectors if ``vectorize_init_loop`` says so.
+    """
 
     def __init__(self, vectorize_init_loop: bool = False) -> None:
         self.vectorize_init_loop = vectorize_init_loop
@@ -115,17 +116,22 @@ class RewriteTensorize(Postproc):
     def apply(self, sch: Schedule) -> bool:
         """Replace the blocks; return whether all could be."""
         for rv in blocks_of(sch, with_scopes=True):
-            if (name := sch.get_sref(rv).block.annotations.get(_TENSORIZE)) is not None:
-                sch.unannotate(rv, _TENSORIZE)
-                try:
+            block = sch.get_sref(rv).block
+            if (name := block.annotations.get(TENSORIZE)) is None:
+                continue
+            sch.unannotate(rv, TENSORIZE)
+            try:
+                if not block.name_hint.endswith("_init"):
                     sch.tensorize(rv, str(getattr(name, "value", name)))
-                except ScheduleError:
-                    return False
+                elif self.vectorize_init_loop:
+                    sch.vectorize(sch.get_loops(sch.get_child_blocks(rv)[0])[-1])
+            except ScheduleError:
+                return False
         return True
 
 
-class _OfDevices(Postproc):
-    """Has nothing to do for a processor."""
+class NothingToDo(Postproc):
+    """Is for GPUs or Hexagon, or rewrites layouts of weights, which :mod:`tvm.relay` chooses before."""
 
     def __init__(self, max_threadblocks: int = 256) -> None:
         self.max_threadblocks = max_threadblocks
@@ -135,25 +141,5 @@ class _OfDevices(Postproc):
         return True
 
 
-class DisallowAsyncStridedMemCopy(_OfDevices):
-    """Is for Hexagon."""
-
-
-class RewriteCooperativeFetch(_OfDevices):
-    """Is for GPUs."""
-
-
-class RewriteLayout(_OfDevices):
-    """Would rewrite weights, whose layouts :mod:`tvm.relay` chooses before."""
-
-
-class RewriteUnboundBlock(_OfDevices):
-    """Is for GPUs."""
-
-
-class VerifyGPUCode(_OfDevices):
-    """Is for GPUs."""
-
-
-class VerifyVTCMLimit(_OfDevices):
-    """Is for Hexagon."""
+DisallowAsyncStridedMemCopy = RewriteCooperativeFetch = RewriteLayout = RewriteUnboundBlock = NothingToDo
+VerifyGPUCode = VerifyVTCMLimit = NothingToDo

@@ -7,22 +7,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from compiler.classic.meta_schedule.part import Part
 from compiler.classic.meta_schedule.picked_schedule import derivation_of
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.expr.primexpr import Call, StringImm
 from compiler.runtime.modules.packed_func import get_global_func
-from compiler.search.rules import RULES, Derivation, reduction
-from compiler.tir.schedule.random_variables import BlockRV
+from compiler.search.blocks import block_facts
+from compiler.search.rules import RULES, Derivation, are_reduced, reduction
+from compiler.tir.expressions.intrin_registry import TensorIntrin
+from compiler.tir.schedule.facts.loop_mapping import get_tensorize_loop_mapping, innermost
+from compiler.tir.schedule.random_variables import BlockRV, LoopRV
 from compiler.tir.schedule.schedule import Schedule
+from compiler.tir.statements.block import Block
 from compiler.tir.statements.stmt_functor import post_order_visit
 
 if TYPE_CHECKING:
     from compiler.classic.meta_schedule.tune_context import TuneContext
 
 ROWS = {row.name: row for row in RULES}
+TENSORIZE = "meta_schedule.auto_tensorize"
 CUSTOM = "schedule_rule"
 """The annotation of blocks that only :class:`ApplyCustomRule` is for."""
 
@@ -149,6 +154,8 @@ class Reduction(_BuiltIn):
     """Changes the loops of reductions, one way or another."""
 
     way: ClassVar[str] = ""
+    is_own = True
+    """Whether the search's own rule does it."""
 
     def act(self, d: Derivation, rv: BlockRV, name: str) -> None:
         if self.is_for(d.sch, rv) and not d.sch.get_child_blocks(rv):
@@ -165,10 +172,10 @@ class AddRFactor(Reduction):
 
 
 class MultiLevelTiling(Reduction):
-    """Tiles reductions for registers and caches, as these allow: only structure ``SSRSRS`` is known.
+    """Tiles reductions: for registers and caches as these allow if the structure is ``SSRSRS``, else by sampled sizes.
 
-    The sizes of innermost tiles and what is copied follow from the registers and the accesses; ``filter_fn`` says of
-    which blocks the loops are tiled. Raises ArgumentError for another structure, or one with threads.
+    What is copied follows from the accesses; ``filter_fn`` says of which blocks the loops are tiled. Raises
+    ArgumentError if loops are to be bound to threads.
     """
 
     way = "tiles"
@@ -183,14 +190,60 @@ class MultiLevelTiling(Reduction):
         reuse_write: ReuseType | None = None,
         filter_fn: Callable[[Schedule, BlockRV], bool] | None = None,
     ) -> None:
-        if structure != "SSRSRS" or tile_binds:
-            given = f"{structure!r}{' with threads' * bool(tile_binds)}"
-            raise ArgumentError(f"{type(self).__name__}: structure must be 'SSRSRS' for a processor, got {given}")
-        self.structure, self.filter_fn = structure, filter_fn
+        if tile_binds:
+            raise ArgumentError(f"{type(self).__name__}: tile_binds must be left out, a processor has no threads")
+        self.structure, self.filter_fn, self._most = structure, filter_fn, max_innermost_factor or 64
+        self.is_own = structure == "SSRSRS"
 
     def is_for(self, sch: Schedule, rv: BlockRV) -> bool:
         """Return whether the program wants the loops of a block to be tiled."""
         return self.filter_fn is None or bool(self.filter_fn(sch, rv))
+
+    def act(self, d: Derivation, rv: BlockRV, name: str) -> None:
+        if self.is_own:
+            super().act(d, rv, name)
+        elif not d.sch.get_child_blocks(rv) and self.is_for(d.sch, rv):
+            facts = block_facts(d.sch, rv)
+            if facts is not None and facts.is_sum:
+                self._tile(d, rv, [])
+
+    def _tile(self, d: Derivation, rv: BlockRV, inner: Sequence[LoopRV]) -> None:
+        """Split the loops of a block into the levels of the structure, outside of some of them."""
+        loops = [loop for loop in d.sch.get_loops(rv) if d.sch.get_sref(loop) not in map(d.sch.get_sref, inner)]
+        levels: list[list[LoopRV]] = [[] for _ in self.structure]
+        for loop, is_reduced in zip(loops, are_reduced(d, rv, loops), strict=True):
+            places = [at for at, kind in enumerate(self.structure) if kind == "SR"[is_reduced]]
+            sizes = d.sch.sample_perfect_tile(loop, n=len(places), max_innermost_factor=self._most)
+            for at, part in zip(places, d.sch.split(loop, sizes), strict=True):
+                levels[at].append(part)
+        d.sch.reorder(*(loop for level in levels for loop in level), *inner)
+
+
+class MultiLevelTilingWithIntrin(MultiLevelTiling):
+    """Tiles what an intrinsic can compute by sampled sizes, and annotates it for ``RewriteTensorize``."""
+
+    def __init__(self, intrin_name: str, structure: str, *args: Any, **options: Any) -> None:
+        super().__init__(structure, *args, **options)
+        self.intrin, self.intrin_name, self.is_own = TensorIntrin.get(intrin_name), intrin_name, False
+
+    def act(self, d: Derivation, rv: BlockRV, name: str) -> None:
+        if self.intrin is None or d.sch.get_child_blocks(rv) or not self.is_for(d.sch, rv):
+            return
+        found, (wanted, _) = get_tensorize_loop_mapping(d.sch, rv, self.intrin.desc), innermost(self.intrin.desc.body)
+        is_alike = wanted is not None and _dtypes(wanted.block) == _dtypes(d.sch.get_sref(rv).block)
+        if found is None or found.block_iter_paddings or not is_alike:
+            return
+        inner: dict[int, LoopRV] = {}
+        for loop, partner in [(each, found.loop_map.get(d.sch.get_sref(each))) for each in d.sch.get_loops(rv)]:
+            if partner is not None:
+                inner[found.desc_loop_indexer[partner]] = d.sch.split(loop, [None, partner.extent])[1]
+        parts = [inner[at] for at in sorted(inner)]
+        self._tile(d, rv, parts)
+        d.sch.annotate(d.sch.blockize(parts[0]), TENSORIZE, self.intrin_name)
+
+
+def _dtypes(block: Block) -> set[str]:
+    return {region.buffer.dtype for region in (*block.reads, *block.writes)}
 
 
 class MultiLevelTilingWideVector(MultiLevelTiling):
@@ -284,10 +337,6 @@ class AutoBind(_OfThreads):
 
 class MultiLevelTilingTensorCore(_OfThreads):
     """Tiles for the matrix units of GPUs; refused, since schedules are searched for processors."""
-
-
-class MultiLevelTilingWithIntrin(_OfThreads):
-    """Tiles for an intrinsic; refused: a rule of the program's own can ``tensorize``."""
 
 
 class CrossThreadReduction(_BuiltIn):

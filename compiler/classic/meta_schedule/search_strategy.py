@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from compiler.classic.meta_schedule.cost_model import Asked, CostModel, MeasureCandidate, args_info
+from compiler.classic.meta_schedule.cost_model import Asked, Candidates, CostModel, MeasureCandidate, Results, args_info
 from compiler.classic.meta_schedule.database import Database
 from compiler.classic.meta_schedule.part import Part
-from compiler.classic.meta_schedule.runner import RunnerResult
 from compiler.classic.meta_schedule.space_generator import GeneratedSpace, SpaceGenerator
 from compiler.driver.build import build
 from compiler.ir.error import ArgumentError
@@ -44,7 +43,7 @@ class SearchStrategy(Part):
     def pre_tuning(
         self,
         max_trials: int,
-        num_trials_per_iter: int,
+        num_trials_per_iter: int = 64,
         design_spaces: Sequence[Schedule] | None = None,
         database: Database | None = None,
         cost_model: CostModel | None = None,
@@ -80,9 +79,7 @@ class SearchStrategy(Part):
         self._proposed = [(MeasureCandidate(space.derived(each), args_info(space.func)), each) for each in chosen]
         return [candidate for candidate, _ in self._proposed] or None
 
-    def notify_runner_results(
-        self, measure_candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
-    ) -> None:
+    def notify_runner_results(self, measure_candidates: Candidates, results: Results) -> None:
         """Take notice of what was measured of the candidates of a round, in their order.
 
         Raises ArgumentError before ``pre_tuning``.

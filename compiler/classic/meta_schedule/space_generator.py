@@ -190,7 +190,7 @@ class PostOrderApply(_Default):
 
     def _rows(self) -> Iterable[tuple[ScheduleRule | None, Rule]]:
         rules = self.sch_rules or ()
-        reducing = [rule for rule in rules if isinstance(rule, Reduction)]
+        reducing = [rule for rule in rules if isinstance(rule, Reduction) and rule.is_own]
 
         def reduce(d: Derivation, rv: BlockRV) -> None:
             if not d.sch.get_child_blocks(rv):

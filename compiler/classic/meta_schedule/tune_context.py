@@ -8,8 +8,7 @@ import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from compiler.classic.meta_schedule.cost_model import CostModel, MeasureCandidate
-from compiler.classic.meta_schedule.runner import RunnerResult
+from compiler.classic.meta_schedule.cost_model import Candidates, MeasureCandidate, Results
 from compiler.classic.meta_schedule.search_strategy import SearchStrategy
 from compiler.classic.meta_schedule.space_generator import SpaceGenerator
 from compiler.ir.error import ArgumentError
@@ -22,8 +21,6 @@ from compiler.tir.statements.function import PrimFunc
 
 if TYPE_CHECKING:
     from typing import Self
-
-    from compiler.classic.meta_schedule.database import Database
 
 
 class TuneContext:
@@ -101,24 +98,15 @@ class TuneContext:
         self.design_spaces = self.space_generator.generate_design_space(self.mod)
         return self.design_spaces
 
-    def pre_tuning(
-        self,
-        max_trials: int,
-        num_trials_per_iter: int = 64,
-        design_spaces: Sequence[Schedule] | None = None,
-        database: Database | None = None,
-        cost_model: CostModel | None = None,
-    ) -> None:
+    def pre_tuning(self, *args: Any, **options: Any) -> None:
         """Begin a search that the program measures itself."""
-        self._strategy.pre_tuning(max_trials, num_trials_per_iter, design_spaces, database, cost_model)
+        self._strategy.pre_tuning(*args, **options)
 
     def generate_measure_candidates(self) -> Sequence[MeasureCandidate] | None:
         """Return the candidates of a round; None if there are no others."""
         return self._strategy.generate_measure_candidates()
 
-    def notify_runner_results(
-        self, measure_candidates: Sequence[MeasureCandidate], results: Sequence[RunnerResult]
-    ) -> None:
+    def notify_runner_results(self, measure_candidates: Candidates, results: Results) -> None:
         """Take notice of what was measured of the candidates of a round."""
         self._strategy.notify_runner_results(measure_candidates, results)
 

@@ -379,25 +379,19 @@ COMPLETED_BY = {
     "autotvm templates": ("compiler.classic.autotvm.operator_templates",),
     "tvm.te.schedule": ("compiler.classic.te.schedule_steps",),
     "functions": (
-        "compiler.classic.contrib.cblas",
-        "compiler.classic.contrib.random",
-        "compiler.classic.relay.ccompiler",
-        "compiler.classic.relay.lower_te",
-        "compiler.classic.testing.callbacks",
+        "compiler.classic.contrib.cblas", "compiler.classic.contrib.random", "compiler.classic.relay.ccompiler",
+        "compiler.classic.relay.lower_te", "compiler.classic.testing.callbacks",
     ),
     "nodes": (
-        "compiler.classic.relay.tvm_nodes",
-        "compiler.classic.target.global_info",
-        "compiler.classic.target.memory_pools",
-        "compiler.classic.testing.objects",
+        "compiler.classic.relay.tvm_nodes", "compiler.classic.target.global_info",
+        "compiler.classic.target.memory_pools", "compiler.classic.testing.objects",
     ),
     "passes": (
-        "compiler.classic.frontend.change_datatype",
-        "compiler.classic.relay.transform",
+        "compiler.classic.frontend.change_datatype", "compiler.classic.relay.transform",
         "compiler.classic.tir.transform",
     ),
     "tvm.relay.op": ("compiler.classic.relay.op_attributes",),
     "tvm.relay.transform": ("compiler.classic.relay.transform",),
     "tvm.tir.transform": ("compiler.classic.tir.transform",),
-}
+}  # fmt: skip
 """Modules whose import extends a public module or a registry; they are loaded when a name is not found otherwise."""

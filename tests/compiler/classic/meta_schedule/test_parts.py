@@ -21,13 +21,16 @@ from compiler.classic.meta_schedule.schedule_rule import (
     AutoInline,
     CrossThreadReduction,
     MultiLevelTiling,
+    MultiLevelTilingWithIntrin,
     ParallelizeVectorizeUnroll,
     RandomComputeLocation,
 )
 from compiler.classic.meta_schedule.space_generator import GeneratedSpace, PostOrderApply
+from compiler.classic.tir.intrinsics.x86 import VNNI_DOT_16x4_INTRIN
 from compiler.ir.error import ArgumentError
 from compiler.runtime.modules.packed_func import register_func
 from compiler.search.machine import Machine
+from compiler.target.target import host_attributes
 from compiler.tir.schedule.random_variables import BlockRV
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.schedule.trace import Trace
@@ -244,8 +247,9 @@ def test_built_in_rules_do_what_they_are_for_and_those_left_out_do_not(tmp_path:
     assert all("meta_schedule.parallel" in text for text in texts(annotated, postprocs=[]))
     assert all("C_init" in text for text in texts()), "sums begin outside their loops"
     assert not any("C_init" in text for text in texts(postprocs=[]))
-    with pytest.raises(ArgumentError, match="structure must be 'SSRSRS' for a processor, got 'SSSRRSRS'"):
-        MultiLevelTiling("SSSRRSRS")
+    assert all("T.grid(16, 4, 16, 4, 1)" in text or "i_1, j_1" in text for text in texts(MultiLevelTiling("SRS")))
+    with pytest.raises(ArgumentError, match="tile_binds must be left out, a processor has no threads"):
+        MultiLevelTiling("SSSRRSRS", ["blockIdx.x", "vthread.x", "threadIdx.x"])
     with pytest.raises(ArgumentError, match=r"AutoBind: target llvm.* has no threads"):
         ms.TuneContext(layer(), target="llvm", space_generator=space_of(AutoBind()))
     with pytest.warns(UserWarning, match="CrossThreadReduction: the target has no threads"):
@@ -256,6 +260,40 @@ def test_built_in_rules_do_what_they_are_for_and_those_left_out_do_not(tmp_path:
     runner.tune(PostOrderApply(sch_rules=ms.ScheduleRule.create("llvm"), f_block_filter=lambda b: b.name_hint != "C"))
     assert len(runner.texts) > 1
     assert not any("C_init" in text and "i_1" in text for text in runner.texts[1:]), "no tiles of what is filtered out"
+
+
+def test_what_an_intrinsic_computes_is_tiled_and_replaced_and_begins_with_vectors() -> None:
+    a, b = te.placeholder((8, 32), "uint8", name="A"), te.placeholder((2, 8, 16, 4), "int8", name="B")
+    k = te.reduce_axis((0, 32), "k")
+
+    def product(i: Any, j: Any) -> Any:
+        return te.sum(a[i, k].astype("int32") * b[j // 16, k // 4, j % 16, k % 4].astype("int32"), axis=k)
+
+    func = te.create_prim_func([a, b, te.compute((8, 32), product, name="C")])
+    rule = MultiLevelTilingWithIntrin(VNNI_DOT_16x4_INTRIN, "SSRSRS")
+    posts = [ms.postproc.RewriteReductionBlock(), ms.postproc.RewriteTensorize(vectorize_init_loop=True)]
+    space, rng = GeneratedSpace(func, Machine(), space_of(rule, postprocs=posts)), random.Random(0)
+    candidates = {space.sample(rng) for _ in range(8)}
+    assert len(candidates) > 4
+    for candidate in candidates:
+        text = (program := space.program(candidate)).script()
+        assert text.count("vpdpbusd") == text.count("T.vectorized(16)") == 1
+        assert "auto_tensorize" not in text
+    built = [(GeneratedSpace(func, Machine(), space_of(rule, postprocs=posts[:1])).program(candidate), "llvm")]
+    if "+avx512vnni" in host_attributes():
+        built.append((program, "llvm -mcpu=native"))
+    for each, target in built:
+        tvm.build(each, target=target)(*(arrays := _bytes()))
+        weights = arrays[1].transpose(1, 3, 0, 2).reshape(32, 32).astype("int32")
+        np.testing.assert_array_equal(arrays[2], arrays[0].astype("int32") @ weights)
+    unmatched = GeneratedSpace(layer(), Machine(), space_of(rule))
+    assert unmatched.sample(rng) == (), "nothing of it is what the intrinsic computes"
+
+
+def _bytes() -> list[Any]:
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 255, (8, 32)).astype("uint8"), rng.integers(-127, 127, (2, 8, 16, 4)).astype("int8")
+    return [a, b, np.zeros((8, 32), "int32")]
 
 
 def test_a_block_with_a_rule_of_its_own_has_no_other(tmp_path: Path) -> None:

@@ -68,20 +68,9 @@ def _rank(expr: GraphExpr) -> int:
 
 
 @integer_rule(
-    "reshape",
-    "squeeze",
-    "strided_slice",
-    "transpose",
-    "expand_dims",
-    "broadcast_to",
-    "take",
-    "max",
-    "min",
-    "nn.max_pool2d",
-    "nn.batch_flatten",
-    "nn.depth_to_space",
-    "image.resize2d",
-)
+    "reshape", "squeeze", "strided_slice", "transpose", "expand_dims", "broadcast_to", "take", "max", "min",
+    "nn.max_pool2d", "nn.batch_flatten", "nn.depth_to_space", "image.resize2d",
+)  # fmt: skip
 def _same_numbers(expr: Call, types: TypeMap) -> Result:
     t = _type(expr.args[0], types)
     moved = None if t is None else moved_type(expr, t)
