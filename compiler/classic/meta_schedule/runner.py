@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -97,8 +97,11 @@ class RunnerFuture:
         return self._result()
 
 
-def _ended(result: RunnerResult) -> RunnerFuture:
-    return RunnerFuture(f_result=lambda: result)
+class LocalRunnerFuture(RunnerFuture):
+    """A measurement that has ended: its seconds, or why there are none."""
+
+    def __init__(self, res: Sequence[float] | None = None, error_message: str | None = None) -> None:
+        super().__init__(f_result=lambda: RunnerResult(res, error_message))
 
 
 class Runner:
@@ -129,7 +132,7 @@ class LocalRunner(Runner):
                 error = future.exception()
                 failed = None if error is None else f"LocalRunner: {type(error).__name__}: {error}"
                 made.append(RunnerResult(None, failed) if failed else RunnerResult(future.result(), None))
-        return [_ended(result) for result in made]
+        return [LocalRunnerFuture(*result) for result in made]
 
     def measuring(self, arrays: Sequence[NumPyArray], threads: int) -> Measurer:
         """Return what measures with some arguments of a function."""
@@ -218,6 +221,16 @@ class RPCRunner(Runner):
     def _session(self) -> RPCSession:
         host, port, key, priority, seconds = self.rpc_config
         return request_remote(key or "", host, port, priority, seconds)
+
+
+def create(kind: str = "local", *args: Any, **options: Any) -> Runner:
+    """Return a runner on this machine, ``local``, or by a tracker, ``rpc``.
+
+    Raises ArgumentError for another kind.
+    """
+    if kind not in ("local", "rpc"):
+        raise ArgumentError(f"runner.create: kind must be 'local' or 'rpc', got {kind!r}")
+    return (LocalRunner if kind == "local" else RPCRunner)(*args, **options)
 
 
 MeasuringBy = Callable[[Sequence[NumPyArray], int], Measuring]

@@ -59,7 +59,7 @@ class Measured(ms.runner.PyRunner):
     def run(self, runner_inputs: Sequence[ms.runner.RunnerInput]) -> list[ms.runner.RunnerFuture]:
         texts = [Path(given.artifact_path).read_text() for given in runner_inputs]
         self.texts += texts
-        return [_ended(self._seconds(text)) for text in texts]
+        return [ms.runner.LocalRunnerFuture(res=[self._seconds(text)]) for text in texts]
 
     def tune(self, space: Any, trials: int = 12, **options: Any) -> ms.Database:
         options = {"func": layer(), "num_trials_per_iter": 4, "seed": 1, **options}
@@ -68,10 +68,6 @@ class Measured(ms.runner.PyRunner):
             options.pop("func"), "llvm", folder / "log", trials, space=space, runner=self, builder=self.builder,
             num_tuning_cores=1, **options,
         )  # fmt: skip
-
-
-def _ended(seconds: float) -> ms.runner.RunnerFuture:
-    return ms.runner.RunnerFuture(f_result=lambda: ms.runner.RunnerResult([seconds], None))
 
 
 class _Texts(ms.builder.PyBuilder):
@@ -219,6 +215,9 @@ def test_candidates_are_measured_as_the_programs_model_expects_them_and_it_learn
     assert len(set(order)) == 4
     assert all(seconds == pytest.approx(1.0 + tile) for tile, seconds in model.learned)
     assert ms.runner.config.EvaluatorConfig is ms.runner.EvaluatorConfig
+    assert isinstance(ms.runner.create("rpc", ms.runner.RPCConfig()), ms.runner.RPCRunner)
+    with pytest.raises(ArgumentError, match="kind must be 'local' or 'rpc', got 'far'"):
+        ms.runner.create("far")
     assert isinstance(ms.CostModel.create("random"), ms.cost_model.RandomModel)
     with pytest.raises(ArgumentError, match="kind must be of xgb, random, none, got 'mlp'"):
         ms.CostModel.create("mlp")
