@@ -221,6 +221,9 @@ def _tuning(
     """Return the search of a task: by its own generator and strategy, and by a program's own model if there is one."""
     strategy, generator = context.search_strategy, context.space_generator or PostOrderApply()
     made: list[Asked] = []
+    if strategy and type(strategy).generate_measure_candidates is not SearchStrategy.generate_measure_candidates:
+        name = type(strategy).__name__
+        raise ArgumentError(f"tune_tasks: {name} chooses candidates itself; ask it by a TuneContext, and measure them")
 
     def space(func: PrimFunc, machine: Machine) -> ScheduleSpace:
         generated = GeneratedSpace(func, machine, generator)

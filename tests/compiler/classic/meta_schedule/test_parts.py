@@ -328,6 +328,15 @@ def test_a_program_measures_itself_what_a_context_proposes() -> None:
         context.post_tuning()
 
 
+def test_a_strategy_that_chooses_itself_is_not_left_unasked(tmp_path: Path) -> None:
+    class Chooses(ms.search_strategy.PySearchStrategy):
+        def generate_measure_candidates(self) -> list[ms.MeasureCandidate] | None:
+            return None
+
+    with pytest.raises(ArgumentError, match="Chooses chooses candidates itself; ask it by a TuneContext"):
+        Measured(tmp_path).tune(space_of(Tiles([])), strategy=Chooses())
+
+
 def test_a_programs_own_generator_is_searched_by_the_decisions_of_its_schedules(tmp_path: Path) -> None:
     class Made(ms.space_generator.PySpaceGenerator):
         calls = 0
