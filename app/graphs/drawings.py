@@ -57,7 +57,7 @@ class Drawings:
                     self._steps.setdefault(key, []).append(steps)
 
     def get(self, key: str, folding: Folding = "", last: str = "") -> DrawnGraph | None:
-        """Return a drawing with its layout, in which nodes have the same position in all steps of the graph.
+        """Return a drawing with its layout, in which nodes have the same column and order in all steps of the graph.
 
         Parameters
         ----------

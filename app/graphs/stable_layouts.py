@@ -1,8 +1,9 @@
-"""Stable drawings: the steps of a graph share one layout."""
+"""Stable drawings: the steps of a graph share one layout, of which each leaves out the rows that it has no node in."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from app.artifacts import Drawing
@@ -56,12 +57,15 @@ class StableLayouts:
     def layout(self, step: int) -> Layout:
         """Return the layout of a step."""
         drawing, slots = self.drawings[step], self._union.slots[step]
-        positions = [self._all.positions[slot] for slot in slots]
+        shared = [self._all.positions[slot] for slot in slots]
+        layers = {layer: row for row, layer in enumerate(sorted({position.layer for position in shared}))}
+        positions = [replace(p, y=_middle(layers[p.layer]), layer=layers[p.layer]) for p in shared]
         rows = _Rows(positions)
-        routes = [rows.straightened(self._routes[slots[edge.source], slots[edge.target]]) for edge in drawing.edges]
+        closed = [_closed(self._routes[slots[edge.source], slots[edge.target]], layers) for edge in drawing.edges]
+        routes = [rows.straightened(route) for route in closed]
         frames = group_frames(drawing, positions, routes)
         scopes = scope_frames(drawing, positions, routes)
-        return Layout(positions, routes, frames, self._all.width, self._all.height, scopes)
+        return Layout(positions, routes, frames, self._all.width, len(layers) * LAYER_HEIGHT, scopes)
 
     def slots(self, step: int) -> list[int]:
         """Return the slot of each node of a step."""
@@ -83,6 +87,16 @@ def stable_layouts(drawings: Sequence[Drawing]) -> list[StableLayouts]:
     return layouts
 
 
+def _middle(row: int) -> float:
+    return (row + 0.5) * LAYER_HEIGHT
+
+
+def _closed(route: Route, layers: Mapping[int, int]) -> Route:
+    """Return a route through the rows that are left, by their layers."""
+    points = [(x, int(y // LAYER_HEIGHT)) for x, y in route]
+    return [(x, _middle(layers[layer])) for x, layer in points if layer in layers]
+
+
 class _Rows:
     """The boxes of a step's nodes by layer."""
 
@@ -98,4 +112,4 @@ class _Rows:
             return route
         layers = range(int(top // LAYER_HEIGHT) + 1, int(bottom // LAYER_HEIGHT))
         free = all(abs(box.x - x) > box.width / 2 + GAP / 2 for layer in layers for box in self._boxes.get(layer, ()))
-        return [route[0], *((x, (layer + 0.5) * LAYER_HEIGHT) for layer in layers), route[-1]] if free else route
+        return [route[0], *((x, _middle(layer)) for layer in layers), route[-1]] if free else route

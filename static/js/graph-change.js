@@ -8,9 +8,9 @@ const still = window.matchMedia("(prefers-reduced-motion: reduce)");
 const inSight = () => $$("#graph .band:not([hidden]) .node");
 const origins = (node) => node.dataset.origins.split(" ").filter(Boolean);
 
-function placeOf(node) {
+function placeOf(node, moved = 0) {
   const [, x, y] = /translate\(([-\d.]+) ([-\d.]+)\)/.exec(node.getAttribute("transform"));
-  return `translate(${x}px, ${y}px)`;
+  return `translate(${x}px, ${Number(y) + moved}px)`;
 }
 
 /** Remember what is in sight, before another drawing takes its place. */
@@ -20,8 +20,8 @@ export function beginChange() {
   return nodes.length && nodes.length <= MAX_MOVING ? nodes : null;
 }
 
-/** Show how the drawing that was there became the one that is there now. */
-export function showChange(before) {
+/** Show how the drawing that was there, and moved so far down with what is in sight, became the one that is there now. */
+export function showChange(before, moved) {
   const after = before ? inSight() : [];
   if (!before || after.length > MAX_MOVING) return;
   const bySlot = new Map(before.map((node) => [node.dataset.slot, node]));
@@ -29,10 +29,10 @@ export function showChange(before) {
   const slots = new Set($$("#graph .node").map((node) => node.dataset.slot));
   for (const node of after) {
     const old = bySlot.get(node.dataset.slot);
-    if (old) glide(node, placeOf(old));
-    else grow(node, byOrigin.get(origins(node).findLast((id) => byOrigin.has(id))));
+    if (old) glide(node, placeOf(old, moved));
+    else grow(node, byOrigin.get(origins(node).findLast((id) => byOrigin.has(id))), moved);
   }
-  for (const node of before) if (!slots.has(node.dataset.slot)) fade(node);
+  for (const node of before) if (!slots.has(node.dataset.slot)) fade(node, moved);
 }
 
 function glide(node, from) {
@@ -40,14 +40,15 @@ function glide(node, from) {
   if (from !== to) node.animate([{ transform: from }, { transform: to }], { duration: MILLISECONDS, easing: "ease-in-out" });
 }
 
-function grow(node, source) {
+function grow(node, source, moved) {
   const to = placeOf(node);
-  const from = source ? placeOf(source) : to;
+  const from = source ? placeOf(source, moved) : to;
   node.animate([{ transform: `${from} scale(.3)`, opacity: 0 }, { transform: to, opacity: 1 }], { duration: MILLISECONDS, easing: "ease-out" });
 }
 
-function fade(node) {
+function fade(node, moved) {
   const ghost = node.cloneNode(true);
+  ghost.style.transform = placeOf(node, moved);
   ghost.setAttribute("class", "ghost");
   ghost.setAttribute("aria-hidden", "true");
   delete ghost.dataset.origins;

@@ -69,6 +69,7 @@ async function load() {
   const copy = drawing.copy();
   const stays = svg()?.dataset.name === copy.querySelector("#graph")?.dataset.name; // a file's nodes have places of their own
   const change = common === steps && stays ? beginChange() : null;
+  const places = stays && !fitted ? heights() : new Map();
   steps = common;
   body.replaceChildren(copy);
   bands = $$("#graph .band").map((node) => ({ node, top: Number(node.dataset.top), bottom: Number(node.dataset.bottom) }));
@@ -76,15 +77,29 @@ async function load() {
   body.dataset.folding = folding;
   if ($("#graph")) $("#graph").dataset.common = common;
   cursor = -1;
+  const moved = hold(places);
   if (first || !stays || body.dataset.folded !== folding) fit(); else place();
   body.dataset.folded = folding;
-  showChange(change);
+  showChange(change, moved);
   matches = [];
   const sought = $("#graph-search")?.value;
   if (sought) search(sought);
   tell("drawn");
   const notable = fitted && $("#graph .node.faulty, #graph[data-compared] .node:is(.is-added, .is-changed, .is-removed)");
   if (notable && !inSight(notable)) centre(notable);
+}
+
+/** How high each node stands, by what it is in all steps. */
+const heights = () => new Map(nodes().map((node) => [node.dataset.slot, middleOf(node).y]));
+
+/** Keep what stands in the middle of the pane there: rows without a node are left out. Says how far that moved. */
+function hold(places) {
+  const middle = view.y + room.height / view.scale / 2;
+  const distance = ([slot]) => Math.abs(places.get(slot) - middle);
+  const [nearest] = [...heights()].filter(([slot]) => places.has(slot)).sort((a, b) => distance(a) - distance(b));
+  const moved = nearest ? nearest[1] - places.get(nearest[0]) : 0;
+  view.y += moved;
+  return moved;
 }
 
 const svg = () => $("#graph");

@@ -281,7 +281,9 @@ MODELS = {
     "bert": {"layers": 12},
 }
 MAX_SHIFT = 40.0
-"""Pixels of the screen that a node may move when another pass is shown."""
+"""Pixels of the screen that a node may move to a side when another pass is shown."""
+ROW = 92.0
+"""Pixels from one row of nodes to the next; of two that are as near to the middle, one is held."""
 PLACES = """
 () => {
   const scene = new DOMMatrix(getComputedStyle(document.querySelector('#scene')).transform);
@@ -289,7 +291,7 @@ PLACES = """
     const [, x, y] = /translate\\(([-\\d.]+) ([-\\d.]+)\\)/.exec(node.getAttribute('transform'));
     const middle = Number(x) + node.querySelector('rect').getAttribute('width') / 2;
     const point = scene.transformPoint(new DOMPoint(middle, Number(y)));
-    return [node.querySelector('title').textContent, point.x, point.y];
+    return [node.querySelector('title').textContent, point.x, point.y, node.dataset.slot];
   });
 }
 """
@@ -311,13 +313,13 @@ UNFRAMED = """() => {
 def places(page: Page) -> dict[str, tuple[float, float]]:
     """Return where on the screen each node is, by what its tooltip says; only those that no other says."""
     drawn = page.evaluate(PLACES)
-    times = Counter(title for title, _, _ in drawn)
-    return {title: (x, y) for title, x, y in drawn if times[title] == 1}
+    times = Counter(title for title, *_ in drawn)
+    return {title: (x, y) for title, x, y, _ in drawn if times[title] == 1}
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["resnet18", "mobilenetv2", "bert"])
-def test_no_node_moves_on_the_screen_from_pass_to_pass(
+def test_from_pass_to_pass_nodes_keep_their_columns_and_what_is_looked_at_its_place(
     explorer: str, open_page: Callable[..., Page], name: str
 ) -> None:
     file = base64.b64encode(models.build(name, small=True, **MODELS[name]).SerializeToString()).decode()
@@ -331,8 +333,12 @@ def test_no_node_moves_on_the_screen_from_pass_to_pass(
     assert len(steps) >= 6
     assert all(drawing for _, drawing in steps)
     page.select_option("#fold", "")
+    page.locator("#body-drawing").hover()
+    page.mouse.wheel(0, 1200)
+    middle = page.locator("#body-drawing").bounding_box()["height"] / 2  # type: ignore[index]
     shifts = []
     before: dict[str, tuple[float, float]] = {}
+    heights: dict[str, float] = {}
     for value, drawing in steps[1:]:  # the first is the model's file, which is drawn by itself
         page.select_option("#step-graph", value)
         expect(page.locator(f'#graph[data-key="{drawing}"]')).to_be_attached()
@@ -341,8 +347,11 @@ def test_no_node_moves_on_the_screen_from_pass_to_pass(
         assert page.evaluate(IN_SIGHT) > 0, f"nothing of {value} is in sight"
         assert page.evaluate(UNFRAMED) == 0, f"a fused group of {value} has no frame"
         both = before.keys() & now.keys()
-        shifts += [((now[t][0] - before[t][0]) ** 2 + (now[t][1] - before[t][1]) ** 2) ** 0.5 for t in both]
+        shifts += [abs(now[t][0] - before[t][0]) for t in both]
         before = now
+        known, heights = heights, {slot: y for _, _, y, slot in page.evaluate(PLACES)}
+        looked_at = min(known.keys() & heights, key=lambda slot: abs(known[slot] - middle), default=None)
+        assert looked_at is None or abs(heights[looked_at] - known[looked_at]) <= ROW, value
     assert len(shifts) > 50 * (len(steps) - 2) / 2
     print(f"{name}: {len(shifts)} shifts, median {statistics.median(shifts):.1f} px, largest {max(shifts):.1f} px")
     assert max(shifts) <= MAX_SHIFT
