@@ -31,7 +31,9 @@ class Lanes:
         self.mantissa = 52 if self.double else 23
         self.bias = 1023 if self.double else 127
         target = state.shared.target
-        self.has_scaling = "avx512f" in used_features(target.triple, target.cpu, target.llvm_features)
+        # Of vectors that fill no register, LLVM forgets to convert the exponents where it does without avx512vl.
+        is_full = lanes_of(typ) % 16 == 0 and not self.double
+        self.has_scaling = is_full and "avx512f" in used_features(target.triple, target.cpu, target.llvm_features)
         self.is_gpu = state.shared.target.triple.startswith(("nvptx", "amdgcn"))
         self.integer = with_lanes(ir.IntType(64 if self.double else 32), lanes_of(typ))
 
@@ -111,7 +113,7 @@ def exp(v: Lanes, x: ir.Value) -> ir.Value:
     low, high = (-746.0, 710.0) if v.double else (-104.0, 89.0)
     x = v.where(">", x, high, high, x)
     result, count = _exp_parts(v, v.where("<", x, low, low, x))
-    if v.has_scaling and not v.double:
+    if v.has_scaling:
         return v.state.call_intrinsic("llvm.ldexp", [result, count], overloads=[count.type])
     # Two factors, because 2 ** n may overflow where the result does not.
     half = v.state.builder.ashr(count, v.integer_number(1))
