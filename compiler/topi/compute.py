@@ -9,9 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Self
 
-from compiler import te
+from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.target.target import Target
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.decl_buffer import decl_buffer
+from compiler.tir.statements.stmt import Stmt
 from compiler.topi.operands import Extent
 from compiler.topi.tag import Tag
 
@@ -97,3 +100,26 @@ def compute(
     options = asdict(attrs) if attrs is not None else {}
     tensor: te.Tensor = te.compute(tuple(shape), element, name, tag, options, varargs_names)
     return tensor
+
+
+def by_loops(
+    inputs: Sequence[te.Tensor],
+    results: Sequence[tuple[Sequence[Extent], str]],
+    loops: Callable[..., None],
+    name: str,
+    tag: str = "",
+) -> list[te.Tensor]:
+    """Declare tensors, each by its shape and data type, that loops write.
+
+    ``loops(builder, *memory)`` takes that of the inputs, then that of the results.
+    """
+
+    def statement(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
+        ib = tir.ir_builder.create()
+        loops(ib, *(ib.buffer_ptr(each) for each in (*ins, *outs)))
+        return ib.get()
+
+    shapes, dtypes = [shape for shape, _ in results], [dtype for _, dtype in results]
+    buffers = [decl_buffer(t.shape, t.dtype, t.name) for t in inputs]
+    made = te.extern(shapes, inputs, statement, name, dtypes, buffers, tag=tag)
+    return [made] if isinstance(made, te.Tensor) else made

@@ -23,11 +23,9 @@ from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var, convert
 from compiler.ir.extension import public_module
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.ir_builder import BufferVar, IRBuilder, create
-from compiler.tir.statements.buffer import Buffer
-from compiler.tir.statements.stmt import Stmt
+from compiler.tir.ir_builder import BufferVar, IRBuilder
 from compiler.topi.arrays.transform import reshape
-from compiler.topi.compute import compute
+from compiler.topi.compute import by_loops, compute
 from compiler.topi.operands import Extent, constant, dims, product
 from compiler.topi.scan import cumsum
 from compiler.topi.tag import Tag
@@ -110,15 +108,10 @@ def _add_split(left: BufferVar, right: BufferVar, key: BufferVar) -> None:
 def threefry_split(gen: Tensor) -> list[Tensor]:
     """Return two keys, ``(10,)`` of uint64 as the one given, whose numbers have nothing to do with each other."""
 
-    def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
-        ib = create()
-        left, right = (ib.buffer_ptr(b) for b in outs)
-        _add_split(left, right, _add_copy(ib, ib.buffer_ptr(ins[0])))
-        return ib.get()
+    def loops(ib: IRBuilder, key: BufferVar, left: BufferVar, right: BufferVar) -> None:
+        _add_split(left, right, _add_copy(ib, key))
 
-    made = te.extern([(KEY_WORDS,)] * 2, [gen], loops, name="threefry_split", dtype=[_DTYPE] * 2)
-    assert isinstance(made, list)
-    return made
+    return by_loops([gen], [((KEY_WORDS,), _DTYPE)] * 2, loops, "threefry_split")
 
 
 def _add_key_with_room(ib: IRBuilder, key: BufferVar, count: int) -> BufferVar:
@@ -138,10 +131,8 @@ def threefry_generate(gen: Tensor, out_shape: Sequence[Extent]) -> list[Tensor]:
     count = constant(product(out_shape), "threefry_generate")
     full, rest = divmod(count, 4)
 
-    def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
-        ib = create()
-        new_key, numbers = (ib.buffer_ptr(b) for b in outs)
-        key = _add_key_with_room(ib, ib.buffer_ptr(ins[0]), count)
+    def loops(ib: IRBuilder, old_key: BufferVar, new_key: BufferVar, numbers: BufferVar) -> None:
+        key = _add_key_with_room(ib, old_key, count)
         if full:
             with ib.for_range(0, full, "block") as block:
                 out = ib.allocate(_DTYPE, 4, "out")
@@ -156,11 +147,9 @@ def threefry_generate(gen: Tensor, out_shape: Sequence[Extent]) -> list[Tensor]:
         generated = _word(4 * (full + bool(rest)))
         for j in range(KEY_WORDS):
             new_key[j] = _word(0) if j == 6 else key[j] + generated if j == 7 else key[j]
-        return ib.get()
 
-    made = te.extern([(KEY_WORDS,), (count,)], [gen], loops, name="threefry_generate", dtype=[_DTYPE] * 2)
-    assert isinstance(made, list)
-    return [made[0], reshape(made[1], tuple(out_shape))]
+    new_key, numbers = by_loops([gen], [((KEY_WORDS,), _DTYPE), ((count,), _DTYPE)], loops, "threefry_generate")
+    return [new_key, reshape(numbers, tuple(out_shape))]
 
 
 def _from_zero_to_one(gen: Tensor, shape: Sequence[Extent], dtype: str) -> tuple[Tensor, Tensor]:

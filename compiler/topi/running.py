@@ -7,10 +7,9 @@ from collections.abc import Callable
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.statements.buffer import Buffer
-from compiler.tir.statements.stmt import Stmt
+from compiler.tir.ir_builder import BufferVar, IRBuilder
 from compiler.topi.arrays.transform import reshape
-from compiler.topi.compute import compute, computes_by_threads
+from compiler.topi.compute import by_loops, compute, computes_by_threads
 from compiler.topi.device import has_rows, scanned
 from compiler.topi.operands import axis_of, dims, product
 from compiler.topi.tag import Tag
@@ -45,9 +44,7 @@ def scanop(
     extent, inner = shape[at], product(shape[at + 1 :])
     parts = (inner + _COLUMNS - 1) // _COLUMNS
 
-    def statement(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
-        ib = tir.ir_builder.create()
-        source, target = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+    def loops(ib: IRBuilder, source: BufferVar, target: BufferVar) -> None:
         with ib.for_range(0, product(shape[:at]) * parts, name="row", kind="parallel") as row:
             column = row % parts * _COLUMNS
             first, count = row // parts * extent * inner + column, te.min(inner - column, _COLUMNS)
@@ -58,17 +55,5 @@ def scanop(
                 here = first + (k + 1) * inner + i
                 element = source[here - inner if exclusive else here].astype(of_type)
                 target[here] = binop(target[here - inner], element)
-        return ib.get()
 
-    result = te.extern(
-        [x.shape],
-        [x],
-        statement,
-        dtype=of_type,
-        in_buffers=[tir.decl_buffer(x.shape, x.dtype, "data")],
-        out_buffers=[tir.decl_buffer(x.shape, of_type, "out")],
-        name=op_name,
-        tag=op_name,
-    )
-    assert isinstance(result, Tensor)
-    return result
+    return by_loops([x], [(shape, of_type)], loops, op_name, op_name)[0]

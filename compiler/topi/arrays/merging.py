@@ -19,9 +19,7 @@ from compiler import te, tir
 from compiler.ir.expr.primexpr import Not, PrimExpr, Var, convert
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.ir_builder import BufferVar, IRBuilder
-from compiler.tir.statements.buffer import Buffer
-from compiler.tir.statements.decl_buffer import decl_buffer
-from compiler.tir.statements.stmt import Stmt
+from compiler.topi.compute import by_loops
 from compiler.topi.device.order import Element, Elements, precedes
 from compiler.topi.operands import Extent, Index, dims, product, replaced, same_extent, unflatten
 
@@ -49,10 +47,9 @@ def merge_sorted(
     shape, inputs = dims(data), [data] if valid_count is None else [data, valid_count]
     length, others = shape[axis], (*shape[:axis], *shape[axis + 1 :])
 
-    def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
-        ib = tir.ir_builder.create()
-        source, *counts = (ib.buffer_ptr(each) for each in ins)
-        result = Elements(*(ib.buffer_ptr(each) for each in outs))
+    def loops(ib: IRBuilder, source: BufferVar, *memory: BufferVar) -> None:
+        *counts, values, places = memory
+        result = Elements(values, places)
         with ib.for_range(0, product(others), "row", kind="parallel") as row:
             at = unflatten(row, others)
 
@@ -69,19 +66,10 @@ def merge_sorted(
             if counts:
                 with ib.for_range(runs.size[0], length, "i") as i:
                     result.store(element(i), *at[:axis], i, *at[axis:])
-        return ib.get()
 
-    made = te.extern(
-        [replaced(shape, axis, count)] * 2,
-        inputs,
-        loops,
-        dtype=[data.dtype, dtype],
-        in_buffers=[decl_buffer(t.shape, t.dtype, t.name) for t in inputs],
-        name="sorted",
-        tag="sort",
-    )
-    assert isinstance(made, list)
-    return made[0], made[1]
+    result_shape = replaced(shape, axis, count)
+    values, places = by_loops(inputs, [(result_shape, data.dtype), (result_shape, dtype)], loops, "sorted", "sort")
+    return values, places
 
 
 def _sorted(ib: IRBuilder, element: Row, end: Var, room: Extent, dtype: str, is_ascend: bool) -> _Runs:

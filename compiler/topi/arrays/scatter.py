@@ -16,11 +16,8 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import PrimExpr, Var, convert
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.ir_builder import BufferVar, IRBuilder
-from compiler.tir.statements.buffer import Buffer
-from compiler.tir.statements.decl_buffer import decl_buffer
-from compiler.tir.statements.stmt import Stmt
 from compiler.topi.arrays.indexing import saturated, wrapped
-from compiler.topi.compute import compute, computes_by_threads
+from compiler.topi.compute import by_loops, compute, computes_by_threads
 from compiler.topi.device.rows import Rows, has_rows, launched
 from compiler.topi.operands import (
     Extent,
@@ -118,16 +115,10 @@ def _scatter(data: Tensor, updates: _Updates, reduction: str, name: str) -> Tens
         raise ArgumentError(f"{name}: the reduction must be one of {', '.join(REDUCTIONS)}, got {show(reduction)}")
     emit = _by_threads if computes_by_threads() and has_rows(data) else _one_by_one
 
-    def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
-        ib = tir.ir_builder.create()
-        emit(ib, dims(data), updates, reduction, [ib.buffer_ptr(each) for each in (*ins, *outs)])
-        return ib.get()
+    def loops(ib: IRBuilder, *memory: BufferVar) -> None:
+        emit(ib, dims(data), updates, reduction, memory)
 
-    inputs = [data, updates.indices, updates.values]
-    buffers = [decl_buffer(t.shape, t.dtype, t.name) for t in inputs]
-    made = te.extern([data.shape], inputs, loops, name, data.dtype, buffers, tag=name)
-    assert isinstance(made, Tensor)
-    return made
+    return by_loops([data, updates.indices, updates.values], [(dims(data), data.dtype)], loops, name, name)[0]
 
 
 def _one_by_one(ib: IRBuilder, shape: Shape, updates: _Updates, reduction: str, memory: Sequence[BufferVar]) -> None:

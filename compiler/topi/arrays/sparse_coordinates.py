@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler import te, tir
-from compiler.ir.expr.primexpr import ExprLike, PrimExpr, Var
+from compiler.ir.expr.primexpr import ExprLike, PrimExpr, Var, as_exprs
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.statements.buffer import Buffer
-from compiler.tir.statements.stmt import Stmt
-from compiler.topi.compute import compute
+from compiler.tir.ir_builder import BufferVar, IRBuilder
+from compiler.topi.compute import by_loops, compute
 from compiler.topi.operands import constant, dims, product
 from compiler.topi.tag import Tag
 
@@ -65,31 +64,15 @@ def argwhere(output_shape: Sequence[ExprLike], condition: Tensor) -> Tensor:
     shape = dims(condition)
     rank = len(shape)
 
-    def statement(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
-        ib = tir.ir_builder.create()
-        source, target = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+    def loops(ib: IRBuilder, source: BufferVar, target: BufferVar) -> None:
         count = ib.allocate("int32", (1,), name="count", scope="local")
         count[0] = tir.const(0, "int32")
-        with ib.for_range(0, outs[0].shape[0] * rank, name="i") as i:
+        with ib.for_range(0, target.buffer.shape[0] * rank, name="i") as i:
             target[i] = tir.const(0, "int32")
         place_loop = ib.for_range(0, product(shape), name="place")
-        with place_loop as place, ib.if_scope(te.all(source[place] != 0, count[0] < outs[0].shape[0])):
+        with place_loop as place, ib.if_scope(te.all(source[place] != 0, count[0] < target.buffer.shape[0])):
             for d in range(rank):
                 target[count[0] * rank + d] = (place // product(shape[d + 1 :]) % shape[d]).astype("int32")
             count[0] = count[0] + 1
-        return ib.get()
 
-    source = tir.decl_buffer(condition.shape, condition.dtype, "condition")
-    target = tir.decl_buffer(tuple(output_shape), "int32", "out")
-    result = te.extern(
-        [tuple(output_shape)],
-        [condition],
-        statement,
-        dtype="int32",
-        in_buffers=[source],
-        out_buffers=[target],
-        name="argwhere",
-        tag="argwhere",
-    )
-    assert isinstance(result, Tensor)
-    return result
+    return by_loops([condition], [(as_exprs(tuple(output_shape)), "int32")], loops, "argwhere", "argwhere")[0]

@@ -16,9 +16,7 @@ from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.ir_builder import BufferVar, IRBuilder
-from compiler.tir.statements.buffer import Buffer
-from compiler.tir.statements.decl_buffer import decl_buffer
-from compiler.tir.statements.stmt import Stmt
+from compiler.topi.compute import by_loops
 from compiler.topi.device.rows import Launch, Rows, launched
 
 
@@ -37,23 +35,10 @@ def scanned(
     """
     rows = Rows.of(data, axis)
 
-    def statement(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
-        builder = tir.ir_builder.create()
-        source, target = builder.buffer_ptr(ins[0]), builder.buffer_ptr(outs[0])
+    def loops(builder: IRBuilder, source: BufferVar, target: BufferVar) -> None:
         _Scan(builder, dtype, combine).emit(rows, source, target, first)
-        return builder.get()
 
-    made = te.extern(
-        [data.shape],
-        [data],
-        statement,
-        dtype=dtype,
-        in_buffers=[decl_buffer(data.shape, data.dtype, data.name)],
-        name=name,
-        tag=name,
-    )
-    assert isinstance(made, Tensor)
-    return made
+    return by_loops([data], [(rows.shape, dtype)], loops, name, name)[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,10 @@ from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.ir_builder import BufferVar, IRBuilder
-from compiler.tir.statements.buffer import Buffer
-from compiler.tir.statements.decl_buffer import decl_buffer
-from compiler.tir.statements.stmt import Stmt
+from compiler.topi.compute import by_loops
 from compiler.topi.device.bisection import bisected
 from compiler.topi.device.order import Elements, Order
 from compiler.topi.device.rows import Launch, Rows, launched
-from compiler.topi.operands import dims
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,25 +108,12 @@ def sorted_rows(data: Tensor, axis: int, is_ascend: bool, valid_count: Tensor | 
     rows = Rows.of(data, axis)
     inputs = [data] if valid_count is None else [data, valid_count]
 
-    def statement(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
-        builder = tir.ir_builder.create()
-        source, *counts = [builder.buffer_ptr(buffer) for buffer in ins]
+    def loops(builder: IRBuilder, source: BufferVar, *memory: BufferVar) -> None:
+        *counts, values, places = memory
         order = Order(rows, is_ascend, counts[0] if counts else None)
-        result = Elements(*(builder.buffer_ptr(buffer) for buffer in outs))
-        _Sort(builder, order, data.dtype).emit(source, result)
-        return builder.get()
+        _Sort(builder, order, data.dtype).emit(source, Elements(values, places))
 
-    made = te.extern(
-        [dims(data), dims(data)],
-        inputs,
-        statement,
-        dtype=[data.dtype, "int32"],
-        in_buffers=[decl_buffer(t.shape, t.dtype, t.name) for t in inputs],
-        name="sorted",
-        tag="sort",
-    )
-    assert isinstance(made, list)
-    values, places = made
+    values, places = by_loops(inputs, [(rows.shape, data.dtype), (rows.shape, "int32")], loops, "sorted", "sort")
     return values, places
 
 

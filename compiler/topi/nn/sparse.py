@@ -6,15 +6,13 @@ sparse rows (CSR), or blocks of rows (BSR) where the data has three dimensions.
 
 from __future__ import annotations
 
-from compiler import te, tir
+from compiler import tir
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.ir_builder import create
-from compiler.tir.statements.buffer import Buffer
-from compiler.tir.statements.stmt import Stmt
+from compiler.tir.ir_builder import BufferVar, IRBuilder
 from compiler.topi.arrays.transform import expand_dims, reshape, transpose
-from compiler.topi.compute import compute
+from compiler.topi.compute import by_loops, compute
 from compiler.topi.nn.pad import pad
 from compiler.topi.operands import Extent, dims, product
 from compiler.topi.tag import Tag
@@ -32,11 +30,6 @@ def block_shape(data: Tensor) -> tuple[Extent, Extent]:
     return (shape[1], shape[2]) if len(shape) == 3 else (1, 1)
 
 
-def _one(made: Tensor | list[Tensor]) -> Tensor:
-    assert isinstance(made, Tensor)
-    return made
-
-
 def sparse_dense(
     dense_data: Tensor, sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor, sparse_lhs: bool = False
 ) -> Tensor:
@@ -49,10 +42,9 @@ def sparse_dense(
     rows, lines = dims(dense_data)[0], dims(sparse_indptr)[0] - 1
     zero = tir.const(0, dense_data.dtype)
 
-    def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
-        ib = create()
-        dense, values, columns, begins = (ib.buffer_ptr(b) for b in ins)
-        out = ib.buffer_ptr(outs[0])
+    def loops(
+        ib: IRBuilder, dense: BufferVar, values: BufferVar, columns: BufferVar, begins: BufferVar, out: BufferVar
+    ) -> None:
         with (
             ib.for_range(0, rows, "i", kind="parallel") as i,
             ib.for_range(0, lines, "line") as line,
@@ -65,12 +57,11 @@ def sparse_dense(
                 element = first + e
                 value = values[element] if len(sparse_data.shape) == 1 else values[element, r, c]
                 out[at] = out[at] + value * dense[i, columns[element] * block[1] + c]
-        return ib.get()
 
     count = lines * block[0]
     shape = (count, rows) if sparse_lhs else (rows, count)
     inputs = [dense_data, sparse_data, sparse_indices, sparse_indptr]
-    return _one(te.extern([shape], inputs, loops, name="sparse_dense", dtype=dense_data.dtype, tag="sparse_dense"))
+    return by_loops(inputs, [(shape, dense_data.dtype)], loops, "sparse_dense", "sparse_dense")[0]
 
 
 def sparse_dense_sp_rhs(data: Tensor, weight_data: Tensor, weight_indices: Tensor, weight_indptr: Tensor) -> Tensor:
@@ -131,20 +122,18 @@ def sparse_add(dense_data: Tensor, sparse_data: Tensor, sparse_indices: Tensor, 
     """Return the sum of a dense matrix and a sparse one, whose parts are as of :func:`sparse_dense`."""
     rows, columns = dims(dense_data)
 
-    def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
-        ib = create()
-        dense, values, places, begins = (ib.buffer_ptr(b) for b in ins)
-        out = ib.buffer_ptr(outs[0])
+    def loops(
+        ib: IRBuilder, dense: BufferVar, values: BufferVar, places: BufferVar, begins: BufferVar, out: BufferVar
+    ) -> None:
         with ib.for_range(0, rows, "i", kind="parallel") as i:
             with ib.for_range(0, columns, "j") as j:
                 out[i, j] = dense[i, j]
             first = begins[i]
             with ib.for_range(0, begins[i + 1] - first, "e") as e:
                 out[i, places[first + e]] = out[i, places[first + e]] + values[first + e]
-        return ib.get()
 
     inputs = [dense_data, sparse_data, sparse_indices, sparse_indptr]
-    return _one(te.extern([(rows, columns)], inputs, loops, name="sparse_add", dtype=dense_data.dtype))
+    return by_loops(inputs, [((rows, columns), dense_data.dtype)], loops, "sparse_add")[0]
 
 
 def sparse_transpose(sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor) -> list[Tensor]:
@@ -152,11 +141,9 @@ def sparse_transpose(sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr:
     elements, lines = dims(sparse_data)[0], dims(sparse_indptr)[0] - 1
     index = sparse_indices.dtype
 
-    def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
+    def loops(ib: IRBuilder, *memory: BufferVar) -> None:
         """Count the elements of each column, add the counts up, and put every element behind those before it."""
-        ib = create()
-        values, columns, begins = (ib.buffer_ptr(b) for b in ins)
-        out_values, out_columns, out_begins = (ib.buffer_ptr(b) for b in outs)
+        values, columns, begins, out_values, out_columns, out_begins = memory
         one, zero = tir.const(1, index), tir.const(0, index)
         with ib.for_range(0, lines + 1, "i") as i:
             out_begins[i] = zero
@@ -174,15 +161,7 @@ def sparse_transpose(sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr:
         with ib.for_range(0, lines, "i") as i:  # every entry has become the next row's
             out_begins[lines - i] = out_begins[lines - i - 1]
         out_begins[0] = zero
-        return ib.get()
 
-    shapes = [(elements,), (elements,), (lines + 1,)]
-    made = te.extern(
-        shapes,
-        [sparse_data, sparse_indices, sparse_indptr],
-        loops,
-        name="sparse_transpose",
-        dtype=[sparse_data.dtype, index, sparse_indptr.dtype],
-    )
-    assert isinstance(made, list)
-    return made
+    parts = [sparse_data, sparse_indices, sparse_indptr]
+    results = [((elements,), sparse_data.dtype), ((elements,), index), ((lines + 1,), sparse_indptr.dtype)]
+    return by_loops(parts, results, loops, "sparse_transpose")

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler import te, tir
+from compiler import tir
 from compiler.ir.error import expected
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.ir_builder import BufferVar, IRBuilder, create
-from compiler.tir.statements.buffer import Buffer
-from compiler.tir.statements.stmt import Stmt
+from compiler.tir.ir_builder import BufferVar, IRBuilder
+from compiler.topi.compute import by_loops
 from compiler.topi.operands import Extent, Index, dims
 from compiler.topi.vision.nms import shared_area
 
@@ -50,10 +49,8 @@ def _choices(boxes: Tensor, scores: Tensor, limit: Tensor, overlap: Tensor, leas
     numbers = {t.dtype for t in (boxes, scores, overlap, least)}
     dtype = "float64" if "float64" in numbers else "float32"
 
-    def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
-        ib = create()
-        box, score, most, share, lowest = (ib.buffer_ptr(b) for b in ins)
-        heaps, chosen, counts = (ib.buffer_ptr(b) for b in outs)
+    def loops(ib: IRBuilder, *memory: BufferVar) -> None:
+        box, score, most, share, lowest, heaps, chosen, counts = memory
         with ib.for_range(0, batch * classes, "task", kind="parallel") as task:
             image, label = task // classes, task % classes
             bound = ib.let("bound", _only(lowest, least).astype(dtype))
@@ -78,12 +75,9 @@ def _choices(boxes: Tensor, scores: Tensor, limit: Tensor, overlap: Tensor, leas
                     chosen[image, label, kept[0]] = candidate
                     kept[0] = kept[0] + 1
             counts[image, label] = kept[0]
-        return ib.get()
 
-    shapes = [(batch, classes, count), (batch, classes, count), (batch, classes)]
-    inputs = [boxes, scores, limit, overlap, least]
-    made = te.extern(shapes, inputs, loops, name="choices", dtype=["int32"] * 3)
-    _, chosen, counts = _tensors(made)
+    results = [((batch, classes, count), "int32"), ((batch, classes, count), "int32"), ((batch, classes), "int32")]
+    _, chosen, counts = by_loops([boxes, scores, limit, overlap, least], results, loops, "choices")
     return chosen, counts
 
 
@@ -159,10 +153,7 @@ def _only(values: BufferVar, tensor: Tensor) -> PrimExpr:
 def _listed(chosen: Tensor, counts: Tensor) -> list[Tensor]:
     batch, classes, count = dims(chosen)
 
-    def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
-        ib = create()
-        box, number = (ib.buffer_ptr(b) for b in ins)
-        rows, total = (ib.buffer_ptr(b) for b in outs)
+    def loops(ib: IRBuilder, box: BufferVar, number: BufferVar, rows: BufferVar, total: BufferVar) -> None:
         total[0] = tir.const(0, "int64")
         with ib.for_range(0, batch * classes, "task") as task:
             image, label = task // classes, task % classes
@@ -170,19 +161,15 @@ def _listed(chosen: Tensor, counts: Tensor) -> list[Tensor]:
                 _write_row(rows, (total[0],), (image, label, box[image, label, k]))
                 total[0] = total[0] + 1
         _fill(ib, rows, (), total[0], batch * classes * count, 3)
-        return ib.get()
 
-    shapes = [(batch * classes * count, 3), (1,)]
-    return _tensors(te.extern(shapes, [chosen, counts], loops, name="rows", dtype=["int64"] * 2))
+    return by_loops([chosen, counts], [((batch * classes * count, 3), "int64"), ((1,), "int64")], loops, "rows")
 
 
 def _listed_by_image(chosen: Tensor, counts: Tensor, scores: Tensor) -> list[Tensor]:
     batch, classes, count = dims(chosen)
 
-    def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
-        ib = create()
-        box, number, score = (ib.buffer_ptr(b) for b in ins)
-        rows, values, total = (ib.buffer_ptr(b) for b in outs)
+    def loops(ib: IRBuilder, *memory: BufferVar) -> None:
+        box, number, score, rows, values, total = memory
         with ib.for_range(0, batch, "image") as image:
             total[image] = tir.const(0, "int64")
             with ib.for_range(0, classes, "label") as label, ib.for_range(0, number[image, label], "k") as k:
@@ -192,15 +179,10 @@ def _listed_by_image(chosen: Tensor, counts: Tensor, scores: Tensor) -> list[Ten
             _fill(ib, rows, (image,), total[image], classes * count, 2)
             with ib.for_range(0, classes * count - total[image], "rest") as rest:
                 values[image, total[image] + rest] = tir.const(0, scores.dtype)
-        return ib.get()
 
-    shapes = [(batch, classes * count, 2), (batch, classes * count), (batch,)]
-    dtypes = ["int64", scores.dtype, "int64"]
-    return _tensors(te.extern(shapes, [chosen, counts, scores], loops, name="rows", dtype=dtypes))
-
-
-def _tensors(made: Tensor | list[Tensor]) -> list[Tensor]:
-    return [made] if isinstance(made, Tensor) else made
+    room = (batch, classes * count)
+    results = [((*room, 2), "int64"), (room, scores.dtype), ((batch,), "int64")]
+    return by_loops([chosen, counts, scores], results, loops, "rows")
 
 
 def _write_row(rows: BufferVar, at: tuple[PrimExpr, ...], values: Sequence[PrimExpr]) -> None:

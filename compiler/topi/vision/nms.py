@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from compiler import te, tir
 from compiler.ir.expr.primexpr import PrimExpr, Var, convert
 from compiler.te.definition.tensor import Tensor
-from compiler.tir.ir_builder import BufferVar, create
-from compiler.tir.statements.buffer import Buffer
-from compiler.tir.statements.stmt import Stmt
+from compiler.tir.ir_builder import BufferVar, IRBuilder
 from compiler.topi.arrays.sorting import argsort
-from compiler.topi.compute import compute
+from compiler.topi.compute import by_loops, compute
 from compiler.topi.operands import Index, dims
 from compiler.topi.tag import Tag
 from compiler.topi.vision.compaction import compacted, row_or
@@ -64,10 +62,8 @@ def suppressed_states(
     """
     batch, boxes, _ = dims(data)
 
-    def loops(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
-        ib = create()
-        box, place, count, most, share = (ib.buffer_ptr(b) for b in ins)
-        state = ib.buffer_ptr(outs[0])
+    def loops(ib: IRBuilder, *memory: BufferVar) -> None:
+        box, place, count, most, share, state = memory
         with ib.for_range(0, batch, "b", kind="parallel") as b:
             kept = ib.allocate("int32", (1,), name="kept", scope="local")
             kept[0] = tir.const(0, "int32")
@@ -89,11 +85,8 @@ def suppressed_states(
                                 state[b, j] = tir.const(SUPPRESSED, "int32")
                     with ib.if_scope(state[b, j].equal(KEPT)):
                         kept[0] = kept[0] + 1
-        return ib.get()
 
-    made = te.extern((batch, boxes), [data, order, valid_count, limit, overlap], loops, name="state", dtype="int32")
-    assert isinstance(made, Tensor)
-    return made
+    return by_loops([data, order, valid_count, limit, overlap], [((batch, boxes), "int32")], loops, "state")[0]
 
 
 def _looked_at(count: PrimExpr, top_k: int) -> PrimExpr:
