@@ -95,7 +95,16 @@ class Snapshot(Struct, frozen=True, kw_only=True, tag="snapshot"):
     """Whether the script has ended, and LLVM's passes are traced next."""
 
 
-Event = Progress | MeasuredBy | Measured | Failed | Tried | Searching | ModelSearch | Found
+class ModelTimes(Struct, frozen=True, kw_only=True, tag="models"):
+    """What models take by kernel, all calls of a run together, measured in turns."""
+
+    models: Annotated[list[dict[Annotated[str, Meta(max_length=1_000)], float]], Meta(max_length=2)]
+    rounds: int
+    disturbed: bool = False
+    """As of a :class:`~app.artifacts.Measurement`."""
+
+
+Event = Progress | MeasuredBy | Measured | Failed | Tried | Searching | ModelSearch | ModelTimes | Found
 
 
 Message = (
@@ -115,6 +124,7 @@ Message = (
     | Tried
     | Searching
     | ModelSearch
+    | ModelTimes
     | Found
     | CandidateTexts
     | Paired

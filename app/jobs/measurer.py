@@ -20,7 +20,7 @@ from app.jobs.answers import StoredAnswer
 from app.jobs.clients import Client
 from app.jobs.launcher import Launcher
 from app.memory import Claim
-from app.protocol import Event, Failed, Measured, MeasuredBy, Progress, RecordedFunction, RecordedVariant
+from app.protocol import Event, Failed, Measured, MeasuredBy, ModelTimes, Progress, RecordedFunction, RecordedVariant
 from app.sandbox import Job
 from app.searches import LOG, MAX_LOG, Found, ModelSearch, Searching, SearchSettings, Tried
 
@@ -44,7 +44,7 @@ class MadeWay:
 
 ORIGINAL = "original.py"
 """Name of the file with the original script of a kernel, which the edited one is compared with."""
-NOTHING = "the script makes no function that can be searched", "the script builds no model that can be searched"
+NOTHING = "the script makes no function that can be measured", "the script builds no model that can be measured"
 """Why nothing is searched, of functions and of models."""
 MAX_PROGRAMS = 12
 """Maximum number of measured functions of a script."""
@@ -225,6 +225,36 @@ class Measurer:
         if not self._measured:
             self.problems += problems
 
+    def models(self, workspace: Workspace, places: Sequence[int]) -> Generator[Event]:
+        """Yield the events of recording models of a script, and of measuring their kernels in turns in one process.
+
+        Parameters
+        ----------
+        places : sequence of int
+            Which of the models that it builds, counted from the last, which is -1.
+
+        Raises
+        ------
+        Superseded, Unavailable, Busy
+            As for :meth:`events`.
+        """
+        job = self._launcher.start("record", workspace)
+        with self._start(job, "script") as reader, closing(reader.events()) as events:
+            recorded = [event for event in events if isinstance(event, RecordedFunction)]
+            problems = reader.finish().problems
+        chosen = [recorded[at] for at in places if -len(recorded) <= at]
+        refusal = next((each.reason for each in chosen if not each.graph), "") or NOTHING[True]
+        if len(chosen) < len(places) or not all(each.graph for each in chosen):
+            yield Failed(label="models", problem=problems[0] if problems else _unmeasured(refusal))
+            return
+        with self._incoming.budget.claim(sum(len(each.graph) for each in chosen), self._client.address):
+            yield MeasuredBy(source="server")
+            variants = [RecordedVariant(label=each.name[:400], program=each.graph) for each in chosen]
+            job = self._launcher.start_scrub(variants, workspace.options)
+            with self._start(job, "server") as reader, closing(reader.events()) as events:
+                yield from (event for event in events if isinstance(event, ModelTimes | Failed | Progress))
+                self.problems += reader.finish().problems
+
     def _variant(self, workspace: Workspace) -> str | Problem:
         """Return the text of the last function of a script, or why there is none."""
         job = self._launcher.start("record", workspace)
@@ -238,7 +268,7 @@ class Measurer:
         if refused is None and last is not None and last.program:
             return last.program
         reason = last.reason if last is not None else "the script makes no function"
-        return refused or Problem(kind="NotMeasured", message=reason)
+        return refused or _unmeasured(reason)
 
     def _record_original(self, workspace: Workspace, programs: Claim) -> Generator[Event]:
         """Run the original script of the workspace's kernel, and keep its functions by name."""
@@ -291,6 +321,10 @@ class Measurer:
             yield MadeWay()
         for problem in problems:
             yield Failed(label=recorded.name, problem=problem)
+
+
+def _unmeasured(reason: str) -> Problem:
+    return Problem(kind="NotMeasured", message=reason)
 
 
 def label_of(problem: Problem) -> str:

@@ -9,7 +9,9 @@ from app.protocol import Failed, Message, ProgramDefinition, Request
 from app.recorder.definitions import definition_of
 from app.recorder.measuring.ladder import Ladder
 from app.recorder.measuring.measured_program import MeasuredProgram, TensorProgram
+from app.recorder.measuring.model_turns import measure_models
 from app.recorder.measuring.race import Race
+from app.recorder.measuring.recorded_graph import BEGINNING as BEGINNING_OF_GRAPH
 from app.recorder.measuring.scrub import Scrub
 from app.recorder.units.block_text import BEGINNING, read_blocks
 from compiler.ir.error import TVMError
@@ -29,7 +31,8 @@ def measure_program(request: Request, send: Callable[[Message], None]) -> None:
     """
     Target.default_opt_level = request.options.opt_level
     if request.variants:
-        measure_in_turns(request, send)
+        models = request.variants[0].program.startswith(BEGINNING_OF_GRAPH)
+        (measure_models if models else measure_in_turns)(request, send)
         return
     try:
         program, target, name = read_recorded(request.program)

@@ -8,7 +8,7 @@ import threading
 import pytest
 from flask.testing import FlaskClient
 
-from app.protocol import RecordedFunction
+from app.protocol import ModelTimes, RecordedFunction
 from app.searches import CandidateTexts, Found, KernelSearch, ModelSearch, Searching, SoughtKernel, Tried
 from tests.app.jobs.test_ladders import follow
 from tests.app.runners import Script, ScriptedRunner, snapshot, wait_until
@@ -120,3 +120,29 @@ def test_a_candidate_is_derived_without_the_script(client: FlaskClient, runner: 
     assert (request.mode, request.script, request.program, request.choices) == (
         "candidate", "", "1", [("C.way", "tiles")],
     )  # fmt: skip
+
+
+def test_the_kernels_of_two_models_are_measured_in_one_process(client: FlaskClient, runner: ScriptedRunner) -> None:
+    models = [RecordedFunction(name="main", graph=f"graph {at}", reason="r") for at in range(3)]
+    runner.scripts["s"] = Script([snapshot(), *RECORDED, *models])
+    runner.scripts[""] = Script([Tried(record="{}"), ModelTimes(models=[{"a": 1.0}, {"b": 2.0}], rounds=3)])
+    response = client.post("/api/model-times", json={"script": "s", "models": [-3, -1]})
+    events = [event for _, _, event in follow(client, response.get_json()["id"])]
+    assert [event["type"] for event in events] == ["source", "models", "ended"]
+    assert events[1]["models"] == [{"a": 1.0}, {"b": 2.0}]
+    assert [variant.program for variant in runner.requests[1].variants] == ["graph 0", "graph 2"]
+    limits = runner.limits[1]
+    assert limits is not None
+    assert limits.own_cpus == 1
+
+
+@pytest.mark.parametrize(("places", "words"), [([-2, -1], "too large"), ([-9, -1], "builds no model")])
+def test_models_that_are_not_recorded_are_refused(
+    places: list[int], words: str, client: FlaskClient, runner: ScriptedRunner
+) -> None:
+    models = [RecordedFunction(name="main", graph="", reason="too large"), RecordedFunction(name="main", graph="graph")]
+    runner.scripts["s"] = Script([snapshot(), *models])
+    response = client.post("/api/model-times", json={"script": "s", "models": places})
+    failed = [event for _, _, event in follow(client, response.get_json()["id"]) if event["type"] == "failed"]
+    assert words in str(failed)
+    assert len(runner.requests) == 1

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import compiler as tvm
 from app.artifacts import Answer, Mode, Options
 from app.protocol import Failed, Message, RecordedFunction, Request, Snapshot
 from app.recorder.measuring import model_searching
@@ -19,6 +18,7 @@ from app.recorder.session import Session
 from app.searches import LOG, CandidateTexts, ModelSearch, SearchSettings, SoughtKernel, Tried
 from compiler import te
 from compiler.ir.error import TVMError
+from compiler.ir.module import IRModule
 from compiler.ir.serialization.json_format import save_json
 from compiler.search import Evolution
 from compiler.search.models import ModelOutcome, ModelTuning
@@ -151,7 +151,7 @@ def test_what_is_no_model_is_refused(program: str, words: str) -> None:
 
 
 def test_loops_are_no_model() -> None:
-    loops = tvm.IRModule({"main": te.create_prim_func([te.placeholder((2,), name="A")])})
+    loops = IRModule({"main": te.create_prim_func([te.placeholder((2,), name="A")])})
     with pytest.raises(TVMError, match="not that of a graph"):
         read_graph(f"graph\n{{}}\n{save_json(loops)}")
 
