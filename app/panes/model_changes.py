@@ -241,6 +241,12 @@ class ModelChanges:
         return KernelChange(sums[0], sums[1]) if all(sums) else None
 
     @property
+    def places(self) -> list[int]:
+        """The places of both among the built models of the script, counted from the last; empty if one is not built."""
+        built = [unit for unit in self.answer.units if unit.kind == "graph" and unit.built]
+        return [at - len(built) for chosen in (self.before, self.after) for at, u in enumerate(built) if u is chosen]
+
+    @property
     def unmeasured(self) -> str:
         """Why there are no times; empty if there are."""
         if not self.kernels or self.total is not None:

@@ -10,6 +10,7 @@ let asking = 0;
 
 export function startGraphCompare() {
   on("drawn", compare);
+  document.addEventListener("click", async ({ target }) => { if (target.id === "time-kernels") (await import("./model/times.js")).timeKernels(target); });
   on("text", (pane) => { if (pane === GRAPH) compare(); });
 }
 

@@ -196,6 +196,12 @@ def test_two_models_are_compared_as_graphs_with_the_times_of_their_kernels(
     changes.get_by_role("button", name="+1").first.press("Enter")
     expect(page.locator("#graph .node.cursor.is-added")).to_be_in_viewport()
     assert violations(page) == []
+    expect(changes.locator("table.kernels tr.total")).to_be_hidden()
+    changes.get_by_role("button", name="Measure both in turns").press("Enter")
+    expect(changes.get_by_role("status")).to_contain_text("alternating rounds")
+    expect(changes.locator("table.kernels tr.total td.timed")).to_contain_text([re.compile("s$"), "s", "×"])
+    expect(changes.locator("table.kernels tr[data-old][data-now] td.timed").first).to_contain_text("s")
+    assert violations(page) == []
     page.click("#run-button")
     expect(page.locator("#state")).to_contain_text("ran in")
     expect(changes.locator("table.kernels tr.total")).to_contain_text("×")

@@ -154,3 +154,15 @@ def test_kernels_whose_nodes_correspond_are_beside_each_other_with_the_ratio_of_
     assert changes.total.ratio == 4.0
     unmeasured = unit(second, *(msgspec.structs.replace(kernel, seconds=None) for kernel in news))
     assert ModelChanges(answer, before, unmeasured, step, other).total is None
+
+
+def test_models_are_told_apart_by_their_place_among_those_that_are_built() -> None:
+    drawing = graph([GraphNode(key="0", label="conv")], [])
+    before, after = unit(drawing), unit(drawing)
+    lost = msgspec.structs.replace(before, built=False)
+    units = [lost, before, Unit(name="f", kind="function", built=True), unit(drawing), after]
+    step = timeline_steps(after)[0]
+    answer = Answer(units=units)
+    assert ModelChanges(answer, before, after, step, None).places == [-3, -1]
+    assert ModelChanges(answer, after, before, step, None).places == [-1, -3]
+    assert len(ModelChanges(answer, lost, after, step, None).places) < 2
