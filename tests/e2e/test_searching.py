@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import MATMUL
+from tests.e2e.steps import MATMUL, violations, write
 
 CHOICES = [
     ["C.way", "tiles"], ["C.vector", 1], ["C.1.inner", 16], ["C.0.inner", 4], ["C.0.outer", [4, 2]],
@@ -117,6 +118,26 @@ def test_the_kernels_of_a_model_are_searched_and_it_is_built_with_what_was_found
     expect(search.locator("table")).to_have_count(0)
     page.click('[data-level="graph"]')
     expect(page.locator("#pane-kernels .own")).to_have_count(0)
+
+
+def test_a_search_over_a_model_stops_and_goes_on_from_its_log(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{explorer}/?theme=dark", 1920, 1080)
+    write(page, MODEL)
+    page.get_by_role("button", name="Search kernels").press("Enter")
+    search, button = page.locator("#search"), page.locator("#search-start")
+    all_tried = search.locator("tfoot td").last
+    expect(all_tried).to_have_text(re.compile("[1-9]"))
+    button.press("Enter")
+    expect(button).to_have_text("Search")
+    expect(search.get_by_text("Stopped: the model was not measured")).to_be_visible()
+    tried = int(all_tried.inner_text())
+    button.press("Enter")
+    expect(search.locator("progress")).to_be_visible()
+    expect(all_tried).to_have_text(re.compile("[1-9]"))
+    assert int(all_tried.inner_text()) >= tried, "those of the log are counted"
+    assert violations(page) == []
+    button.press("Enter")
+    expect(button).to_have_text("Search")
 
 
 def test_the_log_of_several_kernels_is_shown_kernel_by_kernel(explorer: str, open_page: Callable[..., Page]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from app.protocol import ModelTimes, RecordedFunction
+from app.sandbox import Outcome
 from app.searches import CandidateTexts, Found, KernelSearch, ModelSearch, Searching, SoughtKernel, Tried
 from tests.app.jobs.test_ladders import follow
 from tests.app.runners import Script, ScriptedRunner, snapshot, wait_until
@@ -94,6 +95,16 @@ def test_why_nothing_is_searched_is_said(
     events = [event for _, _, event in follow(client, start(client, search={"model": model}))]
     assert words in str([event for event in events if event["type"] == "failed"])
     assert len(runner.requests) == 1
+
+
+def test_a_search_that_is_killed_says_so_and_keeps_what_was_told(client: FlaskClient, runner: ScriptedRunner) -> None:
+    runner.scripts["s"] = Script([snapshot(), RecordedFunction(name="net", graph="graph", reason="r")])
+    killed = Outcome(status="crash", detail="SIGSEGV")
+    runner.scripts[""] = Script([Tried(record="{}"), ModelSearch(kernels=[])], killed)
+    events = [event for _, _, event in follow(client, start(client, search={"model": True}))]
+    assert [event["type"] for event in events] == ["source", "tried", "model", "failed", "ended"]
+    assert events[3]["label"] == "net"
+    assert "SIGSEGV" in str(events[3]["problem"])
 
 
 def test_searches_are_limited(client: FlaskClient) -> None:
