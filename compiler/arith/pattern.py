@@ -64,30 +64,14 @@ Matcher = Callable[[object, object], PrimExpr | None]
 """``(expression, simplifier) -> replacement``, or None where no rule applies."""
 
 _OPERATORS: dict[type[ast.AST], type[PrimExpr]] = {
-    ast.Add: ir.Add,
-    ast.Sub: ir.Sub,
-    ast.Mult: ir.Mul,
-    ast.FloorDiv: ir.FloorDiv,
-    ast.Mod: ir.FloorMod,
-    ast.Lt: ir.LT,
-    ast.LtE: ir.LE,
-    ast.Gt: ir.GT,
-    ast.GtE: ir.GE,
-    ast.Eq: ir.EQ,
-    ast.NotEq: ir.NE,
-    ast.And: ir.And,
-    ast.Or: ir.Or,
-    ast.Not: ir.Not,
-}
+    ast.Add: ir.Add, ast.Sub: ir.Sub, ast.Mult: ir.Mul, ast.FloorDiv: ir.FloorDiv, ast.Mod: ir.FloorMod,
+    ast.Lt: ir.LT, ast.LtE: ir.LE, ast.Gt: ir.GT, ast.GtE: ir.GE, ast.Eq: ir.EQ, ast.NotEq: ir.NE, ast.And: ir.And,
+    ast.Or: ir.Or, ast.Not: ir.Not,
+}  # fmt: skip
 _FUNCTIONS: dict[str, type[PrimExpr]] = {
-    "min": ir.Min,
-    "max": ir.Max,
-    "truncdiv": ir.Div,
-    "truncmod": ir.Mod,
-    "select": ir.Select,
-    "ramp": ir.Ramp,
+    "min": ir.Min, "max": ir.Max, "truncdiv": ir.Div, "truncmod": ir.Mod, "select": ir.Select, "ramp": ir.Ramp,
     "broadcast": ir.Broadcast,
-}
+}  # fmt: skip
 _FIELDS: dict[type[PrimExpr], tuple[str, ...]] = {
     ir.Select: ("condition", "true_value", "false_value"),
     ir.Ramp: ("base", "stride", "lanes"),

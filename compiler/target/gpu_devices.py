@@ -80,44 +80,28 @@ def _tensor_cores(half: float, half_sums: float, tf32: float, int8: float, int4:
     return {types: peak for types, peak in peaks.items() if peak}
 
 
+# fmt: off
 GPU_DEVICES: dict[str, GpuDevice] = {
     "rtx-4060-laptop": GpuDevice(
-        name="RTX 4060 Laptop",
-        processors=24,
-        flops=14.6e12,
-        bandwidth=256e9,
-        arch="sm_89",
-        resident_threads=1536,
+        name="RTX 4060 Laptop", processors=24, flops=14.6e12, bandwidth=256e9, arch="sm_89", resident_threads=1536,
         matrix_flops=_tensor_cores(29.2e12, 58.4e12, 14.6e12, 116.8e12, 233.6e12),
     ),
     "rtx-4090": GpuDevice(
-        name="RTX 4090",
-        processors=128,
-        flops=82.6e12,
-        bandwidth=1008e9,
-        arch="sm_89",
-        resident_threads=1536,
+        name="RTX 4090", processors=128, flops=82.6e12, bandwidth=1008e9, arch="sm_89", resident_threads=1536,
         matrix_flops=_tensor_cores(165.2e12, 330.3e12, 82.6e12, 660.6e12, 1321.2e12),
     ),
     "a100": GpuDevice(
-        name="A100 80 GB",
-        processors=108,
-        flops=19.5e12,
-        bandwidth=2039e9,
-        arch="sm_80",
+        name="A100 80 GB", processors=108, flops=19.5e12, bandwidth=2039e9, arch="sm_80",
         matrix_flops=_tensor_cores(312e12, 312e12, 156e12, 624e12, 1248e12),
     ),
     "h100": GpuDevice(
-        name="H100 SXM",
-        processors=132,
-        flops=66.9e12,
-        bandwidth=3350e9,
-        arch="sm_90",
+        name="H100 SXM", processors=132, flops=66.9e12, bandwidth=3350e9, arch="sm_90",
         matrix_flops=_tensor_cores(989.4e12, 989.4e12, 494.7e12, 1978.9e12),
     ),
     "m3": GpuDevice(name="Apple M3 (10 cores)", processors=10, flops=4.1e12, bandwidth=100e9, resident_threads=1024),
     "iris-xe": GpuDevice(
-        name="Intel Iris Xe (96 units)", processors=96, flops=2.2e12, bandwidth=77e9, resident_threads=112
+        name="Intel Iris Xe (96 units)", processors=96, flops=2.2e12, bandwidth=77e9, resident_threads=112,
     ),
 }
+# fmt: on
 """The devices by a short name."""

@@ -46,65 +46,31 @@ class Processor:
 
 _KIB = 1024
 
+# fmt: off
 PROCESSORS: dict[str, Processor] = {
     "sm_70": Processor(
-        warps=64,
-        blocks=32,
-        shared_bytes=96 * _KIB,
-        block_shared_bytes=96 * _KIB,
-        reserved_bytes=0,
-        shared_unit=256,
-        float32=64,
-        float64=32,
-        gpus="V100",
-        last_release=12,
+        warps=64, blocks=32, shared_bytes=96 * _KIB, block_shared_bytes=96 * _KIB, reserved_bytes=0, shared_unit=256,
+        float32=64, float64=32, gpus="V100", last_release=12,
     ),
     "sm_75": Processor(
-        warps=32,
-        blocks=16,
-        shared_bytes=64 * _KIB,
-        block_shared_bytes=64 * _KIB,
-        reserved_bytes=0,
-        shared_unit=256,
-        float32=64,
-        float64=2,
-        gpus="RTX 2080, T4",
+        warps=32, blocks=16, shared_bytes=64 * _KIB, block_shared_bytes=64 * _KIB, reserved_bytes=0, shared_unit=256,
+        float32=64, float64=2, gpus="RTX 2080, T4",
     ),
     "sm_80": Processor(
-        warps=64,
-        blocks=32,
-        shared_bytes=164 * _KIB,
-        block_shared_bytes=163 * _KIB,
-        float32=64,
-        float64=32,
+        warps=64, blocks=32, shared_bytes=164 * _KIB, block_shared_bytes=163 * _KIB, float32=64, float64=32,
         gpus="A100, A30",
     ),
     "sm_86": Processor(
-        warps=48,
-        blocks=16,
-        shared_bytes=100 * _KIB,
-        block_shared_bytes=99 * _KIB,
-        float32=128,
-        float64=2,
+        warps=48, blocks=16, shared_bytes=100 * _KIB, block_shared_bytes=99 * _KIB, float32=128, float64=2,
         gpus="RTX 3090, A10",
     ),
     "sm_87": Processor(warps=48, blocks=16, shared_bytes=164 * _KIB, block_shared_bytes=163 * _KIB, gpus="Jetson Orin"),
     "sm_89": Processor(
-        warps=48,
-        blocks=24,
-        shared_bytes=100 * _KIB,
-        block_shared_bytes=99 * _KIB,
-        float32=128,
-        float64=2,
+        warps=48, blocks=24, shared_bytes=100 * _KIB, block_shared_bytes=99 * _KIB, float32=128, float64=2,
         gpus="RTX 4090, L4",
     ),
     "sm_90": Processor(
-        warps=64,
-        blocks=32,
-        shared_bytes=228 * _KIB,
-        block_shared_bytes=227 * _KIB,
-        float32=128,
-        float64=64,
+        warps=64, blocks=32, shared_bytes=228 * _KIB, block_shared_bytes=227 * _KIB, float32=128, float64=64,
         gpus="H100, H200",
     ),
     "sm_100": Processor(warps=64, blocks=32, shared_bytes=228 * _KIB, block_shared_bytes=227 * _KIB, gpus="B200"),
@@ -112,4 +78,5 @@ PROCESSORS: dict[str, Processor] = {
     "sm_120": Processor(warps=48, blocks=24, shared_bytes=100 * _KIB, block_shared_bytes=99 * _KIB, gpus="RTX 5090"),
     "sm_121": Processor(warps=48, blocks=24, shared_bytes=100 * _KIB, block_shared_bytes=99 * _KIB, gpus="DGX Spark"),
 }
+# fmt: on
 """The multiprocessors by architecture."""

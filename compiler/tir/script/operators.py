@@ -54,49 +54,28 @@ Value: TypeAlias = Any
 PythonOperator: TypeAlias = Callable[[Value, Value], Value]
 
 PYTHON_OPERATORS: dict[type[ast.operator], PythonOperator] = {
-    ast.Add: operator.add,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.LShift: operator.lshift,
-    ast.MatMult: operator.matmul,
-    ast.Mod: operator.mod,
-    ast.Mult: operator.mul,
-    ast.Pow: operator.pow,
-    ast.RShift: operator.rshift,
-    ast.Sub: operator.sub,
-}
+    ast.Add: operator.add, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
+    ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.LShift: operator.lshift,
+    ast.MatMult: operator.matmul, ast.Mod: operator.mod, ast.Mult: operator.mul, ast.Pow: operator.pow,
+    ast.RShift: operator.rshift, ast.Sub: operator.sub,
+}  # fmt: skip
 """What Python's binary operators do to values of the program's text."""
 
 BINARY: dict[type[ast.operator], type[BinaryOp]] = {
-    ast.Add: Add,
-    ast.Sub: Sub,
-    ast.Mult: Mul,
-    ast.Div: Div,
-    ast.FloorDiv: FloorDiv,
-    ast.Mod: FloorMod,
-}
+    ast.Add: Add, ast.Sub: Sub, ast.Mult: Mul, ast.Div: Div, ast.FloorDiv: FloorDiv, ast.Mod: FloorMod,
+}  # fmt: skip
 """The nodes that they make of expressions."""
 
 BITWISE: dict[type[ast.operator], str] = {
-    ast.BitAnd: "bitwise_and",
-    ast.BitOr: "bitwise_or",
-    ast.BitXor: "bitwise_xor",
-    ast.LShift: "shift_left",
+    ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor", ast.LShift: "shift_left",
     ast.RShift: "shift_right",
-}
+}  # fmt: skip
 """The bitwise operators by the names of their functions."""
 
 COMPARISONS: dict[type[ast.cmpop], tuple[PythonOperator, type[BinaryOp]]] = {
-    ast.Eq: (operator.eq, EQ),
-    ast.NotEq: (operator.ne, NE),
-    ast.Lt: (operator.lt, LT),
-    ast.LtE: (operator.le, LE),
-    ast.Gt: (operator.gt, GT),
-    ast.GtE: (operator.ge, GE),
-}
+    ast.Eq: (operator.eq, EQ), ast.NotEq: (operator.ne, NE), ast.Lt: (operator.lt, LT), ast.LtE: (operator.le, LE),
+    ast.Gt: (operator.gt, GT), ast.GtE: (operator.ge, GE),
+}  # fmt: skip
 
 PYTHON_COMPARISONS: dict[type[ast.cmpop], PythonOperator] = {
     ast.Is: operator.is_,
