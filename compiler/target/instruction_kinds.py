@@ -31,7 +31,7 @@ _X86 = (
         r"|min)[ps][sdh]",
         "arithmetic",
     ),
-    (r"v?round[ps][sd]|vrndscale[ps][sdh]|vreduce[ps][sdh]", "arithmetic"),
+    (r"v?round[ps][sd]|vrndscale[ps][sdh]|v(reduce|scalef)[ps][sdh]", "arithmetic"),
     (r"vgf2p8\w+|v?padd\w*|v?psub\w*|v?pmul\w*|v?pmadd\w*|v?pabs\w*|v?p(max|min)[su][bwdq]", "arithmetic"),
     (r"v?ps[lr][la][wdq]?v?[wdq]?|v?pslldq|v?psrldq|v?xorp[sd]|v?pxor[dq]?", "logic"),
     (r"v?(and|or|andn)p[sd]|v?p(and|or|andn)[dq]?|vpternlog[dq]", "logic"),
