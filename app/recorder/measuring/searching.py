@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 import msgspec
 
@@ -68,8 +68,10 @@ class ToldLog(Database):
 
 def given_log() -> str:
     """Return the records to go on from."""
-    log = Path(LOG)
-    return log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    if LOG not in os.listdir():  # asking for the file itself may be forbidden
+        return ""
+    with open(LOG, encoding="utf-8", errors="replace") as file:
+        return file.read()
 
 
 def most_frequent(refused: Mapping[tuple[Choices, str], int]) -> list[Refusal]:
