@@ -94,8 +94,9 @@ def test_unknown_names_are_explained(statement: str, error: type[Exception], mes
         exec(statement, {})
 
 
-def test_a_package_that_stood_beside_tvm_is_loaded_once() -> None:
+def test_a_package_that_stood_beside_tvm_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     deprecated.cache_clear()
+    monkeypatch.delitem(sys.modules, "topi", raising=False)  # another test may have imported it
     with pytest.warns(DeprecationWarning, match=r"topi is deprecated: use tvm\.topi"):
         topi = importlib.import_module("topi")
     assert topi is importlib.import_module("tvm.topi")
