@@ -31,12 +31,12 @@ class Cores:
     def assign(self, limits: Limits) -> Limits:
         """Add CPUs to the limits of a job; an empty tuple means all.
 
-        A measurement gets one per thread, from the end; concurrent scripts get the others, or all if there are none
-        left.
+        A measurement gets one per thread, from the end, and keeps to them unless it roams; concurrent scripts get the
+        others, or all if there are none left.
         """
         if limits.own_cpus:
             self._measured = self._cpus[-limits.own_cpus :]
-            return msgspec.structs.replace(limits, cpus=self._measured)
+            return limits if limits.roams else msgspec.structs.replace(limits, cpus=self._measured)
         if not self._measuring():
             return limits
         return msgspec.structs.replace(limits, cpus=tuple(cpu for cpu in self._cpus if cpu not in self._measured))

@@ -343,6 +343,7 @@ class Launcher:
         copies = min(COPIES * stored_bytes, MAX_COPIES_BYTES)
         limits = Limits(
             own_cpus=threads if mode in MEASURING else 0,
+            roams=mode == "run",
             wall_seconds=STARVING * patience + WALL_MARGIN_SECONDS,
             cpu_seconds=(budget + WALL_MARGIN_SECONDS) * max(2, threads),
             threads=FREE_THREADS + 2 * threads,

@@ -39,5 +39,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """CPU affinity; empty for that of the server."""
     own_cpus: int = 0
     """Number of CPUs for exclusive use, for measurements; 0 to share CPUs with other jobs."""
+    roams: bool = False
+    """Whether it may use other CPUs besides its own, as a script that builds in several threads what it measures."""
     program: Annotated[str, msgspec.Meta(pattern=r"^(/|\Z)")] = ""
     """Absolute path of the only program that the job may execute instead of a script."""

@@ -25,6 +25,14 @@ def test_a_measurement_has_its_own_cpus() -> None:
         assert chosen(cores) == (0, 1)
 
 
+def test_a_run_may_build_on_all_cpus_and_has_one_to_measure_on() -> None:
+    measuring = FairQueue(1, waiting=1, waiting_per_client=1)
+    cores = Cores(lambda: measuring.held > 0, (0, 1))
+    with measuring.enter("a"):
+        assert cores.assign(Limits(own_cpus=1, roams=True)).cpus == (), "none named means all"
+        assert chosen(cores) == (0,)
+
+
 def test_one_that_needs_all_leaves_all_to_the_others_too() -> None:
     measuring = FairQueue(1, waiting=1, waiting_per_client=1)
     cores = Cores(lambda: measuring.held > 0, (5, 6))
