@@ -45,7 +45,7 @@ class MadeWay:
 ORIGINAL = "original.py"
 """Name of the file with the original script of a kernel, which the edited one is compared with."""
 NOTHING = "the script makes no function that can be measured", "the script builds no model that can be measured"
-"""Why nothing is searched, of functions and of models."""
+"""Why nothing is searched or measured, of functions and of models."""
 MAX_PROGRAMS = 12
 """Maximum number of measured functions of a script."""
 

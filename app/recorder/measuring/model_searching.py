@@ -6,6 +6,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 
 from app.artifacts import Problem
 from app.protocol import Failed, Message, Progress, Request
@@ -140,11 +141,8 @@ class _Seeking(Instrument):
 def _sought(request: Request, kernel: SoughtKernel) -> tuple[KernelDefinition, Target]:
     """Build a model up to a kernel; raises ArgumentError if it has none of that workload."""
     graph, seeking = read_graph(request.program), _Seeking(kernel.workload.partition(" ")[0])
-    try:
-        with graph.context(), instrumented(Ways(kernel.ways), seeking):
-            build_graph(graph.module, graph.target, graph.weights(request.seed))
-    except _Reached:
-        pass
+    with suppress(_Reached), graph.context(), instrumented(Ways(kernel.ways), seeking):
+        build_graph(graph.module, graph.target, graph.weights(request.seed))
     if seeking.found is None:
         raise ArgumentError("search: the model has no such kernel now: it was found for another model or target")
     return seeking.found, graph.target
