@@ -86,7 +86,7 @@ def _winograd_reference(attrs: Conv2DPackedAttrs, data: Array, weight: Array) ->
     values = weight.astype("float64").reshape(POINTS, POINTS, *weight.shape[1:])
     kernel = np.einsum("rp,pqab...,sq->abrs...", back, values, back)
     whole = kernel if weight.dtype.kind == "f" else np.rint(kernel)
-    return conv_reference(attrs, data, whole.astype(weight.dtype))
+    return conv_reference(attrs, data.astype(weight.dtype), whole.astype(weight.dtype))
 
 
 contrib_conv2d_winograd_nchwc = register(

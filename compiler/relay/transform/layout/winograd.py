@@ -11,7 +11,9 @@ from compiler.relay.op.nn.conv_attrs import Conv2DPackedAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, tensor_type
 from compiler.relay.ty import TensorType
+from compiler.target.target import Target
 from compiler.topi.nn.convolution.winograd_packed import WINDOW, is_exact, is_worth_winograd, transformed_weight
+from compiler.topi.nn.product_sums import has_tiles
 
 _WAYS = ("sums of products", "transformed tiles")
 
@@ -21,9 +23,10 @@ class Winograd(RewritePass, opt_level=3, required=("InferType",)):
 
     Level 3; requires InferType.  Those in float32 with steps of 1 whose channels AlterOpLayout has brought into blocks
     multiply 36 values for each 4 x 4 outputs of two channels instead of 144.  The results differ by rounding: their
-    largest error is about 5e-6 of the largest result, ten times that of the sums of products.  Those of 16-bit integers
-    that are made of bytes are transformed where the result is the same for all data, which the weights tell.  Which of
-    those that can be are faster so is told by a rule, unless an instrument decides it.
+    largest error is about 5e-6 of the largest result, ten times that of the sums of products.  Those of bfloat16 that
+    are summed in float32 are transformed in it.  Those of 16-bit integers that are made of bytes are transformed where
+    the result is the same for all data, which the weights tell.  Which of those that can be are faster so is told by a
+    rule, unless an instrument decides it.
 
     Examples
     --------
@@ -50,8 +53,10 @@ class _Transform(GraphMutator):
         kernel, result = new.args[1], tensor_type(call)
         if not isinstance(kernel, Constant) or result is None or not _is_filtered(call, kernel, result):
             return new
-        weight = array_const(transformed_weight(kernel.data.numpy()))
+        weight = array_const(transformed_weight(kernel.value))
         size = {"channels": kernel.data.shape[0] * kernel.data.shape[5], "kernel_size": (WINDOW, WINDOW)}
+        if weight.data.dtype == "float32":
+            size["kernel_layout"] = "OIHW{}i{}o".format(*weight.data.shape[3:])
         return call_op("nn.contrib_conv2d_winograd_NCHWc", new.args[0], weight, **{**Conv2DPackedAttrs.of(new), **size})
 
 
@@ -69,6 +74,7 @@ def _is_filtered(call: Call, kernel: Constant, result: TensorType) -> bool:
     batch, _, height, width, _ = result.concrete_shape
     dtype = str(kernel.data.dtype)
     is_usual = is_worth_winograd(inputs * inner * pairs, outer * block, batch, height, width, dtype)
+    is_usual = is_usual and not has_tiles(Target.current(), dtype)
     data = tensor_type(call.args[0])
     operator = f"{op_name(call)}({data}, {kernel.tensor_type}, padding={attrs.padding})"
     answers = (each.way_chosen(operator, _WAYS[is_usual], _WAYS) for each in active_instruments())
@@ -76,14 +82,14 @@ def _is_filtered(call: Call, kernel: Constant, result: TensorType) -> bool:
 
 
 def _is_as_right(data: RelayExpr, kernel: Constant, result: TensorType) -> bool:
-    """Return whether the transforms of a convolution's data type, float32 or 16-bit integers, are as exact as sums."""
-    t, weights = tensor_type(data), kernel.data.numpy()
+    """Return whether the transforms of a convolution's data type are as exact as sums of ``float32`` or integers."""
+    t, weights = tensor_type(data), kernel.value
     if t is None or not t.is_static:
         return False
     if t.dtype == "int16" == str(weights.dtype) and result.dtype == "int32":
         limits = _range(data)
         return limits is not None and is_exact(weights, max(map(abs, limits)))
-    return {t.dtype, str(weights.dtype), result.dtype} == {"float32"}
+    return (t.dtype, result.dtype) == (str(weights.dtype), "float32") and t.dtype in ("float32", "bfloat16")
 
 
 def _range(expr: RelayExpr) -> tuple[int, int] | None:

@@ -39,7 +39,7 @@ _SHIFT, _INVERSE = 6, pow(9, -1, 2**32)
 """The scale along both dimensions is ``2**6 * 9``; 9 has an inverse modulo ``2**32``."""
 _DATA_STEPS, _OUTPUT_STEPS = 2 * POINTS**2 * (POINTS - 1), (POINTS + TILE) * TILE * (POINTS - 1)
 """Multiply-adds of the transforms of a tile of one channel."""
-_LOADS = {"float32": 15, "int16": 20}
+_LOADS = {"float32": 15, "bfloat16": 15, "int16": 20}
 """Multiply-adds that take as long as to load a weight, which in a model comes from behind the second cache.
 
 Measured are 6 on a Zen 4 and 30 on a busy Emerald Rapids, of float32: between them, what one gains the other does not
@@ -49,7 +49,10 @@ _GAIN = 1.25
 
 
 def is_worth_winograd(channels: int, outputs: int, batch: int, height: int, width: int, dtype: str = "float32") -> bool:
-    """Return whether a convolution of 3 x 3, whose result has these extents, is faster on transformed tiles."""
+    """Return whether a convolution of 3 x 3, whose result has these extents, is faster on transformed tiles.
+
+    Of bfloat16 an instruction adds two products, but none of the ``float32`` that the tiles are transformed to.
+    """
     tiles = batch * -(-height // TILE) * -(-width // TILE)
     pairs = channels * outputs
 
@@ -57,7 +60,8 @@ def is_worth_winograd(channels: int, outputs: int, batch: int, height: int, widt
         return taps * pairs * (elements + _LOADS[dtype])
 
     transforms = tiles * (_DATA_STEPS * channels + _OUTPUT_STEPS * outputs)
-    return (work(POINTS**2, tiles) + transforms) * _GAIN < work(WINDOW**2, batch * height * width)
+    sums = work(WINDOW**2, batch * height * width) // (2 if dtype == "bfloat16" else 1)
+    return (work(POINTS**2, tiles) + transforms) * _GAIN < sums
 
 
 def _integer_arrays() -> tuple[Matrix, Matrix, Matrix]:
@@ -78,8 +82,13 @@ def transform_matrices(dtype: str) -> tuple[Matrix, Matrix, Matrix]:
 def transformed_weight(kernel: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a weight ``(O / o, C / i, 3, 3, i, o)`` as ``(36, O / o, C / i, i, o)`` for the convolution below.
 
-    Integers in pairs, ``(O / o, C / i, 3, 3, i / 2, o, 2)``, stay so.
+    Integers in pairs, ``(O / o, C / i, 3, 3, i / 2, o, 2)``, stay so; pairs of bfloat16 become single ``float32``, as
+    values at points have more digits than those that they are made of.
     """
+    if str(kernel.dtype) == "bfloat16":
+        outer, inputs, rows, columns, inner, block, pair = kernel.shape
+        single = kernel.astype("float32").swapaxes(-1, -2)
+        kernel = single.reshape(outer, inputs, rows, columns, inner * pair, block)
     *_, weights = transform_matrices(str(kernel.dtype))
     values = np.einsum("pr,abrs...,qs->pqab...", weights, kernel.astype("float64"), weights, optimize=True)
     return np.ascontiguousarray(values.reshape(POINTS**2, *values.shape[2:]), kernel.dtype)
@@ -123,7 +132,7 @@ def conv2d_winograd_nchwc(data: Tensor, weight: Tensor, spec: ConvSpec) -> Tenso
 
     Of ``spec`` its padding is used.  The result is ``(N, O / o, out_h, out_w, o)``.
     """
-    outputs, by_data, _ = transform_matrices(data.dtype)
+    outputs, by_data, _ = transform_matrices(weight.dtype)
     batch, _, height, width, inner = dims(data)
     sizes = [constant(e, "conv2d_winograd_nchwc") for e in (batch, height, width)]
     _, outer, inputs, _, block, *side = dims(weight)
@@ -134,7 +143,7 @@ def conv2d_winograd_nchwc(data: Tensor, weight: Tensor, spec: ConvSpec) -> Tenso
     padded = pad(data, [0, 0, *spec.before, 0], [0, 0, *after, 0], name="data_pad")
 
     def along_columns(n: Var, c: Var, y: Var, x: Var, p: Var, s: Var, i: Var) -> PrimExpr:
-        taken = [padded(n, c, y * TILE + r, x * TILE + s, i) for r in range(POINTS)]
+        taken = [padded(n, c, y * TILE + r, x * TILE + s, i).astype(weight.dtype) for r in range(POINTS)]
         return _at(p, [_sum(taken, by_data[:, k]) for k in range(POINTS)])
 
     columns = compute(
@@ -148,7 +157,7 @@ def conv2d_winograd_nchwc(data: Tensor, weight: Tensor, spec: ConvSpec) -> Tenso
 
     tiles = sizes[0] * down * across
     values = compute((POINTS, POINTS, inputs, tiles, inner), along_rows, "data_points", Tag.WINOGRAD_STEP)
-    count = products_per_step(inner, (data.dtype, weight.dtype), spec.out_dtype)
+    count = products_per_step(inner, (weight.dtype, weight.dtype), spec.out_dtype)
     ic, ii = te.reduce_axis((0, inputs), name="ic"), te.reduce_axis((0, inner // count), name="ii")
 
     def multiplied(p: Var, q: Var, o: Var, t: Var, b: Var) -> PrimExpr:

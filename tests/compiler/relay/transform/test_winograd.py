@@ -14,6 +14,7 @@ from compiler.driver.relay.build import build
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.transform.pipeline import optimize
+from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.target.target import Target
 from compiler.topi.nn.convolution.winograd_packed import is_worth_winograd
 from tests.machines import require
@@ -32,9 +33,9 @@ def _convolution_of_bytes(x: Any, weight: Any, zero: int, padding: Any) -> Any:
     return relay.qnn.op.conv2d(x, relay.const(weight), relay.const(zero), none, scale, scale, **size)
 
 
-def _is_transformed(call: Any) -> bool:
+def _is_transformed(call: Any, cpu: str = "haswell") -> bool:
     with PassContext(opt_level=3):
-        text = str(optimize(IRModule.from_expr(call), Target("llvm -mcpu=haswell")))
+        text = str(optimize(IRModule.from_expr(call), Target(f"llvm -mcpu={cpu}")))
     return "nn.contrib_conv2d_winograd_NCHWc" in text
 
 
@@ -57,6 +58,15 @@ def test_weights_that_are_loaded_for_few_tiles_stay_as_they_are() -> None:
     assert is_worth_winograd(256, 256, 1, 14, 14), "a weight at each point meets 16 tiles"
     assert not is_worth_winograd(512, 512, 1, 7, 7), "it meets four"
     assert is_worth_winograd(512, 512, 16, 8, 8), "the weights are loaded once for all images"
+    assert not is_worth_winograd(256, 256, 1, 14, 14, "bfloat16"), "an instruction adds two products"
+
+
+@pytest.mark.parametrize(("cpu", "is_transformed"), [("cooperlake", True), ("znver4", True), ("sapphirerapids", False)])
+def test_bfloat16_is_transformed_in_float32_unless_there_are_tile_registers(cpu: str, is_transformed: bool) -> None:
+    x = relay.var("x", shape=(1, 64, 56, 56), dtype="bfloat16")
+    assert (
+        _is_transformed(relay.nn.conv2d(x, relay.cast(_weight(64, 64), "bfloat16"), padding=1), cpu) == is_transformed
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,6 +95,24 @@ def test_results_are_those_of_sums_of_products(shape: Any, outputs: int, padding
     tolerance = 2e-5 * np.abs(wanted).max()
     np.testing.assert_allclose(module.get_output(0).numpy(), np.maximum(wanted, 0), 0, tolerance)
     np.testing.assert_allclose(module.get_output(1).numpy(), wanted, 0, tolerance)
+
+
+def test_bfloat16_differs_from_real_numbers_by_its_own_rounding_alone() -> None:
+    """As sums of float32 do; tiles of bfloat16 would differ by a hundredth."""
+    require("llvm -mcpu=cooperlake")
+    weight = _weight(64, 64).data.numpy().astype(numpy_dtype("bfloat16"))
+    data = RANDOM.standard_normal((1, 64, 40, 37)).astype(weight.dtype)
+    x = relay.var("x", shape=data.shape, dtype="bfloat16")
+    with PassContext(opt_level=3):
+        lib = build(IRModule.from_expr(relay.nn.conv2d(x, relay.const(weight), padding=1)), "llvm -mcpu=cooperlake")
+    assert any("winograd" in name for name in lib.kernels)
+    module = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
+    module.run(x=tvm.nd.array(data))
+    found = module.get_output(0).numpy().view(weight.dtype).astype("float64")
+    windows = np.pad(data.astype("float64"), [(0, 0), (0, 0), (1, 1), (1, 1)])
+    windows = np.lib.stride_tricks.sliding_window_view(windows, (3, 3), (2, 3))
+    wanted = np.einsum("nchwrs,ocrs->nohw", windows, weight.astype("float64"), optimize=True)
+    np.testing.assert_allclose(found, wanted, 2**-8, 2e-5 * np.abs(wanted).max())
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,13 @@ import numpy as np
 from compiler import relay
 from compiler.relay.expr import Call
 from compiler.relay.inference import infer_expr
+from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.topi.nn.convolution.winograd_packed import transformed_weight
 from tests.compiler.relay.op.example import Array, Example, evaluate, floats, ints
 
 nn = relay.nn
+
+BFLOAT16 = numpy_dtype("bfloat16")
 
 
 def _applied(make: Any, array: Array) -> Array:
@@ -48,18 +51,20 @@ _FLAT = _winograd(3, floats(2, 3, 1, 3, 3), floats(1, 3, 4, 6, 5), 4, 0)
 def _in_blocks(kernel: Array, data: Array, padding: tuple[int, ...]) -> Example:
     """Return a convolution of blocks of 8 channels on transformed tiles, which is that with the weight as it was.
 
-    Integers are in pairs.
+    Integers and bfloat16 are in pairs.
     """
     size = {"channels": kernel.shape[0] * 8, "kernel_size": (3, 3), "padding": padding}
     pairs = kernel.ndim == 7
     layouts = {"data_layout": "NCHW8c", "kernel_layout": "OIHW4i8o2i" if pairs else "OIHW8i8o", "out_layout": "NCHW8c"}
-    size |= {"out_dtype": "int32"} if pairs else {}
+    size |= {"out_dtype": "int32" if kernel.dtype == "int16" else "float32"} if pairs else {}
     x, w = (relay.var(name, shape=a.shape, dtype=str(a.dtype)) for name, a in (("x", data), ("w", kernel)))
     plain = nn.contrib_conv2d_nchwc(x, w, **size, **layouts)
     infer_expr(plain)
     wanted = evaluate(plain, {x: data, w: kernel})
+    weight = transformed_weight(kernel)
+    layouts["kernel_layout"] = "OIHW4i8o2i" if weight.ndim == 6 else "OIHW8i8o"
     call = lambda d, t: nn.contrib_conv2d_winograd_nchwc(d, t, **size, **layouts)  # noqa: E731
-    return Example(call, [data, transformed_weight(kernel)], wanted, tolerance=1e-3)
+    return Example(call, [data, weight], wanted, tolerance=1e-3)
 
 
 _IMAGE, _VOLUME = floats(1, 2, 3, 4), floats(1, 2, 2, 3, 4)
@@ -75,6 +80,9 @@ EXAMPLES: dict[str, list[Example]] = {
         _in_blocks(floats(2, 3, 3, 3, 8, 8) / 16, floats(2, 3, 9, 14, 8), (1, 1, 1, 1)),
         _in_blocks(floats(3, 1, 3, 3, 8, 8) / 16, floats(1, 1, 7, 8, 8), (0, 1, 2, 0)),
         _in_blocks(ints(2, 3, 3, 3, 4, 8, 2, dtype="int16"), ints(1, 3, 7, 10, 8, dtype="int16"), (1, 0, 1, 1)),
+        _in_blocks(
+            *(floats(*shape).astype(BFLOAT16) for shape in ((2, 3, 3, 3, 4, 8, 2), (1, 3, 6, 9, 8))), (1, 1, 1, 1)
+        ),
     ],
     "nn.contrib_conv3d_winograd_weight_transform": [_CUBES[0], _FLAT[0]],
     "nn.contrib_conv3d_winograd_without_weight_transform": [_CUBES[1], _FLAT[1]],
