@@ -7,7 +7,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
@@ -35,6 +35,7 @@ from app.cluster.messages import (
 from app.config import ConfigurationError
 from app.sandbox import Limits, Machine, Outcome, SandboxError, StoredFile, Tier
 from app.sandbox.files import Files, check_files
+from app.sandbox.interface import MessageReader
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ CALLS = 4
 """Orders that are sent at one time."""
 
 
-class ClusterJob:
+class ClusterJob(MessageReader):
     """A job that a machine of the cluster works on."""
 
     def __init__(self, cluster: Cluster, assignment: Assignment, cpu: str = "") -> None:
@@ -71,10 +72,8 @@ class ClusterJob:
         self.cpu = cpu
         self.present = time.monotonic()
         """When a machine that may take it was last there."""
-        self._outcome: Outcome | None = None
         self.worker: str | None = None
         """Address of the worker that has it; None while it waits for one."""
-        self.machine: Machine | None = None
         self._future = cluster.client.submit(
             perform,
             self._name,
@@ -83,23 +82,6 @@ class ClusterJob:
             pure=False,
             resources={MEASURE if self._measures else COMPILE: 1, **({processor(cpu): 1} if cpu else {})},
         )
-
-    def messages(self) -> Iterator[bytes]:
-        """The child's messages as they come; leaving early cancels the job."""
-        try:
-            while (message := self._next()) is not None:
-                yield message
-        finally:
-            if self._outcome is None:
-                self.cancel()
-                self._finish()
-
-    @property
-    def outcome(self) -> Outcome:
-        """How the job ended; waits for that, dropping messages that nobody has read."""
-        self._finish()
-        assert self._outcome is not None
-        return self._outcome
 
     def interrupt(self) -> None:
         """Ask the child to end soon with what it has."""

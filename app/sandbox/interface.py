@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Literal, Protocol, runtime_checkable
 
@@ -77,6 +78,42 @@ class Job(Protocol):
 
     def cancel(self) -> None:
         """Kill the process if it is running."""
+
+
+class MessageReader(ABC):
+    """How a :class:`Job` is read whose messages come one by one from :meth:`_next`, until its outcome is known."""
+
+    machine: Machine | None = None
+    _outcome: Outcome | None = None
+
+    @abstractmethod
+    def cancel(self) -> None:
+        """Kill the process if it is running."""
+
+    @abstractmethod
+    def _next(self) -> bytes | None:
+        """Return the next message; None at the end, when the outcome is known."""
+
+    @abstractmethod
+    def _finish(self) -> None:
+        """Wait until the process exits, discarding its remaining output, and determine the outcome."""
+
+    def messages(self) -> Iterator[bytes]:
+        """Yield the messages as they arrive; closing the iterator early cancels the job."""
+        try:
+            while (message := self._next()) is not None:
+                yield message
+        finally:
+            if self._outcome is None:
+                self.cancel()
+                self._finish()
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome of the job; blocks until it is known, and discards unread messages."""
+        while self._outcome is None:
+            self._next()
+        return self._outcome
 
 
 class Runner(Protocol):

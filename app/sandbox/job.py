@@ -8,14 +8,14 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from io import FileIO
 
 from app.patience import Patience
 from app.sandbox import rlimits, wire
 from app.sandbox.handler import EXIT_OUT_OF_MEMORY
-from app.sandbox.interface import TOGETHER, Machine, Outcome, Status
+from app.sandbox.interface import TOGETHER, MessageReader, Outcome, Status
 from app.sandbox.limits import Limits
 
 CONSOLE_BYTES = 8192
@@ -44,7 +44,7 @@ class JobStreams:
         self.status.close()
 
 
-class SandboxedJob:
+class SandboxedJob(MessageReader):
     """A request that is handled by a sandboxed child.
 
     Read :meth:`messages` to the end, then :attr:`outcome`.  One thread reads; any thread may cancel.
@@ -58,8 +58,6 @@ class SandboxedJob:
     zygote : int
         Its process id: what it and its children wait for a processor does not count.
     """
-
-    machine: Machine | None = None
 
     def __init__(
         self,
@@ -81,24 +79,6 @@ class SandboxedJob:
         self._cancelled = False
         self._overflow: str | None = None
         self._reports: list[wire.StatusMessage] = []
-        self._outcome: Outcome | None = None
-
-    def messages(self) -> Iterator[bytes]:
-        """Yield the messages as they arrive; closing the iterator early cancels the job."""
-        try:
-            while (message := self._next()) is not None:
-                yield message
-        finally:
-            if self._outcome is None:
-                self.cancel()
-                self._finish()
-
-    @property
-    def outcome(self) -> Outcome:
-        """The outcome of the job; blocks until it is known, and discards unread messages."""
-        while self._outcome is None:
-            self._next()
-        return self._outcome
 
     def interrupt(self) -> None:
         """Ask the child to finish early with partial results; the zygote kills it if it does not."""
@@ -117,7 +97,6 @@ class SandboxedJob:
             self._streams.status.shutdown(socket.SHUT_WR)
 
     def _next(self) -> bytes | None:
-        """Return the next message; None at the end, when the outcome is known."""
         if self._outcome is not None:
             return None
         while True:
@@ -140,7 +119,6 @@ class SandboxedJob:
         return None
 
     def _finish(self) -> None:
-        """Wait until the child exits, discarding its remaining output, and determine the outcome."""
         while self._wait() is not None:
             continue
         self._outcome = self._settle()

@@ -14,14 +14,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 from app.sandbox import handler, wire
 from app.sandbox.files import Files, StoredFile, check_files
 from app.sandbox.handler import EXIT_OUT_OF_MEMORY
-from app.sandbox.interface import Machine, Outcome, Status
+from app.sandbox.interface import MessageReader, Outcome, Status
 from app.sandbox.limits import Limits
 from app.sandbox.readable import SEARCHED, python
 from app.sandbox.scratch import Scratch, sweep
@@ -34,17 +33,14 @@ _LINGER_SECONDS = 0.2
 """How long to wait for output after the process has exited; another process may hold its pipe open."""
 
 
-class LocalJob:
+class LocalJob(MessageReader):
     """A request that is handled by a fresh process."""
-
-    machine: Machine | None = None
 
     def __init__(self, name: str, request: bytes, files: Files, limits: Limits) -> None:
         self._limits = limits
         self._frames = wire.FrameReader(limits)
         self._chunks: queue.Queue[bytes] = queue.Queue(maxsize=4)
         self._left = 8 * _CHUNK_BYTES  # capacity of the queue and the pipe when the process exits
-        self._outcome: Outcome | None = None
         self._stopped: tuple[Status, str] | None = None
         self._interrupted = False
         self._scratch = Scratch()
@@ -73,23 +69,6 @@ class LocalJob:
         self._clock.daemon = True
         self._clock.start()
         threading.Thread(target=self._pump, daemon=True).start()
-
-    def messages(self) -> Iterator[bytes]:
-        """Yield the messages as they arrive; closing the iterator early cancels the job."""
-        try:
-            while (message := self._next()) is not None:
-                yield message
-        finally:
-            if self._outcome is None:
-                self.cancel()
-                self._finish()
-
-    @property
-    def outcome(self) -> Outcome:
-        """The outcome of the job; blocks until it is known, and discards unread messages."""
-        while self._outcome is None:
-            self._next()
-        return self._outcome
 
     def interrupt(self) -> None:
         """Kill the process; its messages so far are the result."""
@@ -123,7 +102,6 @@ class LocalJob:
                         break
 
     def _next(self) -> bytes | None:
-        """Return the next message; None at the end, when the outcome is known."""
         if self._outcome is not None:
             return None
         while True:
@@ -161,7 +139,6 @@ class LocalJob:
         return b""
 
     def _finish(self) -> None:
-        """Wait until the process exits, discarding its remaining output, and determine the outcome."""
         while self._wait():
             continue
         code = self._process.wait()
