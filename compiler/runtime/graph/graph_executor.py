@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from compiler.runtime.arrays.params import load_param_dict
 from compiler.runtime.device import Device
 from compiler.runtime.graph import ALIAS, REFERENCE, Graph, parse_graph
 from compiler.runtime.graph.model_module import ModelExecutor
+from compiler.runtime.modules.call_sequence import CallSequence
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.reference_call import reference_call
 from compiler.runtime.parallel.threads import num_threads
@@ -39,7 +41,7 @@ class GraphExecutor(ModelExecutor):
         self._values = _allocate(self.graph, device)
         self._input_values = {self.graph.nodes[n].name: self.graph.node_row_ptr[n] for n in self.graph.arg_nodes}
         self._params = set(params or ())
-        self._thunks: list[tuple[str, Thunk]] | None = None
+        self._sequences: list[Thunk] | None = None
         self._prepared: dict[int, Thunk | None] = {}
         self._threads = 0
         for name, value in (params or {}).items():
@@ -106,7 +108,7 @@ class GraphExecutor(ModelExecutor):
             raise ArgumentError(f"{operation}: its memory is shared with a larger value of the graph")
         for i in sharing:
             self._values[i] = _over(memory, self._values[i].shape, self._values[i].dtype, self.device)
-        self._thunks = None
+        self._sequences = None
         self._prepared.clear()
 
     # running
@@ -116,8 +118,8 @@ class GraphExecutor(ModelExecutor):
         if instruments:
             call_instrumented(instruments, self, "run", (), lambda: self._run_instrumented(instruments))
             return
-        for _, thunk in self.thunks():
-            thunk()
+        for call in self._calls():
+            call()
 
     def _run_instrumented(self, instruments: Sequence[Instrument]) -> None:
         """Run the graph as far as instruments let it; kernels are compiled as they are reached."""
@@ -129,18 +131,34 @@ class GraphExecutor(ModelExecutor):
             if thunk is not None:
                 thunk()
 
+    def _calls(self) -> list[Thunk]:
+        """Return what a run calls: for kernels that follow each other one thing."""
+        self._follow_threads()
+        if self._sequences is None:
+            nodes = [index for index, _ in self.calls() if self.thunk(index) is not None]
+            groups = [(is_direct, list(group)) for is_direct, group in groupby(nodes, self._is_direct)]
+            calls = [[self._sequence(g)] if is_direct else map(self.thunk, g) for is_direct, g in groups]
+            self._sequences = [call for group in calls for call in group if call is not None]
+        return self._sequences
+
+    def _is_direct(self, node: int) -> bool:
+        name = self.graph.nodes[node].attrs["func_name"]
+        return name != REFERENCE and self.lib.get_function(name).takes_directly(self.arguments(node))
+
+    def _sequence(self, nodes: list[int]) -> CallSequence:
+        functions = [(self.lib.get_function(self.graph.nodes[n].attrs["func_name"]), self._places(n)) for n in nodes]
+        return CallSequence(functions, [value.address for value in self._values])
+
     def thunks(self) -> list[tuple[str, Thunk]]:
         """Return the calls of kernels, prepared once, with the kernels' names."""
         self._follow_threads()
-        if self._thunks is None:
-            self._thunks = [(n, thunk) for i, n in self.calls() if (thunk := self.thunk(i)) is not None]
-        return self._thunks
+        return [(n, thunk) for i, n in self.calls() if (thunk := self.thunk(i)) is not None]
 
     def _follow_threads(self) -> None:
         """Forget what was prepared for another number of threads: it is an argument like any other."""
         threads = num_threads()
         if threads != self._threads:
-            self._threads, self._thunks = threads, None
+            self._threads, self._sequences = threads, None
             self._prepared.clear()
 
     def thunks_to(self, node: int) -> list[Thunk]:
@@ -164,9 +182,12 @@ class GraphExecutor(ModelExecutor):
 
     def arguments(self, index: int) -> tuple[NDArray, ...]:
         """Return what the call of a node reads, and then what it writes."""
+        return tuple([self._values[place] for place in self._places(index)])
+
+    def _places(self, index: int) -> list[int]:
         graph = self.graph
-        inputs = [self._values[graph.value(e)] for e in graph.nodes[index].inputs]
-        return (*inputs, *self._values[graph.node_row_ptr[index] : graph.node_row_ptr[index + 1]])
+        inputs = [graph.value(e) for e in graph.nodes[index].inputs]
+        return [*inputs, *range(graph.node_row_ptr[index], graph.node_row_ptr[index + 1])]
 
     def thunk(self, index: int) -> Thunk | None:
         """Return what makes a call, prepared once; None if nothing is to be done."""

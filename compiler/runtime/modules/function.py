@@ -90,7 +90,7 @@ class Function:
         return partial(self._run_directly, expected)
 
     def takes_directly(self, arrays: Sequence[NDArray]) -> bool:
-        """Return whether :attr:`entry` may be called with the addresses of arrays, and the number of threads if any."""
+        """Return whether the code may be called with the addresses of arrays, and the number of threads if any."""
         expected = self._binder.static_arrays()
         return (
             expected is not None
@@ -102,6 +102,11 @@ class Function:
                 for a, (shape, dtype, unaligned) in zip(arrays, expected, strict=True)
             )
         )
+
+    @property
+    def address(self) -> int:
+        """Where the machine code is."""
+        return self._code().address(self.signature.symbol)
 
     @property
     def entry(self) -> Callable[..., int]:
@@ -138,8 +143,7 @@ class Function:
         if self._entry is None:
             types = self._binder.c_types + [ctypes.c_int32] * self.signature.threads
             types += [ctypes.c_void_p] * bool(self.signature.returns)
-            address = self._code().address(self.signature.symbol)
-            self._entry = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(address)
+            self._entry = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(self.address)
         return self._entry
 
     def __repr__(self) -> str:

@@ -93,8 +93,8 @@ def _let_call(variable: int) -> None:
         ctypes.c_void_p.from_address(variable).value = call_address()
 
 
-def compiled(data: bytes, path: str) -> bytes:
-    """Return the object code of LLVM IR that :meth:`compiler.runtime.modules.module.Module.save` wrote."""
+def compiled(data: bytes, path: str, level: int = 3) -> bytes:
+    """Return the object code of LLVM IR, such as :meth:`compiler.runtime.modules.module.Module.save` writes."""
     target = _prepare()
     try:
         is_text = not data.startswith((b"BC\xc0\xde", b"\xde\xc0\x17\x0b"))
@@ -105,7 +105,7 @@ def compiled(data: bytes, path: str) -> bytes:
     if module.triple.split("-")[0] != host_triple().split("-")[0]:
         raise ArgumentError(f"load_module: {path!r} is for {module.triple}, this machine is a {host_triple()}")
     features = ",".join(f"+{feature}" for feature in sorted(host_features()))
-    machine = target.create_target_machine(cpu=host_cpu(), features=features, opt=3)
+    machine = target.create_target_machine(cpu=host_cpu(), features=features, opt=level)
     return bytes(machine.emit_object(module))
 
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from compiler.ir.memory import ALIGNMENT
 from compiler.runtime.arrays.ndarray import ArrayType, NDArray
+from compiler.runtime.modules.call_sequence import CallSequence
 from compiler.runtime.modules.function import Function
-from compiler.runtime.parallel.threads import num_threads
 from compiler.runtime.vm import instructions as vm
 from compiler.runtime.vm.values import ADT, Value
 
@@ -285,19 +284,15 @@ class _Plan:
     ) -> None:
         new = {*range(given), *fresh}
         self._kept = [array for number, array in enumerate(memory) if number not in new]
-        self._addresses: list[int] = [0 if number in new else a.address for number, a in enumerate(memory)]
-        self._addresses.append(1)
-        threads = len(memory)  # where the number of threads stands, behind the addresses
+        self._calls = CallSequence(steps, [0 if number in new else a.address for number, a in enumerate(memory)])
         self._fresh = [(number, ArrayType(memory[number].shape, memory[number].dtype)) for number in fresh]
-        self._steps = [_step(function, numbers, threads) for function, numbers in steps]
-        self._functions = [function for function, _ in steps]
         fixed = {number: array for number, array in enumerate(memory) if number not in new}
         where = {number: at for at, number in enumerate([*range(given), *fresh])}
         self._results = [(register, _maker(form, where, fixed)) for register, form in results.items()]
 
     def run(self, arrays: list[NDArray], registers: list[Value | None]) -> bool:
         """Make the calls, and put results into registers; False if an array does not begin where vectors may."""
-        addresses = self._addresses
+        addresses = self._calls.addresses
         for number, array in enumerate(arrays):
             if array.address % ALIGNMENT:
                 return False
@@ -306,25 +301,10 @@ class _Plan:
             made = kind.empty()
             arrays.append(made)
             addresses[number] = made.address
-        addresses[-1] = num_threads()
-        for at, (entry, arguments) in enumerate(self._steps):
-            status = entry(*arguments(addresses))
-            if status:
-                raise self._functions[at].failure(status)
+        self._calls()
         for register, make in self._results:
             registers[register] = make(arrays)
         return True
-
-
-def _step(
-    function: Function, numbers: tuple[int, ...], threads: int
-) -> tuple[Callable[..., int], Callable[[list[int]], tuple[int, ...]]]:
-    """Return the machine code, and what picks its arguments."""
-    if function.signature.threads:
-        numbers = (*numbers, threads)
-    if len(numbers) == 1:
-        return function.entry, lambda addresses: (addresses[numbers[0]],)
-    return function.entry, itemgetter(*numbers)
 
 
 def _maker(form: _Form, where: Mapping[int, int], fixed: Mapping[int, NDArray]) -> Callable[[list[NDArray]], Value]:
