@@ -96,13 +96,9 @@ class _StaticKernel:
         self._types = [ArrayType(t.concrete_shape, t.dtype) for t in tensor_types([self._result])]
         self._is_single = not isinstance(self._result, TupleType)
 
-    @lazy_attribute
-    def _call(self) -> Callable[[Sequence[NDArray]], None]:
-        return self._function.direct_call()
-
     def __call__(self, args: Sequence[Value]) -> Value:
         outputs = [array_type.empty() for array_type in self._types]
-        self._call([*_inputs(args), *self._constants, *outputs])
+        self._function.run_on([*_inputs(args), *self._constants, *outputs])
         return outputs[0] if self._is_single else arranged(self._result, iter(outputs))
 
     def machine_code(self, args: Sequence[Value]) -> MachineCode | None:
@@ -167,14 +163,20 @@ class _DynamicKernel:
             return static_kernel(lib, named.name, named.kernel.lowered.constants, function)
 
     @lazy_attribute
-    def _references(self) -> list[tuple[RelayExpr, Callable[[Mapping[RelayExpr, Any]], object]]]:
-        return [(expr, _reference(expr)) for expr in self._order if expr not in self._function.params]
+    def _by_numpy(self) -> Kernel:
+        params, body = self._function.params, self._function.body
+        if isinstance(body, Call) and body.args == params:
+            only = _reference_call(body)
+            return lambda args: _machine(only(*map(_numpy, args)))
+        references = [(expr, _reference(expr)) for expr in self._order if expr not in params]
 
-    def _by_numpy(self, args: Sequence[Value]) -> Value:
-        values: dict[RelayExpr, object] = dict(zip(self._function.params, map(_numpy, args), strict=True))
-        for expr, compute in self._references:
-            values[expr] = compute(values)
-        return _machine(values[self._function.body])
+        def run(args: Sequence[Value]) -> Value:
+            values: dict[RelayExpr, object] = dict(zip(params, map(_numpy, args), strict=True))
+            for expr, compute in references:
+                values[expr] = compute(values)
+            return _machine(values[body])
+
+        return run
 
     @property
     def result_text(self) -> str:
@@ -225,7 +227,8 @@ def _reference(expr: RelayExpr) -> Callable[[Mapping[RelayExpr, Any]], object]:
     """Return what computes an expression from the values of its operands."""
     match expr:
         case Call():
-            return _reference_call(expr)
+            compute, args = _reference_call(expr), expr.args
+            return lambda values: compute(*[values[a] for a in args])
         case Constant():
             return lambda values: expr.value
         case Tuple():
@@ -236,14 +239,15 @@ def _reference(expr: RelayExpr) -> Callable[[Mapping[RelayExpr, Any]], object]:
             raise ArgumentError(f"vm: a kernel is made of operators and tuples, got {type(expr).__name__}")
 
 
-def _reference_call(call: Call) -> Callable[[Mapping[RelayExpr, Any]], object]:
-    op, attrs, args = operator_of(call), call.attrs, call.args
+def _reference_call(call: Call) -> Callable[..., object]:
+    """Return what computes a call from its operands."""
+    op, attrs = operator_of(call), call.attrs
 
-    def compute(values: Mapping[RelayExpr, Any]) -> object:
+    def compute(*operands: Any) -> object:
         if op.reference is None:
             raise ArgumentError(f"{op.name}: this operator can be neither compiled nor computed by NumPy")
         try:
-            return op.reference(attrs, *[values[a] for a in args])
+            return op.reference(attrs, *operands)
         except ValueError as exc:  # shapes that only the values know do not fit each other
             raise ArgumentError(f"vm: {op.name}: {exc}") from exc
 

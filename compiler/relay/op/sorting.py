@@ -195,7 +195,7 @@ def _argwhere_relation(types: Types, attrs: Attrs) -> Type:
 
 def _places(attrs: Attrs, x: Array) -> Array:
     """Return the places in an array that are not zero; what ``numpy.argwhere`` does, in a third of the time."""
-    return np.argwhere(x).astype("int32") if x.ndim == 0 else np.array(x.nonzero(), "int32").T
+    return np.argwhere(x).astype(np.int32) if x.ndim == 0 else np.array(x.nonzero(), np.int32).T
 
 
 argwhere = register(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 
 from compiler.runtime.llvm import has_llvm
 from compiler.runtime.modules.function import Function
@@ -24,11 +24,13 @@ class CallSequence:
         threads = len(addresses)
         self.addresses = (ctypes.c_int64 * (threads + 1))(*addresses)
         self._calls = [(f, [*places, threads] if f.signature.threads else places) for f, places in calls]
+        self._is_parallel = any(function.signature.threads for function, _ in calls)
         self._run = self._caller() if len(calls) > 1 and has_llvm() else self._call_in_turn
 
     def __call__(self) -> None:
         """Make the calls; one that fails is the last, and raises what its function says of it."""
-        self.addresses[-1] = num_threads()
+        if self._is_parallel:
+            self.addresses[-1] = num_threads()
         failed = self._run()
         if failed:
             at, status = divmod(failed, 1 << 32)
@@ -44,8 +46,7 @@ class CallSequence:
         arities = frozenset([len(places) for _, places in self._calls])
         with MAKING:
             call_all = _compiled_caller(arities).entry
-        memory, count = (ctypes.c_int64 * len(words))(*words), len(self._calls)
-        return lambda: call_all(memory, count)
+        return partial(call_all, (ctypes.c_int64 * len(words))(*words), len(self._calls))
 
     def _call_in_turn(self) -> int:
         for at, (function, places) in enumerate(self._calls):

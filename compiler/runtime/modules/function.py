@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from compiler.ir.error import TVMError
@@ -78,30 +77,35 @@ class Function:
 
         return run
 
-    def direct_call(self) -> Callable[[Sequence[NDArray]], None]:
-        """Return a callable that runs the function on arrays of static shapes, skipping the checks that these decide.
-
-        It takes compact arrays, of which those that are written must not alias others.  Arrays that do not match the
-        signature raise the same errors as in a call.
-        """
-        expected = self._binder.static_arrays()
-        if expected is None or self.signature.returns or self._module.imported_functions():
-            return self._checked_call
-        return partial(self._run_directly, expected)
-
     def takes_directly(self, arrays: Sequence[NDArray]) -> bool:
-        """Return whether the code may be called with the addresses of arrays, and the number of threads if any."""
-        expected = self._binder.static_arrays()
+        """Return whether the code may be called with the addresses of arrays, and the number of threads if any.
+
+        They have the static shapes of its signature; those that are written must not alias others.
+        """
+        expected = self._static_arrays
         return (
             expected is not None
-            and not self.signature.returns
-            and not self._module.imported_functions()
             and len(arrays) == len(expected)
             and all(
                 a.shape == shape and a.dtype == dtype and not a.address & unaligned
                 for a, (shape, dtype, unaligned) in zip(arrays, expected, strict=True)
             )
         )
+
+    @lazy_attribute
+    def _static_arrays(self) -> list[tuple[tuple[object, ...], str, int]] | None:
+        more_to_do = self.signature.returns or self._module.imported_functions()
+        return None if more_to_do else self._binder.static_arrays()
+
+    def run_on(self, arrays: Sequence[NDArray]) -> None:
+        """Run the function on arrays, without the checks that :meth:`takes_directly` makes unnecessary."""
+        if not self.takes_directly(arrays):
+            self.prepare(tuple(arrays))()
+            return
+        threads = [num_threads()] if self.signature.threads else []
+        status = self._native()(*[array.address for array in arrays], *threads)
+        if status:
+            raise self.failure(status)
 
     @property
     def address(self) -> int:
@@ -112,24 +116,6 @@ class Function:
     def entry(self) -> Callable[..., int]:
         """The machine code; it returns 0, or the number of a failure."""
         return self._native()
-
-    def _checked_call(self, arrays: Sequence[NDArray]) -> None:
-        self.prepare(tuple(arrays))()
-
-    def _run_directly(self, expected: list[tuple[tuple[object, ...], str, int]], arrays: Sequence[NDArray]) -> None:
-        values = [
-            array.address
-            for array, (shape, dtype, unaligned) in zip(arrays, expected, strict=True)
-            if array.shape == shape and array.dtype == dtype and not array.address & unaligned
-        ]
-        if len(values) < len(expected):
-            self._checked_call(arrays)
-            return
-        if self.signature.threads:
-            values.append(num_threads())
-        status = (self._entry or self._native())(*values)
-        if status:
-            raise self.failure(status)
 
     def device_seconds(self, args: tuple[object, ...], number: int, repeat: int) -> list[float] | None:
         """Measure seconds per call by the clock of the device; None on the CPU, which the host's clock measures."""

@@ -288,7 +288,9 @@ class _Plan:
         self._fresh = [(number, ArrayType(memory[number].shape, memory[number].dtype)) for number in fresh]
         fixed = {number: array for number, array in enumerate(memory) if number not in new}
         where = {number: at for at, number in enumerate([*range(given), *fresh])}
-        self._results = [(register, _maker(form, where, fixed)) for register, form in results.items()]
+        same = {r: form for r, form in results.items() if all(place.number in fixed for place in _places(form))}
+        self._same = {register: _value(form, fixed) for register, form in same.items()}
+        self._made = [(r, _maker(form, where, fixed)) for r, form in results.items() if r not in same]
 
     def run(self, arrays: list[NDArray], registers: list[Value | None]) -> bool:
         """Make the calls, and put results into registers; False if an array does not begin where vectors may."""
@@ -302,7 +304,9 @@ class _Plan:
             arrays.append(made)
             addresses[number] = made.address
         self._calls()
-        for register, make in self._results:
+        for register, value in self._same.items():
+            registers[register] = value
+        for register, make in self._made:
             registers[register] = make(arrays)
         return True
 
