@@ -172,7 +172,7 @@ class _Layer:
                     place[row, j] = tir.const(0, self.dtype)
         with self.ib.for_range(0, self._time, name="step") as step:
             at = self._time - 1 - step if self._reverse else step
-            products = _Product(self, tile, rows, state, lambda row, j: self.gates[at, first + row, j])
+            products = _Product(self, tile, rows, state, step, lambda row, j: self.gates[at, first + row, j])
             for gates, source, finish in self._products(products):
                 products.write(gates, state[source], finish)
             with self.ib.for_range(0, rows, name="row") as row:
@@ -209,10 +209,11 @@ class _Product:
         tile: _Tile,
         rows: int,
         state: dict[str, BufferVar],
+        step: Var,
         own: Callable[[Var, PrimExpr], PrimExpr],
     ) -> None:
         self._layer, self._tile, self._rows = layer, tile, rows
-        self._state, self._own = state, own
+        self._state, self._step, self._own = state, step, own
         self._width = GATES[layer.cell] * UNITS
 
     def write(self, gates: range, source: BufferVar, finish: Finish) -> None:
@@ -221,7 +222,10 @@ class _Product:
         ``own(i)`` is what the inputs give a gate, ``past(i)`` what the states give it.
         """
         ib, lanes = self._layer.ib, self._tile.lanes
-        with ib.for_range(0, self._layer.blocks, name="block") as block:
+        last = self._layer.blocks - 1
+        with ib.for_range(0, last + 1, name="turn") as turn:
+            # Every other step begins with the weights that the step before ended with: these are in the cache still.
+            block = ib.let("block", turn + self._step % 2 * (last - 2 * turn))
             for begin in range(0, UNITS, lanes):
                 with ib.new_scope():
                     self._write_lanes(gates, source, finish, block, begin)
