@@ -149,6 +149,7 @@ function replaceSelected(event, view) {
 
 let hovered = 0;
 let marked = false; // whether problems are underlined
+let opened = null; // the text that was opened last, until it is compiled: its first problem is scrolled to
 
 const linesAt = (view, position) => statement(view.state, view.state.doc.lineAt(position).number);
 
@@ -182,6 +183,7 @@ export const editor = {
   open(script) {
     tell("replaced");
     view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: script }, selection: { anchor: 0 }, effects: [setLines.of(NO_LINES), EditorView.scrollIntoView(0, { y: "start" })] });
+    opened = view.state.doc;
   },
   /** Write lines in the place of others, or before one, as one step that Undo takes back. */
   replaceLines(...edits) {
@@ -233,5 +235,7 @@ export const editor = {
     update({ failed: new Set(placed.filter(({ severity }) => severity === "error").map(({ line }) => line)) });
     offerFixes(doc.toString(), problems);
     showMessages(view, problems);
+    if (doc === opened && wrong.length) editor.reveal(wrong[0].line);
+    opened = null;
   },
 };

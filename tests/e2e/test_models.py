@@ -93,6 +93,14 @@ def test_a_truncated_model_is_named_at_the_scripts_line(
     expect(page.locator(".cm-lintRange-error").first).to_be_in_viewport()
 
 
+def test_the_first_problem_of_an_opened_script_is_scrolled_to(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, 1280, 800)
+    script = "\n" * 60 + "import tvm\ntvm.te.nothing\n" + "\n" * 60
+    page.set_input_files("#attach", {"name": "late.py", "mimeType": "text/x-python", "buffer": script.encode()})
+    expect(page.locator("#state")).to_contain_text("at line 62")
+    expect(page.locator(".cm-lintRange-error").first).to_be_in_viewport()
+
+
 def test_an_empty_model_is_refused_in_place(fixed: str, open_page: Callable[..., Page]) -> None:
     """Without a request: a browser would report its failure in the console."""
     page = open_page(fixed)
