@@ -40,6 +40,8 @@ class Tag(StrEnum):
     COMM_REDUCE_IDX = "comm_reduce_idx"
 
     PAD = "injective,pad"
+    PAD_BY_COPIES = "injective,pad_by_copies"
+    """Of elements of the data itself, between which each row is copied."""
     DILATE = "injective,dilate"
     STAGED = "injective,staged"
     """Computed once and stored, however cheap it looks."""

@@ -104,19 +104,21 @@ def _take_gradient(call: Call, grad: Expr) -> list[Expr]:
     extent = int(np.prod(shape)) if attrs.axis is None else shape[at]
     whole = call_op("cast", indices, dtype="int64")
     where = whole if attrs.mode == "fast" else _bounded(whole, extent, attrs.mode)
-    points = call_op("expand_dims", where, axis=0)
+    dtype = data.checked_type.dtype
     if attrs.axis is None:
-        flat = call_op("zeros", shape=(extent,), dtype=data.checked_type.dtype)
-        scattered = call_op("scatter_nd", flat, points, grad, mode="add")
-        return [reshaped(scattered, shape), call_op("zeros_like", indices)]
+        return [reshaped(put_back(grad, where, 0, (extent,), count, dtype), shape), call_op("zeros_like", indices)]
+    return [put_back(grad, where, at, shape, count, dtype), call_op("zeros_like", indices)]
+
+
+def put_back(grad: Expr, where: Expr, at: int, shape: tuple[int, ...], count: int, dtype: str) -> Expr:
+    """Return zeros of a shape, to which slices have been added at places along an axis, an array of ``count`` axes."""
     rank = len(shape) - 1 + count
     taken = tuple(range(at, at + count))
     slices = call_op("transpose", grad, axes=(*taken, *[d for d in range(rank) if d not in taken]))
     order = (at, *[d for d in range(len(shape)) if d != at])
-    zero = call_op("zeros", shape=tuple(shape[d] for d in order), dtype=data.checked_type.dtype)
-    scattered = call_op("scatter_nd", zero, points, slices, mode="add")
-    back = call_op("transpose", scattered, axes=tuple(order.index(d) for d in range(len(shape))))
-    return [back, call_op("zeros_like", indices)]
+    zero = call_op("zeros", shape=tuple(shape[d] for d in order), dtype=dtype)
+    scattered = call_op("scatter_nd", zero, call_op("expand_dims", where, axis=0), slices, mode="add")
+    return call_op("transpose", scattered, axes=tuple(order.index(d) for d in range(len(shape))))
 
 
 def _bounded(indices: Any, extent: int, mode: str) -> Any:

@@ -65,8 +65,8 @@ def pad_reflect(
     again = 1 if mode == "SYMMETRIC" else 0
 
     def source(i: PrimExpr, extent: Extent) -> PrimExpr:
-        left = te.if_then_else(i < 0, -i - again, i)
-        return te.if_then_else(left >= extent, 2 * extent - 2 + again - left, left)
+        left = te.max(i, -i - again)
+        return te.max(te.min(left, 2 * extent - 2 + again - left), 0)
 
     return _gathered(data, before, after, source, name)
 
@@ -89,16 +89,24 @@ def pad_wrap(data: Tensor, before: Sequence[int], after: Sequence[int]) -> Tenso
 
 
 def _gathered(data: Tensor, before: Sequence[int], after: Sequence[int], source: Source, name: str = "pad") -> Tensor:
+    """Return ``data`` with its own elements around it: rows end with some of them, and in between they are copies."""
     shape = dims(data)
+    has_ends = any(before[-1:]) or any(after[-1:])
 
     def element(*at: Var) -> PrimExpr:
         indices: list[Index] = []
         for i, low, high, extent in zip(at, before, after, shape, strict=True):
             indices.append(source(i - low, extent) if low or high else i)
-        return data(*indices)
+        around = data(*indices)
+        if not has_ends:
+            return around
+        low, end = before[-1], shape[-1] + before[-1]
+        inside = data(*indices[:-1], at[-1] - low)
+        inside = te.if_then_else(at[-1] < end, inside, around) if after[-1] > 0 else inside
+        return te.if_then_else(at[-1] >= low, inside, around) if low > 0 else inside
 
     padded = [extent + low + high for extent, low, high in zip(shape, before, after, strict=True)]
-    return compute(padded, element, name=name, tag=Tag.PAD)
+    return compute(padded, element, name=name, tag=Tag.PAD_BY_COPIES if has_ends else Tag.PAD)
 
 
 def dilate(data: Tensor, strides: Sequence[int], dilation_value: float = 0.0, name: str = "dilate") -> Tensor:

@@ -78,6 +78,11 @@ def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) 
         if contiguous := _contiguous_axes(op):
             _partial_results(schedule, stage, op, contiguous, lanes)
             continue
+        if op.tag == Tag.PAD_BY_COPIES:
+            stage.pragma(op.axis[-1], "loop_partition_hint")
+            if is_worth_parallel(op):
+                parallel(stage, op.axis[:-1])
+            continue
         if (strided := _strided(op, schedule, stored)) is not None and _in_tiles(stage, *strided, lanes):
             continue
         loop = vectorize_elements(stage, lanes, all(_is_elementwise(o) for o in _computed(schedule)))

@@ -13,6 +13,7 @@ import compiler as tvm
 from compiler import te, topi
 from compiler.target import Target
 from compiler.topi import extrema
+from compiler.topi.nn.pad import pad_edge, pad_reflect, pad_wrap
 from compiler.topi.schedules import schedule_injective, schedule_reduce, schedule_rule_for
 from compiler.topi.tag import OpPattern
 
@@ -51,6 +52,19 @@ def test_short_rows_of_one_shape_become_whole_vectors() -> None:
     assert any("factor=8" in label for label in labels), "16 * 7 * 7 is a multiple of 8, 7 is not"
     _, (a,), (found,) = _run(schedule_injective, [x], [topi.exp(x)])
     np.testing.assert_allclose(found, np.exp(a), rtol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap"])
+@pytest.mark.parametrize("around", [(2, 3), (0, 4), (5, 0)])
+def test_rows_are_copied_between_what_pads_them(mode: str, around: tuple[int, int]) -> None:
+    x = te.placeholder((3, 8, 40), name="x")
+    low, high = (1, 1, around[0]), (0, 2, around[1])
+    pads = {"edge": pad_edge, "wrap": pad_wrap, "reflect": pad_reflect, "symmetric": pad_reflect}
+    mirrored = {"mode": mode.upper()} if pads[mode] is pad_reflect else {}
+    text, (a,), (found,) = _run(schedule_injective, [x], [pads[mode](x, low, high, **mirrored)])
+    np.testing.assert_array_equal(found, np.pad(a, [*zip(low, high, strict=True)], mode))
+    assert all(f"range({size})" in text for size in (40, *filter(None, around))), text
+    assert "if_then_else" not in text
 
 
 @pytest.mark.parametrize(("width", "loops"), [(9, "2, 5, 2, 6, 8"), (16, "2, 5, 2, 6")])

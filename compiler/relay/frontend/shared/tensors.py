@@ -119,7 +119,11 @@ def pad(
     if mode not in _MODES:
         raise ConversionError(f"mode {mode!r} is unknown; expected one of {', '.join(_MODES)}")
     if mode != "constant":
-        return _pad_by_index(x, around, mode)
+        return (
+            ops.nn.pad(x, around, pad_mode=mode)
+            if _is_pad(dims_of(x), around, mode)
+            else _pad_by_index(x, around, mode)
+        )
     for axis, (before, after) in enumerate(around):
         if before < 0 or after < 0:
             x = _cropped(x, axis, max(-before, 0), max(-after, 0))
@@ -142,6 +146,14 @@ def _cropped(x: RelayExpr, axis: int, before: int, after: int) -> RelayExpr:
 
 _NO_END = np.iinfo(np.int64).max
 """What a slice up to the end of an axis of unknown extent ends with."""
+
+
+def _is_pad(dims: Sequence[object], around: Sequence[tuple[int, int]], mode: str) -> bool:
+    """Return whether ``nn.pad`` pads as NumPy does: nothing is cropped, and no element mirrored more than once."""
+    return all(
+        isinstance(extent, int) and min(pair) >= 0 and max(pair) <= extent - (mode == "reflect")
+        for extent, pair in zip(dims, around, strict=True)
+    )
 
 
 def _pad_by_index(x: RelayExpr, around: Sequence[tuple[int, int]], mode: str) -> RelayExpr:

@@ -9,11 +9,11 @@ import numpy as np
 
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.attrs.kinds import PAIRS, one_of
-from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Expr
+from compiler.relay.expr import Call, Expr, array_const
 from compiler.relay.op.axis_layouts import pad_layout
 from compiler.relay.op.common import has_any_dim
+from compiler.relay.op.indexing import put_back
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, Input, OpPattern, RelationError, Types, call_op
@@ -97,14 +97,28 @@ def _reference(attrs: PadAttrs, x: Array, value: Array) -> Array:
 
 
 def _gradient(call: Call, grad: Expr) -> list[Expr]:
-    if PadAttrs.of(call).pad_mode != "constant":
-        raise ArgumentError(f"gradient of nn.pad: pad_mode must be 'constant', got {PadAttrs.of(call).pad_mode!r}")
     data, value = call.args
+    if PadAttrs.of(call).pad_mode != "constant":
+        return [_added_up(PadAttrs.of(call), data.checked_type, grad), call_op("zeros_like", value)]
     begin = tuple(low for low, _ in PadAttrs.of(call).pad_width)
     end = tuple(low + n for low, n in zip(begin, data.checked_type.concrete_shape, strict=True))
     inner = call_op("strided_slice", grad, begin=begin, end=end, strides=(1,) * len(begin))
     rest = call_op("subtract", call_op("sum", grad), call_op("sum", inner))
     return [inner, call_op("reshape_like", rest, value)]
+
+
+def _added_up(attrs: PadAttrs, data: TensorType, grad: Expr) -> Expr:
+    """Return what the copies of each element add up to, along one axis after the other."""
+    extents, shape = (
+        data.concrete_shape,
+        [n + sum(w) for n, w in zip(data.concrete_shape, attrs.pad_width, strict=True)],
+    )
+    for at, around in enumerate(attrs.pad_width):
+        if any(around):
+            places = _reference(attrs.with_values(pad_width=(around,)), np.arange(extents[at]), np.zeros(()))
+            shape[at] = extents[at]
+            grad = put_back(grad, array_const(places), at, tuple(shape), 1, data.dtype)
+    return grad
 
 
 pad = register(
