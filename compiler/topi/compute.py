@@ -5,13 +5,15 @@ A definition writes ``attrs=RowVectors(vector=16, groups=1)``, and a schedule re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from typing import Self
 
 from compiler import te, tir
-from compiler.ir.expr.primexpr import PrimExpr
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.target.target import Target
+from compiler.tir.ir_builder import IRBuilder
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import Stmt
@@ -123,3 +125,10 @@ def by_loops(
     buffers = [decl_buffer(t.shape, t.dtype, t.name) for t in inputs]
     made = te.extern(shapes, inputs, statement, name, dtypes, buffers, tag=tag)
     return [made] if isinstance(made, te.Tensor) else made
+
+
+@contextmanager
+def nested(ib: IRBuilder, extents: Sequence[Extent], name: str) -> Iterator[tuple[Var, ...]]:
+    """Open a loop for each extent and give their variables."""
+    with ExitStack() as stack:
+        yield tuple(stack.enter_context(ib.for_range(0, extent, f"{name}{d}")) for d, extent in enumerate(extents))

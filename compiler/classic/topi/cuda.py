@@ -15,7 +15,7 @@ from compiler.target.target import Target
 from compiler.te import Schedule, Stage, Tensor
 from compiler.te.definition.tensor import Operation
 from compiler.topi import fourier, nn, scan, vision
-from compiler.topi.arrays import indexing, scatter, sorting, sparse_coordinates
+from compiler.topi.arrays import scatter, sorting, sparse_coordinates
 from compiler.topi.generic import named_schedules
 from compiler.topi.schedules import gpu
 from compiler.topi.schedules.gpu.kit import bind_elements
@@ -68,10 +68,9 @@ _SCHEDULES = named_schedules(_COMPUTATIONS, _scheduled, "for a GPU")
 
 _DEFINITIONS = {
     fourier: "dft stft",
-    indexing: "searchsorted",
     scan: "cumprod cumsum",
     scatter: "scatter_elements scatter_nd",
-    sorting: "sort topk",
+    sorting: "searchsorted sort topk",
     sparse_coordinates: "argwhere sparse_reshape",
     nn: "batch_matmul conv1d_ncw conv1d_nwc conv1d_transpose_ncw conv2d_nchw conv2d_transpose_nchw conv3d_ncdhw "
     "conv3d_ndhwc conv3d_transpose_ncdhw correlation_nchw deformable_conv2d_nchw depthwise_conv2d_nchw "

@@ -18,6 +18,7 @@ from compiler.relay.operator import Array, OpPattern, RelationError, Types, call
 from compiler.relay.ty import TensorType
 from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.topi.arrays import indexing as topi
+from compiler.topi.arrays import scatter, sorting
 
 
 class OneHotAttrs(Attrs):
@@ -109,8 +110,7 @@ invert_permutation = register(
     doc="Return the inverse of a permutation: the position of each number.",
     inputs={"data": "A permutation of ``0 … n - 1`` as a vector of integers."},
     relation=_permutation_relation,
-    pattern=OpPattern.COMM_REDUCE,
-    definition=topi.invert_permutation,
+    definition=scatter.invert_permutation,
     reference=lambda attrs, x: np.argsort(x).astype(x.dtype),
     waived=NOT_SMOOTH,
 )
@@ -143,7 +143,7 @@ searchsorted = register(
     inputs={"sorted_sequence": "A vector, or rows, in ascending order.", "values": "The values to look for."},
     attrs=SearchSortedAttrs,
     relation=_search_relation,
-    compute=lambda attrs, inputs, out_type: [topi.searchsorted(inputs[0], inputs[1], attrs.right, attrs.dtype)],
+    compute=lambda attrs, inputs, out_type: [sorting.searchsorted(inputs[0], inputs[1], attrs.right, attrs.dtype)],
     reference=_search_reference,
     waived=NOT_SMOOTH,
 )

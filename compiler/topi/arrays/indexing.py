@@ -15,8 +15,7 @@ from compiler.topi.operands import Extent, Scalar, axis_of, constant, dims, numb
 from compiler.topi.tag import Tag
 
 __all__ = [
-    "adv_index", "gather", "gather_nd", "invert_permutation", "one_hot", "searchsorted", "strided_set", "take",
-    "unravel_index",
+    "adv_index", "gather", "gather_nd", "one_hot", "strided_set", "take", "unravel_index",
 ]  # fmt: skip
 
 
@@ -194,30 +193,3 @@ def unravel_index(indices: Tensor, shape: Tensor) -> Tensor:
         return value
 
     return compute((count, *dims(indices)), element, name="unravel_index", tag=Tag.INJECTIVE)
-
-
-def invert_permutation(data: Tensor) -> Tensor:
-    """Return the index at which each number from 0 to n - 1 stands in a vector."""
-    k = te.reduce_axis((0, data.shape[0]), name="k")
-
-    def element(i: Var) -> PrimExpr:
-        here = data(k.var).equal(i.astype(data.dtype))
-        return te.max(tir.Select(here, k.var.astype(data.dtype), tir.const(0, data.dtype)), axis=k)
-
-    return compute(dims(data), element, name="invert_permutation", tag=Tag.COMM_REDUCE)
-
-
-def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, out_dtype: str = "int64") -> Tensor:
-    """Return how many elements of a sorted sequence, ``(…, n)``, stand before each value.
-
-    The values have the other axes of the sequence, then any; if ``right``, equal elements stand before a value.
-    """
-    k = te.reduce_axis((0, sorted_sequence.shape[-1]), name="k")
-    outer = len(sorted_sequence.shape) - 1
-
-    def element(*i: Var) -> PrimExpr:
-        here, value = sorted_sequence(*i[:outer], k.var), values(*i)
-        before = here <= value if right else here < value
-        return te.sum(before.astype(out_dtype), axis=k)
-
-    return compute(dims(values), element, name="searchsorted", tag=Tag.COMM_REDUCE)

@@ -6,18 +6,17 @@ On devices a thread computes each element, from all updates that hit it; the wor
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from compiler import te, tir
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.expr.primexpr import PrimExpr, Var, convert
+from compiler.ir.expr.primexpr import PrimExpr, convert
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.ir_builder import BufferVar, IRBuilder
 from compiler.topi.arrays.indexing import saturated, wrapped
-from compiler.topi.compute import by_loops, compute, computes_by_threads
+from compiler.topi.compute import by_loops, compute, computes_by_threads, nested
 from compiler.topi.device.rows import Rows, has_rows, launched
 from compiler.topi.operands import (
     Extent,
@@ -34,7 +33,7 @@ from compiler.topi.operands import (
 )
 from compiler.topi.tag import Tag
 
-__all__ = ["scatter_elements", "scatter_nd", "sparse_to_dense"]
+__all__ = ["invert_permutation", "scatter_elements", "scatter_nd", "sparse_to_dense"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
 
 
 def sparse_to_dense(
-    sparse_indices: Tensor, output_shape: Sequence[int], sparse_values: Tensor, default_value: Scalar | Tensor = 0
+    sparse_indices: Tensor, output_shape: Sequence[Extent], sparse_values: Tensor, default_value: Scalar | Tensor = 0
 ) -> Tensor:
     """Return a tensor with values at indices, and a default elsewhere.
 
@@ -110,6 +109,12 @@ def sparse_to_dense(
     return _scatter(base, updates, "update", "sparse_to_dense")
 
 
+def invert_permutation(data: Tensor) -> Tensor:
+    """Return the index at which each number from 0 to n - 1 stands in a vector; 0 for one that does not."""
+    places = compute(dims(data), lambda i: i.astype(data.dtype), name="places", tag=Tag.INJECTIVE)
+    return sparse_to_dense(data, dims(data), places)
+
+
 def _scatter(data: Tensor, updates: _Updates, reduction: str, name: str) -> Tensor:
     if reduction not in REDUCTIONS:
         raise ArgumentError(f"{name}: the reduction must be one of {', '.join(REDUCTIONS)}, got {show(reduction)}")
@@ -126,21 +131,21 @@ def _one_by_one(ib: IRBuilder, shape: Shape, updates: _Updates, reduction: str, 
     source, indices, values, result = memory
     one = tir.const(1, result.dtype)
     count = ib.allocate(result.dtype, shape, "count") if reduction == "mean" else None
-    with _nested(ib, shape, "i") as i:
+    with nested(ib, shape, "i") as i:
         result[i] = source[i]
         if count is not None:
             count[i] = one
-    with _nested(ib, updates.points, "k") as point:
+    with nested(ib, updates.points, "k") as point:
         places = updates.coordinates(indices, point)
         at = [ib.let(f"at{d}", place) for d, place in enumerate(places)]
         inside = [c for place, extent in zip(at, shape, strict=False) for c in (place >= 0, place < extent)]
-        with ib.if_scope(te.all(*inside)), _nested(ib, shape[len(at) :], "i") as rest:
+        with ib.if_scope(te.all(*inside)), nested(ib, shape[len(at) :], "i") as rest:
             value = updates.value(values, (*point, *rest))
             result[*at, *rest] = _FUNCTIONS[reduction](result[*at, *rest], value)
             if count is not None:
                 count[*at, *rest] = count[*at, *rest] + one
     if count is not None:
-        with _nested(ib, shape, "i") as i:
+        with nested(ib, shape, "i") as i:
             result[i] = _divided(result[i], count[i])
 
 
@@ -152,7 +157,7 @@ def _by_threads(ib: IRBuilder, shape: Shape, updates: _Updates, reduction: str, 
         i = unflatten(launch.place, shape)
         value, hits = (ib.allocate(result.dtype, 1, name, "local") for name in ("value", "hits"))
         value[0], hits[0] = source[tuple(i)], tir.const(1, result.dtype)
-        with _nested(ib, updates.points if axis is None else [updates.points[axis]], "k") as k:
+        with nested(ib, updates.points if axis is None else [updates.points[axis]], "k") as k:
             point = k if axis is None else replaced(i, axis, k[0])
             with ib.if_scope(te.all(*(p < extent for p, extent in zip(point, updates.points, strict=True)))):
                 at = updates.coordinates(indices, point)
@@ -161,13 +166,6 @@ def _by_threads(ib: IRBuilder, shape: Shape, updates: _Updates, reduction: str, 
                     value[0] = _FUNCTIONS[reduction](value[0], update)
                     hits[0] = hits[0] + tir.const(1, result.dtype)
         result[tuple(i)] = _divided(value[0], hits[0]) if reduction == "mean" else value[0]
-
-
-@contextmanager
-def _nested(ib: IRBuilder, extents: Sequence[Extent], name: str) -> Iterator[tuple[Var, ...]]:
-    """Open a loop for each extent and give their variables."""
-    with ExitStack() as stack:
-        yield tuple(stack.enter_context(ib.for_range(0, extent, f"{name}{d}")) for d, extent in enumerate(extents))
 
 
 def _divided(total: PrimExpr, count: PrimExpr) -> PrimExpr:

@@ -6,14 +6,18 @@ sort (:mod:`compiler.topi.device.sort`) where the extents are numbers.
 
 from __future__ import annotations
 
+from compiler import te
+from compiler.ir.dtype import int_range
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
+from compiler.tir.ir_builder import BufferVar, IRBuilder
 from compiler.topi.arrays.merging import merge_sorted
-from compiler.topi.compute import compute, computes_by_threads
+from compiler.topi.compute import by_loops, compute, computes_by_threads, nested
 from compiler.topi.device import has_rows, sorted_rows
 from compiler.topi.operands import Extent, axis_of, dims, replaced
 from compiler.topi.tag import Tag
 
-__all__ = ["argsort", "sort", "topk"]
+__all__ = ["argsort", "searchsorted", "sort", "topk"]
 
 
 def argsort(
@@ -66,3 +70,38 @@ def topk(
     else:
         first = [*merge_sorted(data, at, is_ascend, count, dtype)]
     return {"values": first[:1], "indices": first[1:]}.get(ret_type, first)
+
+
+def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, out_dtype: str = "int64") -> Tensor:
+    """Return how many elements of a sorted sequence, ``(…, n)``, stand before each value.
+
+    The values have the other axes of the sequence, then any; if ``right``, equal elements stand before a value.  On
+    CPUs each step halves what is left to search; threads of devices count.
+    """
+    *outer, extent = dims(sorted_sequence)
+
+    def is_before(here: PrimExpr, value: PrimExpr) -> PrimExpr:
+        return here <= value if right else here < value
+
+    if computes_by_threads():
+        k = te.reduce_axis((0, extent), name="k")
+
+        def element(*i: Var) -> PrimExpr:
+            before = is_before(sorted_sequence(*i[: len(outer)], k.var), values(*i))
+            return te.sum(before.astype(out_dtype), axis=k)
+
+        return compute(dims(values), element, name="searchsorted", tag=Tag.COMM_REDUCE)
+    most = extent if isinstance(extent, int) else int_range("int32")[1]
+
+    def loops(ib: IRBuilder, known: BufferVar, wanted: BufferVar, result: BufferVar) -> None:
+        with nested(ib, dims(values), "i") as i:
+            count = ib.allocate("int32", 1, "count", "local")
+            count[0] = 0
+            for step in (1 << bit for bit in reversed(range(most.bit_length()))):
+                with ib.if_scope(count[0] <= extent - step):
+                    here = known[*i[: len(outer)], count[0] + (step - 1)]
+                    with ib.if_scope(is_before(here, wanted[i])):
+                        count[0] = count[0] + step
+            result[i] = count[0].astype(out_dtype)
+
+    return by_loops([sorted_sequence, values], [(dims(values), out_dtype)], loops, "searchsorted")[0]

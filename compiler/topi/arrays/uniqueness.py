@@ -10,8 +10,8 @@ from compiler import te, tir
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
-from compiler.topi.arrays.indexing import invert_permutation, searchsorted
-from compiler.topi.arrays.sorting import argsort
+from compiler.topi.arrays.scatter import invert_permutation
+from compiler.topi.arrays.sorting import argsort, searchsorted
 from compiler.topi.compute import compute
 from compiler.topi.device import precedes
 from compiler.topi.operands import dims, number

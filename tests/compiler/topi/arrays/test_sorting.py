@@ -66,3 +66,38 @@ def test_time_is_not_quadratic(k: int) -> None:
     built(x, result)
     assert time.process_time() - started < 2
     np.testing.assert_array_equal(result.numpy(), np.arange(400_000)[::-1][:k])
+
+
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("is_symbolic", [False, True])
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 7, 8, 9, 100])
+def test_values_are_searched_in_rows_of_any_length(length: int, is_symbolic: bool, right: bool) -> None:
+    """By the interpreter too, which refuses what is read outside of a row."""
+    known = te.placeholder((2, te.var("n") if is_symbolic else length), "float32", name="known")
+    wanted = te.placeholder((2, 23), "float32", name="wanted")
+    places = topi.searchsorted(known, wanted, right, "int32")
+    rows = np.sort(np.random.default_rng(length).integers(-9, 9, (2, length)).astype("float32"))
+    values = np.tile(np.r_[np.arange(-10, 11), np.inf, -np.inf].astype("float32"), (2, 1))
+    expected = [np.searchsorted(row, of, "right" if right else "left") for row, of in zip(rows, values, strict=True)]
+    schedule = te.create_schedule([places.op])
+    result = empty((2, 23), "int32")
+    build(schedule, [known, wanted, places], "llvm")(array(rows), array(values), result)
+    np.testing.assert_array_equal(result.numpy(), expected)
+    found = np.full((2, 23), -1, "int32")
+    interpret(lower(schedule, [known, wanted, places])["main"], [rows, values, found])
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_permutation_is_inverted_in_linear_time() -> None:
+    """What stands nowhere has the place 0; a large one takes a minute where each element looks through all."""
+    data = te.placeholder((te.var("n"),), "int32", name="data")
+    inverse = topi.invert_permutation(data)
+    run = build(te.create_schedule([inverse.op]), [data, inverse], "llvm")
+    for given in (np.random.default_rng(0).permutation(400_000), np.array([2, 0, 7, -1])):
+        result = empty(given.shape, "int32")
+        run(array(given.astype("int32")), result)
+        expected = np.zeros_like(given)
+        for place, number in enumerate(given):
+            if 0 <= number < len(given):
+                expected[number] = place
+        np.testing.assert_array_equal(result.numpy(), expected)
