@@ -73,6 +73,8 @@ MAX_CARDS = 100
 """Pictures of links that are kept, in about 30 KB each."""
 MEASURING_QUANTUM_SECONDS = 30.0
 """Time slice of a measurement while others wait."""
+MEASURING_PATIENCE_SECONDS = 120.0
+"""How long a measurement may wait before compilations no longer hold it back."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +155,14 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         seats=classes.seats.at,
     )
     compiling = queue(config.compiling, name="compiling", overtime=config.compiling // 2)
-    measuring = queue(1, name="measuring", typical_seconds=15.0, quantum_seconds=MEASURING_QUANTUM_SECONDS)
+    measuring = queue(
+        1,
+        name="measuring",
+        typical_seconds=15.0,
+        quantum_seconds=MEASURING_QUANTUM_SECONDS,
+        first=compiling,
+        long_patience=MEASURING_PATIENCE_SECONDS,
+    )
     memory = Memory(config.memory)
     results = SharedResults(config.store, f"{FORMAT}-{__version__}") if config.store else None
     launcher = Launcher(runner, config, _cores(runner, compiling, measuring), workspace_limits)

@@ -12,6 +12,7 @@ that came first.  What counts is the time a slot is held: a script that sleeps c
   Somebody who has waited for long may make anyone past the quantum do so.  Demoting long jobs is what multi-level
   feedback queues do: F. J. Corbató et al., "An Experimental Time-Sharing System", AFIPS 1962.
 - Waiting counts in one's favour, so that no stream of newcomers starves anybody.
+- Long requests come after short ones, at the pace of :mod:`app.jobs.long_jobs`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import NamedTuple, Self, TypeVar
 from app.counts import WAITS
 from app.errors import Busy, Superseded
 from app.jobs.callers import waiting
+from app.jobs.long_jobs import LongJobs
 from app.jobs.slot_time import SlotTime
 
 AGEING = 0.125
@@ -60,10 +62,11 @@ Group = TypeVar("Group", str, Flow)
 class Ticket:
     """A request in the queue, which waits for, holds and releases a slot; a context manager that releases it."""
 
-    def __init__(self, queue: FairQueue, flow: Flow, tab: str, entered: float) -> None:
+    def __init__(self, queue: FairQueue, flow: Flow, tab: str, entered: float, *, long: bool) -> None:
         self._queue = queue
         self.flow = flow
         self.tab = tab
+        self.long = long
         self.entered = entered
         self.began = 0.0
         self.granted = False
@@ -71,6 +74,8 @@ class Ticket:
         self.asked = False
         """Whether its slot is reclaimed."""
         self._on_asked: Callable[[], None] | None = None
+        self.settled = threading.Condition(queue._lock)
+        """Notified when it is granted or ended; one for all would wake everybody who waits each time."""
 
     def places(self, poll_seconds: float | None = None) -> Iterator[int]:
         """Yield the place in the queue (1 is next) whenever it changes, until a slot is granted.
@@ -136,6 +141,10 @@ class FairQueue:
         The number of requests past the quantum that may run in addition to those with slots.
     seats : callable
         Returns how many students of classes a client brings; each has a seat, a place for one waiting request.
+    first : FairQueue, optional
+        The queue of short requests on the same processors; then all of this one are long.
+    long_patience : float
+        Seconds after which a long request is no longer held back for short ones; see :mod:`app.jobs.long_jobs`.
     clock : callable
         Returns seconds; replaced in tests.
     """
@@ -151,6 +160,8 @@ class FairQueue:
         quantum_seconds: float = 2.0,
         overtime: int = 0,
         seats: Callable[[str], int] = lambda client: 0,
+        first: FairQueue | None = None,
+        long_patience: float = 20.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.capacity = capacity
@@ -163,6 +174,8 @@ class FairQueue:
         self._typical = typical_seconds
         self._seats = seats
         self._clock = clock
+        self._first = first
+        self._long_jobs = LongJobs(long_patience)
         self._clients: OrderedDict[str, SlotTime] = OrderedDict()
         self._tabs: OrderedDict[Flow, SlotTime] = OrderedDict()
         self._queue: list[Ticket] = []
@@ -170,7 +183,7 @@ class FairQueue:
         self._holding: list[Ticket] = []
         self._overtime: list[Ticket] = []
         self._next_review = 0.0
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
 
     def resize(self, capacity: int, overtime: int = 0) -> None:
         """Change the number of slots; excess ones are removed when they are released.
@@ -182,13 +195,13 @@ class FairQueue:
         overtime : int
             The number of requests past the quantum that may run in addition to those with slots.
         """
-        with self._changed:
+        with self._lock:
             self.capacity = capacity
             self._max_held = max(1, capacity - 1)
             self._max_overtime = overtime
             self._grant()
 
-    def enter(self, client: str, tab: str = "") -> Ticket:
+    def enter(self, client: str, tab: str = "", *, long: bool = False) -> Ticket:
         """Join the queue.
 
         Parameters
@@ -197,15 +210,18 @@ class FairQueue:
             The address, among which slots are shared.
         tab : str
             The tab, among which the slots of a client are shared.
+        long : bool
+            Whether short requests go first.
 
         Raises
         ------
         Busy
             If too many requests of this client or in total are waiting; includes the retry time.
         """
-        with self._changed:
+        with self._lock:
             self._check_places(client)
-            ticket = Ticket(self, self._flow_of(client, tab), tab, self._clock())
+            long = long or self._first is not None
+            ticket = Ticket(self, self._flow_of(client, tab), tab, self._clock(), long=long)
             self._remember(ticket.flow)
             self._queue.append(ticket)
             self._grant()
@@ -213,12 +229,12 @@ class FairQueue:
         return ticket
 
     @contextmanager
-    def turn(self, client: str, tab: str = "") -> Iterator[Ticket]:
+    def turn(self, client: str, tab: str = "", *, long: bool = False) -> Iterator[Ticket]:
         """Wait for a slot and hold it within the context; cancelled if the caller disconnects.
 
         Parameters
         ----------
-        client, tab : str
+        client, tab, long
             As in :meth:`enter`.
 
         Raises
@@ -228,7 +244,7 @@ class FairQueue:
         Superseded
             If the caller has disconnected.
         """
-        ticket = self.enter(client, tab)
+        ticket = self.enter(client, tab, long=long)
         with waiting(ticket.end):
             try:
                 ticket.wait()
@@ -239,18 +255,25 @@ class FairQueue:
     @property
     def held(self) -> int:
         """The number of requests that hold a slot or are in overtime."""
-        with self._changed:
+        with self._lock:
             return len(self._holding) + len(self._overtime)
 
     @property
     def waiting(self) -> int:
         """The number of waiting requests."""
-        with self._changed:
+        with self._lock:
             return len(self._queue)
+
+    @property
+    def hurried(self) -> bool:
+        """Whether short requests wait, or hold half of the slots, which all processors are busy with."""
+        with self._lock:
+            short = sum(not ticket.long for ticket in self._holding)
+            return 2 * short >= self.capacity or not all(ticket.long for ticket in self._queue)
 
     def places_of(self, client: str, tab: str = "") -> list[int]:
         """Return the places of a client's waiting tickets in ascending order, optionally of one tab."""
-        with self._changed:
+        with self._lock:
             return [
                 place
                 for place, ticket in enumerate(self._in_order(), 1)
@@ -259,9 +282,11 @@ class FairQueue:
 
     def review(self) -> None:
         """Reclaim slots of the heaviest users for waiting requests, if due."""
-        with self._changed:
+        with self._lock:
             now = self._clock()
             self._next_review = now + REVIEW_SECONDS
+            if any(ticket.long for ticket in self._queue):
+                self._grant()
             asked = self._make_way(now)
         for ticket in asked:
             ticket._tell()
@@ -326,44 +351,61 @@ class FairQueue:
         if not self._ordered:
             now = self._clock()
             by_tab = _ranked(self._queue, lambda ticket: ticket.flow, self._tabs, now)
-            self._queue = _ranked(by_tab, lambda ticket: ticket.flow.client, self._clients, now)
+            ranked = _ranked(by_tab, lambda ticket: ticket.flow.client, self._clients, now)
+            # Long ones that are due, short ones, long ones that are not.
+            self._queue = sorted(ranked, key=lambda each: 1 if not each.long else 0 if self._due(each, now) else 2)
             self._ordered = True
         return self._queue
+
+    def _due(self, ticket: Ticket, now: float) -> bool:
+        """Whether a request need not be held back for short ones."""
+        if not ticket.long:
+            return True
+        running = sum(other.long for other in (*self._holding, *self._overtime))
+        hurried = self.hurried or (self._first is not None and self._first.hurried)
+        waited = now - ticket.entered
+        return self._long_jobs.may_begin(running, waited, now, hurried=hurried, slots=self.capacity)
 
     def _grant(self) -> None:
         """Grant free slots; remaining ones go to requests in overtime."""
         self._ordered = False
-        while self._queue and len(self._holding) < self.capacity:
-            ticket = self._in_order()[0]
-            if self._at_limit(ticket):  # it holds the fewest, so the others are at their limits, too
-                break
+        while len(self._holding) < self.capacity and (ticket := self._next()) is not None:
             self._queue.remove(ticket)
             self._hold(ticket, 1)
             self._holding.append(ticket)
             ticket.granted = True
             ticket.began = self._clock()
+            ticket.settled.notify_all()
             WAITS.add(self._name, ticket.began - ticket.entered)
             self._ordered = False
         while not self._queue and self._overtime and len(self._holding) < self.capacity:
             self._holding.append(self._overtime.pop(0))
-        self._changed.notify_all()
+
+    def _next(self) -> Ticket | None:
+        """Return the request that gets the next slot."""
+        now = self._clock()
+        return next((each for each in self._in_order() if not self._at_limit(each) and self._due(each, now)), None)
 
     def _at_limit(self, ticket: Ticket) -> bool:
         return self._clients[ticket.flow.client].held >= self._max_held
 
     def _hold(self, ticket: Ticket, slots: int) -> None:
         now = self._clock()
-        self._clients[ticket.flow.client].hold(now, slots)
-        self._tabs[ticket.flow].hold(now, slots)
+        charged = not ticket.long or self._first is not None  # what came after short requests is not held against them
+        self._clients[ticket.flow.client].hold(now, slots, charged=charged)
+        self._tabs[ticket.flow].hold(now, slots, charged=charged)
 
     def _end(self, ticket: Ticket) -> None:
-        with self._changed:
+        with self._lock:
             if ticket.ended:
                 return
             ticket.ended = True
+            ticket.settled.notify_all()
             if ticket.granted:
                 (self._overtime if ticket in self._overtime else self._holding).remove(ticket)
                 self._hold(ticket, -1)
+                if ticket.long:
+                    self._long_jobs.ended(ticket.began, self._clock())
                 self._typical += _SMOOTHING * (self._clock() - ticket.began - self._typical)
             else:
                 self._queue.remove(ticket)
@@ -378,7 +420,7 @@ class FairQueue:
         passed_over = sum(ticket.asked for ticket in (*self._holding, *self._overtime))
         while passed_over < len(self._queue):
             waiter = self._in_order()[passed_over]
-            holder = self._heaviest(waiter, now)
+            holder = self._heaviest(waiter, now) if self._due(waiter, now) else None
             if holder is None:
                 break
             if holder in self._holding and len(self._overtime) < self._max_overtime and not self._at_limit(waiter):
@@ -399,10 +441,10 @@ class FairQueue:
         return max(candidates, key=lambda ticket: self._use(ticket, now), default=None)
 
     def _may_ask(self, holder: Ticket, waiter: Ticket, now: float) -> bool:
-        """Whether a holder is past the quantum and either a much heavier user or has been waited for long."""
+        """Whether a holder is past the quantum and longer, a much heavier user, or has been waited for long."""
         if holder.asked or now - holder.began < self.quantum_seconds:
             return False
-        if now - waiter.entered >= PATIENCE_QUANTA * self.quantum_seconds:
+        if holder.long > waiter.long or now - waiter.entered >= PATIENCE_QUANTA * self.quantum_seconds:
             return True
         same = holder.flow.client == waiter.flow.client
         used, other = (self._use(ticket, now)[same] for ticket in (holder, waiter))
@@ -419,7 +461,7 @@ class FairQueue:
         while True:
             if self._clock() >= self._next_review:
                 self.review()
-            with self._changed:
+            with self._lock:
                 if ticket.ended:
                     raise Superseded("cancelled while it waited in the queue")
                 if ticket.granted:
@@ -427,7 +469,7 @@ class FairQueue:
                 place = self._in_order().index(ticket) + 1
                 due = poll_seconds is not None and self._clock() - reported >= poll_seconds
                 if place == last and not due:
-                    self._changed.wait(min(REVIEW_SECONDS, poll_seconds or REVIEW_SECONDS))
+                    ticket.settled.wait(min(REVIEW_SECONDS, poll_seconds or REVIEW_SECONDS))
                     continue
             last, reported = place, self._clock()
             yield place

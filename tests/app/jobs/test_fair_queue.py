@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 import threading
 from collections import Counter
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from app.config import Config
 from app.errors import Busy, Superseded
 from app.jobs.fair_queue import MAX_TABS_PER_CLIENT, REVIEW_SECONDS, TAB_MEMORY_SECONDS, FairQueue, Ticket
+from app.jobs.long_jobs import REST, LongJobs
 from app.jobs.slot_time import HALF_LIFE_SECONDS, SlotTime
 from tests.app.jobs.simulation import MAKES_WAY_SECONDS, Simulation
 
@@ -186,6 +188,88 @@ def test_a_short_run_does_not_wait_for_a_ladder() -> None:
     simulation.run(100.0)
     assert victim.waited <= MAKES_WAY_SECONDS + 2 * REVIEW_SECONDS
     assert soon.waited <= simulation.quantum + 2.0
+
+
+def two_queues(long_patience: float = 20.0) -> tuple[list[float], FairQueue, FairQueue]:
+    """Return a clock, and the queues of a server with two processors: of compilations and of measurements."""
+    now = [0.0]
+    compiling = FairQueue(4, waiting=100, waiting_per_client=100, clock=lambda: now[0])
+    measuring = FairQueue(
+        1, waiting=100, waiting_per_client=100, first=compiling, long_patience=long_patience, clock=lambda: now[0]
+    )
+    return now, compiling, measuring
+
+
+def test_a_long_request_comes_after_short_ones_that_came_later() -> None:
+    now, queue, _ = two_queues()
+    running = queue.enter("holder", long=True)
+    holders = [queue.enter(f"holder {number}") for number in range(3)]
+    long, short = queue.enter("a", long=True), queue.enter("b")
+    assert [next(ticket.places()) for ticket in (short, long)] == [1, 2]
+    holders.pop().end()
+    assert (short.granted, long.granted) == (True, False)
+    now[0] = 1.0
+    running.end()
+    assert not long.granted, "short ones hold half of the slots, and a long one has just ended"
+    holders.pop().end()
+    holders.pop().end()
+    assert long.granted, "nobody is in a hurry"
+
+
+def test_a_measurement_waits_for_compilations_and_rests_after_each() -> None:
+    now, compiling, measuring = two_queues(long_patience=100.0)
+    short = [compiling.enter(name) for name in "ab"]
+    first, second = measuring.enter("c"), measuring.enter("d")
+    assert (first.granted, second.granted) == (True, False)
+    now[0] = 2.0
+    first.end()
+    assert not second.granted
+    now[0] = 2.0 + 2.0 * REST * 0.8
+    measuring.review()
+    assert not second.granted
+    now[0] = 2.0 + 2.0 * REST * 0.9  # a tenth of its patience has passed
+    measuring.review()
+    assert second.granted
+    third = measuring.enter("e")
+    now[0] += 1.0
+    second.end()
+    assert not third.granted
+    for ticket in short:
+        ticket.end()
+    measuring.review()
+    assert third.granted, "nobody is in a hurry"
+
+
+def test_long_requests_end_however_many_short_ones_come() -> None:
+    simulation = Simulation()
+    for number in range(40):
+        simulation.keep_sending(f"typist {number}", 0.5)
+    models = [simulation.send(f"modeller {number}", 5.0, 1.5, long=True) for number in range(20)]
+    simulation.run(100.0)
+    assert all(model.ended is not None and model.waited < 60.0 for model in models)
+    typed = [script.waited for script in simulation.sent if not script.long and script.ended is not None]
+    assert max(typed) < 2 * statistics.median(typed), "and the others are served in turn meanwhile"
+
+
+def test_long_requests_run_beside_each_other_once_they_are_overdue() -> None:
+    jobs = LongJobs(patience=20.0)
+    assert not jobs.may_begin(1, 2 * 20.0, 100.0, hurried=True, slots=4)
+    assert jobs.may_begin(1, 2 * 20.0 + 1.0, 100.0, hurried=True, slots=4)
+    assert not jobs.may_begin(2, 2 * 20.0 + 1.0, 100.0, hurried=True, slots=4), "half of the slots are for short ones"
+
+
+def test_a_long_request_does_not_count_against_the_short_ones_of_its_client() -> None:
+    now, queue, _ = two_queues()
+    model = queue.enter("modeller", long=True)
+    now[0] = 8.0
+    model.end()
+    holders = [queue.enter(f"holder {number}") for number in range(4)]
+    mine = queue.enter("modeller")
+    now[0] = 9.0
+    queue.enter("another")
+    assert queue.places_of("modeller") == [1]
+    holders[0].end()
+    assert mine.granted
 
 
 def test_nobody_is_stopped_while_nobody_waits() -> None:
