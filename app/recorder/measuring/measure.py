@@ -14,11 +14,14 @@ from compiler.runtime.timing.clock import Duration, is_disturbed, stopwatch
 
 RUNG_SECONDS = 1.0
 """The time limit of a measurement, including the first call; slower kernels are called once."""
-REPEAT_SECONDS = 0.02
+REPEAT_SECONDS = 0.01
 MAX_REPEATS = 20
-SETTLED_REPEATS, SETTLED_SPREAD = 8, 0.01
-"""After how many repeats, whose quartiles lie within so much of the median, no more are made: a tenth of the difference
-that counts when times are compared."""
+SETTLED_REPEATS, SETTLED_ERROR = 8, 0.01
+"""After how many repeats no more are made, if the standard error of their median is at most so much of it: a tenth of
+the difference that counts when times are compared."""
+MEDIAN_ERROR = 0.93
+"""The standard error of the median of normally distributed repeats, as a multiple of their interquartile range divided
+by the square root of their number."""
 
 Array = np.ndarray[Any, Any]
 
@@ -86,7 +89,8 @@ def _is_settled(timing: Timing) -> bool:
     """Whether more repeats would say the same."""
     if len(timing.seconds) < SETTLED_REPEATS or timing.is_disturbed:
         return False
-    return timing.spread <= SETTLED_SPREAD * timing.median
+    error = MEDIAN_ERROR * timing.spread / math.sqrt(len(timing.seconds))
+    return error <= SETTLED_ERROR * timing.median
 
 
 def time_rounds(

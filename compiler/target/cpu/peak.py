@@ -21,7 +21,7 @@ Run: TypeAlias = Callable[[int, int], None]
 _BITS = {"float32": 32, "float64": 64}
 _CHAINS = 12
 """The number of independent accumulators: more than latency × FMA units of any CPU, fewer than its registers."""
-_SECONDS = 0.03
+_SECONDS = 0.01
 _REPEATS = 5
 
 
