@@ -73,7 +73,7 @@ MAX_CARDS = 100
 """Pictures of links that are kept, in about 30 KB each."""
 MEASURING_QUANTUM_SECONDS = 30.0
 """Time slice of a measurement while others wait."""
-MEASURING_PATIENCE_SECONDS = 120.0
+MEASURING_PATIENCE_SECONDS = 90.0
 """How long a measurement may wait before compilations no longer hold it back."""
 
 
