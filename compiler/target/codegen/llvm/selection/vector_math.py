@@ -198,23 +198,36 @@ _LOG_Q = (
 
 
 def tanh(v: Lanes, x: ir.Value) -> ir.Value:
-    """Return the hyperbolic tangent, by a polynomial near 0 and the exponential elsewhere."""
-    square = v.mul(x, x)
-    if v.double:
-        ratio = v.div(v.polynomial(square, _TANH_P), v.monic(square, _TANH_Q))
-    else:
-        ratio = v.polynomial(square, _TANH_SINGLE)
-    small = v.add(v.mul(v.mul(ratio, square), x), x)
+    """Return the hyperbolic tangent."""
     magnitude = v.abs(x)
-    bounded = v.where(">", magnitude, 20.0, 20.0, magnitude)  # of more, it is 1
-    grown = _normal_exp(v, v.add(bounded, bounded))
-    large = v.sub(v.number(1.0), v.div(v.number(2.0), v.add(grown, v.number(1.0))))
-    return v.with_sign(v.where("<", magnitude, 0.625, small, large), x)  # a negative zero stays one
+    bound = 20.0 if v.double else 9.02  # of more, it is 1
+    bounded = v.where(">", magnitude, bound, bound, magnitude)
+    twice = v.add(bounded, bounded)
+    if v.double:
+        square = v.mul(x, x)
+        ratio = v.div(v.polynomial(square, _TANH_P), v.monic(square, _TANH_Q))
+        small = v.add(v.mul(v.mul(ratio, square), magnitude), magnitude)
+        large = v.sub(v.number(1.0), v.div(v.number(2.0), v.add(_normal_exp(v, twice), v.number(1.0))))
+        result = v.where("<", magnitude, 0.625, small, large)
+    else:
+        more = _exp_less_one(v, twice)
+        result = v.div(more, v.add(more, v.number(2.0)))
+    return v.with_sign(result, x)  # a negative zero stays one
 
 
-_TANH_SINGLE = (
-    -5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1,
-)  # fmt: skip
+def _exp_less_one(v: Lanes, x: ir.Value) -> ir.Value:
+    """Return e ** x - 1 of single precision, where it and the next power of two are in the normal range."""
+    builder, magic = v.state.builder, v.number(1.5 * 2.0**v.mantissa)
+    shifted = v.add(v.mul(x, v.number(1.4426950408889634)), magic)
+    rounded = builder.fsub(shifted, magic)
+    rest = v.sub(v.sub(x, v.mul(rounded, v.number(0.693359375))), v.mul(rounded, v.number(-2.12194440e-4)))
+    less = v.add(v.mul(v.polynomial(rest, _EXP_LESS_ONE), v.mul(rest, rest)), rest)
+    power = v.power_of_two(v.bits(shifted))  # the bits of the large number are shifted out
+    return v.add(v.mul(less, power), v.sub(power, v.number(1.0)))
+
+
+_EXP_LESS_ONE = (1.38825102e-3, 8.36658042e-3, 4.16672018e-2, 1.66665432e-1, 4.99999981e-1)
+"""Of ``(e ** x - 1 - x) / x ** 2`` up to ln(2) / 2; ``e ** x - 1`` is then off by 1.3e-8 of it at most."""
 _TANH_P = (-9.64399179425052238628e-1, -9.92877231001918586564e1, -1.61468768441708447952e3)
 _TANH_Q = (1.12811678491632931402e2, 2.23548839060100448583e3, 4.84406305325125486048e3)
 
