@@ -47,6 +47,8 @@ _MATRIX_ROWS, _MATRIX_COLUMNS = 6, 16
 _MATRIX_GROUPS = (2, 4)
 _BYTES_AHEAD = 3072
 """What of a panel is read while one of its lines comes from the third cache, about."""
+_LARGE, _PANELS_AT_ONCE, _ROWS_AT_ONCE = 1 << 22, 64, 8
+"""Bytes of a weight that are more than caches keep for it, and what of such a weight is read side by side."""
 _MAX_TUNED_ROWS = 16
 _DOT_TILE = 4
 _LONG_EPILOGUE = 6
@@ -64,6 +66,8 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
     """Panels outside, since they stay in the second cache, unless all of them do; then tiles of rows."""
     group = tiled_group(outputs, anchor, (Tag.PANELS,), may_be_cut=True)
     product = PanelProduct.of(anchor)
+    if (columns := _columns_at_once(group, product)) is not None:
+        return _row_by_row(group, product, columns, target)
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     *outer, i, j = group.result.op.axis
     by_matrices = product.width == _MATRIX_COLUMNS and multiplies_matrices(anchor, target)
@@ -119,6 +123,37 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
         s.parallel(jo)
     else:
         parallel(s, [*outer, jo])
+    return group.schedule
+
+
+def _columns_at_once(group: Group, product: PanelProduct) -> int | None:
+    """Return how many columns of a large weight, read where it is, a product of one row passes over at once."""
+    *_, i, j = group.result.op.axis
+    packed = [op for op in group.computations if op.tag == Tag.PANELS]
+    is_in_place = not isinstance(group.anchor.input_tensors[-1].op, PlaceholderOp) and not packed
+    depth = prod(extent(axis) or 0 for axis in group.anchor.reduce_axis)
+    size = depth * (extent(j) or 0) * dt.storage_bytes(group.tile.dtype)
+    columns = divisor(_panel_count(group, product), _PANELS_AT_ONCE) * product.width
+    is_wide = 2 * columns > _PANELS_AT_ONCE * product.width
+    return columns if is_in_place and extent(i) == 1 and size > _LARGE and is_wide and not product.is_cut else None
+
+
+def _row_by_row(group: Group, product: PanelProduct, columns: int, target: Target) -> Schedule:
+    """Add some rows of the weight after others to sums in the first cache: each of them is read along its pages."""
+    s, tile = group.schedule[group.result], group.schedule[group.tile]
+    *outer, i, j = group.result.op.axis
+    jo, ji = s.split(j, factor=columns)
+    s.reorder(*outer, i, jo, ji)
+    s.vectorize(s.split(ji, factor=product.width)[1])
+    tile.compute_at(s, jo)
+    *tile_outer, tile_i, tile_j = group.tile.op.axis
+    tile_v, tile_l = tile.split(tile_j, factor=product.width)
+    *more, k = group.tile.op.reduce_axis
+    ko, ki = tile.split(k, factor=divisor(extent(k), _ROWS_AT_ONCE))
+    tile.reorder(*tile_outer, tile_i, *more, ko, tile_v, ki, tile_l)
+    tile.unroll(ki)
+    tile.vectorize(tile_l)
+    parallel(s, [*outer, i, jo])
     return group.schedule
 
 

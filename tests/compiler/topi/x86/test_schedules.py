@@ -246,6 +246,19 @@ class Schedules(Instrument):
         self.created.append(schedule)
 
 
+@pytest.mark.parametrize(("depth", "columns", "at_once"), [(1040, 1152, 576), (1040, 1040, None), (1000, 512, None)])
+def test_a_row_is_multiplied_with_a_large_weight_along_its_rows(depth: int, columns: int, at_once: int | None) -> None:
+    x, w = random(1, depth), random(depth, columns)
+    fused(nn.matmul(*variables([x, w])), [x, w], lambda t: [relu(t)], [np.maximum(x @ w, 0)])
+    a, b = te.placeholder(x.shape, name="a"), te.placeholder(w.shape, name="b")
+    with Target("llvm -mcpu=skylake-avx512") as target:
+        product = matmul(a, b)
+        text = str(compiler.lower(schedule_matmul(None, [product], target), [a, b, product]))
+    lanes = tile_lanes(target, "float32")
+    sums = {int(n) for n in re.findall(rf"T.allocate\(\[(\d+)\], \"float32x{lanes}\"", text)}
+    assert ({at_once // lanes} if at_once else set()) == {n for n in sums if n > 16}, text
+
+
 def test_the_anchor_is_found_before_there_is_a_schedule() -> None:
     a, b = te.placeholder((40, 24), name="a"), te.placeholder((24, 48), name="b")
     product = matmul(a, b)
