@@ -198,17 +198,20 @@ class KernelCompiler:
         lowered = named.kernel.lowered
         if lowered.replaced is None:
             return named
-        return NamedKernel(named.name, self._compile(lowered.function, named.name))
+        return NamedKernel(named.name, self._compile(self._scheduled(lowered.function, named.name)))
 
     def _compiled(self, function: Function, name: str, key: StructuralKey) -> CompiledKernel:
-        # Instruments hear of every kernel, made from its own lines; what programs and records say may change.
-        is_own = bool(active_instruments()) or is_tuned() or has_own_implementation(function)
-        if is_own or self._options is None:
-            return self._compile(function, name)
+        # Instruments that are told of lowering hear of every kernel, made from its own lines; what programs and records
+        # say may change.
+        is_told = any(type(i).kernel_lowered is not Instrument.kernel_lowered for i in active_instruments())
+        if is_told or is_tuned() or has_own_implementation(function) or self._options is None:
+            return self._compile(self._scheduled(function, name))
+        decides = any(type(i).kernel_defined is not Instrument.kernel_defined for i in active_instruments())
+        lowered = self._scheduled(function, name) if decides else None
+        if lowered is not None and lowered.replaced is not None:
+            return self._compile(lowered)
         cache_key = (self._options, key)
-        kernel = _cache.get(cache_key)
-        if kernel is None:
-            kernel = self._compile(function, name)
+        kernel = _cache.get(cache_key) or self._compile(lowered or self._scheduled(function, name))
         with MAKING:
             _cache[cache_key] = kernel
             _cache.move_to_end(cache_key)
@@ -216,11 +219,15 @@ class KernelCompiler:
                 _cache.popitem(last=False)
         return kernel
 
-    def _compile(self, function: Function, name: str) -> CompiledKernel:
+    def _scheduled(self, function: Function, name: str) -> LoweredKernel:
         instruments = active_instruments()
         with uninstrumented():
-            lowered = schedule_kernel(function, name, self.target, instruments)
-            emit = cache(in_this_context(partial(self._emitted, lowered, instruments)))
+            return schedule_kernel(function, name, self.target, instruments)
+
+    def _compile(self, lowered: LoweredKernel) -> CompiledKernel:
+        emitted = partial(self._emitted, lowered, active_instruments())
+        with uninstrumented():
+            emit = cache(in_this_context(emitted))
         if self._later and self._is_usual(lowered):
             return CompiledKernel(lowered, emit, cache(lambda: _generate(emit())))
         return CompiledKernel(lowered, emit, self._generation(emit()))

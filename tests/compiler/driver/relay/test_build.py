@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -17,6 +18,7 @@ from compiler import relay
 from compiler.classic.contrib import graph_executor
 from compiler.driver.relay import kernels
 from compiler.driver.relay.kernels import clear_cache
+from compiler.driver.relay.lower import KernelDefinition
 from compiler.ir.error import ArgumentError, TargetError
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
@@ -136,6 +138,28 @@ def test_second_build_takes_kernels_from_the_cache() -> None:
     clear_cache()
     fresh = relay.build(module, "llvm", params=params)
     assert not {a.kernel for a in first.lib._named} & {b.kernel for b in fresh.lib._named}
+
+
+class _Deciding(Instrument):
+    """Has another kernel of each name that is given."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def kernel_defined(self, name: str, function: Any, definition: KernelDefinition) -> KernelDefinition | None:
+        return replace(definition) if name in self.names else None
+
+
+def test_only_the_kernels_that_instruments_decide_are_made_anew() -> None:
+    module, params = mlp()
+    usual = {named.name: named.kernel for named in relay.build(module, "llvm", params=params).lib._named}
+    name = next(iter(usual))
+    for deciding, anew in ((_Deciding(), set()), (_Deciding(name), {name})):
+        with instrumented(deciding):
+            built = relay.build(module, "llvm", params=params).lib._named
+        assert {each.name for each in built if each.kernel is not usual[each.name]} == anew
+    again = relay.build(module, "llvm", params=params).lib._named
+    assert all(each.kernel is usual[each.name] for each in again), "what an instrument decided is kept for nobody else"
 
 
 class _Watch(Instrument):
