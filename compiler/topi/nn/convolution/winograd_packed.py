@@ -90,8 +90,9 @@ def transformed_weight(kernel: npt.NDArray[Any]) -> npt.NDArray[Any]:
         single = kernel.astype("float32").swapaxes(-1, -2)
         kernel = single.reshape(outer, inputs, rows, columns, inner * pair, block)
     *_, weights = transform_matrices(str(kernel.dtype))
-    values = np.einsum("pr,abrs...,qs->pqab...", weights, kernel.astype("float64"), weights, optimize=True)
-    return np.ascontiguousarray(values.reshape(POINTS**2, *values.shape[2:]), kernel.dtype)
+    windows = np.moveaxis(kernel, (2, 3), (0, 1)).reshape(WINDOW**2, -1)
+    values = np.kron(weights, weights) @ windows.astype("float64")
+    return np.ascontiguousarray(values.reshape(POINTS**2, *kernel.shape[:2], *kernel.shape[4:]), kernel.dtype)
 
 
 def is_exact(kernel: npt.NDArray[np.int16], largest: int) -> bool:
