@@ -42,9 +42,13 @@ class Wishes:
     banned: Collection[tuple[str, Value]] = ()
     """Choices that no candidate makes."""
 
+    def allow(self, choices: Choices) -> bool:
+        """Return whether all choices are as wanted."""
+        return all(self.pinned.get(name, o) == o and (name, o) not in self.banned for name, o in choices)
+
     def left(self, name: str, options: Sequence[Value]) -> Sequence[Value]:
         """Return the options that are as wanted; raises ArgumentError if none is."""
-        left = [o for o in options if self.pinned.get(name, o) == o and (name, o) not in self.banned]
+        left = [o for o in options if self.allow(((name, o),))]
         if not left:
             raise ArgumentError(f"search: what is pinned and banned leaves no choice for {name}")
         return left

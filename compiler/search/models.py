@@ -31,13 +31,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from compiler.driver.build import build
-from compiler.driver.relay.build import BuiltGraph, build_graph
-from compiler.driver.relay.lower import KernelDefinition
+from compiler.driver.relay.build import build_graph
+from compiler.driver.relay.groups import StructuralKey, structural_key
+from compiler.driver.relay.lower import KernelDefinition, LoweredKernel
 from compiler.ir.error import TVMError, expected
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
@@ -45,7 +46,7 @@ from compiler.runtime.device import cpu
 from compiler.runtime.machine import this_machine
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.parallel.threads import num_threads
-from compiler.search.choices import Choices, Picker
+from compiler.search.choices import Choices, Picker, Wishes
 from compiler.search.cost_model import LearnedModel
 from compiler.search.database import Database, Record
 from compiler.search.ledger import KINDS, Ledger
@@ -82,6 +83,8 @@ _LEAST_LAST = 4.0
 """Seconds that the model is compared with its default build at least."""
 _BETTER = 0.98
 """What the kernels of another way of computing an operator may take of the time of those before."""
+_PREFIX = "tvmgen_default_fused_"
+"""What names of kernels begin with."""
 _WAY = "way"
 _THREADS = re.compile(r" threads=(\d+)$")
 
@@ -103,7 +106,7 @@ class _Numbers:
         return self.made[name]
 
 
-def _with_numbers(definition: KernelDefinition, picker: Picker) -> KernelDefinition:
+def with_numbers(definition: KernelDefinition, picker: Picker) -> KernelDefinition:
     """Return a kernel with other numbers in its schedule."""
     assert definition.scheduled is not None
     schedule = definition.scheduled(_Numbers(picker))
@@ -116,32 +119,20 @@ def numbers_of(definition: KernelDefinition) -> Callable[[Picker], IRModule] | N
         return None
     asked = _Numbers(Picker(random.Random(0)))
     definition.scheduled(asked)
-    return (lambda picker: _with_numbers(definition, picker).lowered("main")) if asked.made else None
+    return (lambda picker: with_numbers(definition, picker).lowered("main")) if asked.made else None
 
 
-class Kernels(Instrument):
-    """Notes the definitions of a model's kernels."""
+class BuiltModel(NamedTuple):
+    """A model, and its kernels by their names."""
 
-    def __init__(self) -> None:
-        self.definitions: dict[str, KernelDefinition] = {}
-        self.flops: dict[str, int] = {}
-        """Floating-point operations of a call, where they are known."""
+    executor: GraphExecutor
+    kernels: Mapping[str, LoweredKernel]
 
-    def graph_build_end(self, built: object) -> None:
-        if isinstance(built, BuiltGraph):
-            self.flops = {name: kernel.flops for name, kernel in built.kernels.items() if kernel.flops}
-
-    def kernel_defined(self, name: str, function: Function, definition: KernelDefinition) -> KernelDefinition | None:
-        self.definitions[name] = definition
-        return None
-
-    def called(self, model: GraphExecutor) -> dict[str, list[str]]:
-        """Return the names of the kernels that a model calls, one for each call, by what they compute."""
-        found: dict[str, list[str]] = {}
-        for _, name in model.calls():
-            computed = name
-            with suppress(KeyError, TVMError):  # it is no kernel, or cannot be said in blocks
-                computed = digest_of(self.definitions[name].blocks())
+    def called(self) -> dict[StructuralKey | str, list[str]]:
+        """Return the names of the kernels that it calls, one for each call, by what they compute."""
+        found: dict[StructuralKey | str, list[str]] = {}
+        for _, name in self.executor.calls():
+            computed = structural_key(self.kernels[name].function) if name in self.kernels else name
             found.setdefault(computed, []).append(name)
         return found
 
@@ -193,7 +184,7 @@ class AppliedLog(Instrument):
             if choices is not None:
                 space = ScheduleSpace(func, Machine.of(self._target, threads), None, numbers_of(definition))
                 if space.is_of_numbers(choices):
-                    return _with_numbers(definition, Picker(random.Random(0), dict(choices)))
+                    return with_numbers(definition, Picker(random.Random(0), dict(choices)))
                 (program,) = space.program(choices).functions.values()
                 assert isinstance(program, PrimFunc)
                 return replace(definition, program=program)
@@ -235,7 +226,7 @@ class KernelTask:
     def line(self) -> str:
         """Return what became of it as a row: calls, milliseconds by default and at best, trials, seconds spent."""
         best = min(self.best, self.default)
-        name = self.names[0].removeprefix("tvmgen_default_fused_")
+        name = self.names[0].removeprefix(_PREFIX)
         times = f"{self.default * 1e3:10.3f}{best * 1e3:10.3f}"
         return f"{name[-44:]:44}{self.calls:4d}{times}{self.trials:7d}{self.ledger.row()}"
 
@@ -313,6 +304,10 @@ class ModelTuning:
         As of :func:`compiler.search.tune`.
     most
         How many kernels are searched: those that take most of the model's time.
+    per_round
+        Candidates of a round.
+    wishes
+        What is wanted of the candidates of a kernel, by what records call it.
 
     Attributes
     ----------
@@ -335,6 +330,8 @@ class ModelTuning:
         clock: Callable[[], float] = time.monotonic,
         is_apart: bool = True,
         most: int | None = None,
+        per_round: int | None = None,
+        wishes: Mapping[str, Wishes] | None = None,
     ) -> None:
         began = clock()
         self._spent: Callable[[], float] = lambda: (clock() - began) / seconds
@@ -344,46 +341,51 @@ class ModelTuning:
         self.threads = num_threads()
         self._clock = time.thread_time if self.threads == 1 else time.perf_counter
         self._seed, self._model = seed, LearnedModel()
-        self._measuring, self._is_apart = measuring, is_apart
-        self._default = self._built()
+        self._measuring, self._is_apart, self._per_round = measuring, is_apart, per_round or _PER_ROUND
+        noted = Ways({})
+        self._default = self._begun = self._built(noted)
         self.ways: dict[str, str] = {}
         """Operators that are computed in other ways than usual."""
-        self._usual_ways: dict[str, str] = {}
-        self._begun, kernels = self._choose_ways()
-        times = self._kernel_seconds([self._begun], 3)[0]
-        calls = Counter(name for _, name in self._begun.calls())
+        self._usual_ways = {operator: usual for operator, (usual, _) in noted.seen.items()}
+        self._untried = [(each, way) for each, (usual, ways) in noted.seen.items() for way in ways if way != usual]
+        self._wishes, self._most = wishes or {}, most
         with self._preparing.spending("measuring"):
-            peak = measure_peak("float32", self.threads) * 1e9
-        self.tasks: list[KernelTask] = []
-        self.refused: dict[str, str] = {}
-        taken = {name: statistics.median(each) for name, each in times.items()}
-        self.total = sum(taken.values())
-        for name, definition in sorted(kernels.definitions.items(), key=lambda item: -taken[item[0]]):
-            if len(self.tasks) == most:
-                break
-            each = taken[name] / calls[name]
-            attained = kernels.flops.get(name, 0) / peak / max(each, 1e-9) if _is_float(definition) else 0.0
-            self._add(name, definition, calls[name], each, max(_HOPE * (1 - attained), _LEAST_HOPE))
+            self._peak = measure_peak("float32", self.threads) * 1e9
+        self._find_tasks()
         learn(self._model, log)
 
-    def _choose_ways(self) -> tuple[GraphExecutor, Kernels]:
-        """Let operators be computed in the ways in which the model is faster, one after another, and build it so."""
-        noted, kernels = Ways({}), Kernels()
-        model = self._built(noted, kernels)
-        for operator, (usual, ways) in noted.seen.items():
-            self._usual_ways[operator] = usual
-            for way in ways:
-                if way != usual and self._spent() < _CHOOSING:
-                    chosen, its = {**self.ways, operator: way}, Kernels()
-                    other = self._built(Ways(chosen), its)
-                    if self._relative((other, its), (model, kernels)) < _BETTER:
-                        self.ways, model, kernels = chosen, other, its
-        return model, kernels
+    def _find_tasks(self) -> None:
+        """Time the kernels of the model as it is built now, and take those that take most of its time."""
+        self.tasks: list[KernelTask] = []
+        self.refused: dict[str, str] = {}
+        model, (times,) = self._begun, self._kernel_seconds([self._begun.executor], 3)
+        calls = Counter(name for _, name in model.executor.calls())
+        taken = {name: statistics.median(each) for name, each in times.items()}
+        self.total = sum(taken.values())
+        for name, kernel in sorted(model.kernels.items(), key=lambda item: -taken[item[0]]):
+            if len(self.tasks) == self._most:
+                break
+            each = taken[name] / calls[name]
+            attained = (kernel.flops or 0) / self._peak / max(each, 1e-9) if _is_float(kernel) else 0.0
+            self._add(name, kernel.usual, calls[name], each, max(_HOPE * (1 - attained), _LEAST_HOPE))
 
-    def _relative(self, one: tuple[GraphExecutor, Kernels], other: tuple[GraphExecutor, Kernels]) -> float:
+    def _try_ways(self, doing: Callable[[str], object]) -> None:
+        """Let operators be computed in the ways in which the model is faster, one after another."""
+        before, every = self._begun, len(self._untried)
+        while self._untried and self._spent() < _CHOOSING:
+            operator, way = self._untried.pop(0)
+            doing(f"trying {operator.partition('(')[0]} as {way}, {every - len(self._untried)} of {every} other ways")
+            chosen = {**self.ways, operator: way}
+            other = self._built(Ways(chosen))
+            if self._relative(other, self._begun) < _BETTER:
+                self.ways, self._begun = chosen, other
+        if self._begun is not before:
+            self._find_tasks()
+
+    def _relative(self, *models: BuiltModel) -> float:
         """Return what the kernels that only one of two models has take, by what those take that the other one has."""
-        called = [kernels.called(model) for model, kernels in (one, other)]
-        times = self._kernel_seconds([one[0], other[0]], _TURNS)
+        called = [model.called() for model in models]
+        times = self._kernel_seconds([model.executor for model in models], _TURNS)
         own = [
             {name for computed, names in these.items() if len(those.get(computed, ())) != len(names) for name in names}
             for these, those in (called, called[::-1])
@@ -392,7 +394,7 @@ class ModelTuning:
 
     def _place(self, name: str) -> Place:
         """Return where a kernel is called first."""
-        model = self._begun
+        model = self._begun.executor
         numbers = [number for number, called in model.calls() if model.thunk(number) is not None]
         at = next(number for number, called in model.calls() if called == name)
         after = numbers[numbers.index(at) + 1 :]
@@ -413,7 +415,7 @@ class ModelTuning:
             tuning = Tuning(
                 func, target, self._log, seed=self._seed, threads=self.threads, model=self._model,
                 arrays=[array.numpy() for array in place.arrays], limits=_LIMITS, evolution=_EVOLUTION,
-                default=partial(build, definition.lowered("main"), target=target),
+                default=lambda: build(definition.lowered("main"), target=target),
                 measuring=self._measuring or partial(_measuring_at, place, self._is_apart),
                 numbers=numbers_of(definition),
             )  # fmt: skip
@@ -425,9 +427,10 @@ class ModelTuning:
             same.names.append(name)
             same.calls += calls
             return
+        tuning.space.wishes = self._wishes.get(tuning.workload, Wishes())
         task = KernelTask([name], calls, seconds, tuning, hope)
         if (decided := self._log.decision(tuning.workload)) is not None:
-            task.choices = decided.choices
+            task.choices = decided.choices if tuning.space.wishes.allow(decided.choices or ()) else None
         elif self._log.of(tuning.workload):
             task.hope = 1.0  # a search that was ended
         self.tasks.append(task)
@@ -437,9 +440,11 @@ class ModelTuning:
         trials: int = 10**9,
         told: Callable[[KernelTask], object] = lambda task: None,
         scheduler: str = "gradient",
+        doing: Callable[[str], object] = lambda words: None,
     ) -> ModelOutcome:
-        """Search until the time is over, one round at least; ``told`` is called after each round.
+        """Try other ways of operators, and search until the time is over, one round at least.
 
+        ``told`` is called after each round, ``doing`` with words for what begins.
         The ``scheduler`` of tasks is ``gradient``: the one of which most is expected; or ``round-robin``: each in turn.
         An interruption from the keyboard ends the search, and what was found is decided; another one ends that, too.
         """
@@ -447,16 +452,19 @@ class ModelTuning:
             expected("search", "scheduler", " or ".join(map(repr, STRATEGIES)), scheduler)
         done, is_interrupted = 0, False
         try:
+            self._try_ways(doing)
             while (not done or self._spent() < _SEARCHING) and done < trials:
                 task = self._next(scheduler)
                 if task is None:
                     break
                 before = task.trials
-                task.search(min(_PER_ROUND, trials - done))
+                doing(f"measuring candidates of {task.names[0].removeprefix(_PREFIX)}")
+                task.search(min(self._per_round, trials - done))
                 done += task.trials - before
                 told(task)
         except KeyboardInterrupt:
             is_interrupted = True
+        doing("comparing the model with what was found and as it was")
         return replace(self._decide(), is_interrupted=is_interrupted)
 
     def _next(self, scheduler: str) -> KernelTask | None:
@@ -476,30 +484,31 @@ class ModelTuning:
         for task in self.tasks:
             if task.trials:
                 task.choices = task.tuning.best or task.choices
-        default = statistics.median(self._seconds(self._default) for _ in range(3))
-        chosen = [task for task in self.tasks if task.choices is not None]
-        ratio = 1.0
-        if chosen:
-            first, second = self._kernel_seconds([self._begun, self._with(chosen)], _TURNS)
-            for task in chosen:
+        default = statistics.median(self._seconds(self._default.executor) for _ in range(3))
+        every = [task for task in self.tasks if task.choices is not None]
+        ratio, tuned = 1.0, self._begun
+        if every:
+            tuned = self._with(every)
+            first, second = self._kernel_seconds([self._begun.executor, tuned.executor], _TURNS)
+            for task in every:
                 task.best = task.default * _ratio([_sums(task.names, times) for times in (second, first)])
                 if task.best >= task.default:
                     task.choices = None
-            chosen = [task for task in chosen if task.choices is not None]
+        chosen = [task for task in every if task.choices is not None]
         if chosen or self.ways:
-            tuned = self._with(chosen)
-            pairing = paired(tuned.run, self._default.run, self._last, self._clock)
+            tuned = tuned if chosen == every else self._with(chosen)
+            pairing = paired(tuned.executor.run, self._default.executor.run, self._last, self._clock)
             ratio, default = pairing.ratio, pairing.reference
             if not pairing.is_faster:
                 ratio, chosen, self.ways = 1.0, [], {}
         self._log.add(self._decided_ways())
         for task in self.tasks:
             task.choices = task.choices if task in chosen else None
-            if task.trials or task.choices is not None:
+            if task.trials or self._log.decision(task.tuning.workload):
                 task.tuning.decide(task.choices, task.best if task.choices is not None else task.default)
         return ModelOutcome(default, ratio * default, self.tasks, self.ways, self._preparing)
 
-    def _with(self, chosen: Sequence[KernelTask]) -> GraphExecutor:
+    def _with(self, chosen: Sequence[KernelTask]) -> BuiltModel:
         """Return the model with what was chosen for some of its kernels."""
         decided = Database()
         decided.add(self._decided_ways())
@@ -520,7 +529,7 @@ class ModelTuning:
             for operator, way in (self._usual_ways | self.ways).items()
         ]
 
-    def _built(self, *instruments: Instrument) -> GraphExecutor:
+    def _built(self, *instruments: Instrument) -> BuiltModel:
         with self._preparing.spending("building"), instrumented(*instruments):
             built = build_graph(self._mod, self._target, self._params)
         executor: GraphExecutor = built["default"](cpu(0))
@@ -530,7 +539,7 @@ class ModelTuning:
                 value = executor.get_input(name)
                 value.copyfrom(random_array(rng, value.shape, value.dtype))
         executor.run()
-        return executor
+        return BuiltModel(executor, built.kernels)
 
     def _seconds(self, executor: GraphExecutor) -> float:
         began = self._clock()
@@ -552,8 +561,8 @@ class ModelTuning:
         return found
 
 
-def _is_float(definition: KernelDefinition) -> bool:
-    return {tensor.dtype for tensor in definition.inputs} == {"float32"}
+def _is_float(kernel: LoweredKernel) -> bool:
+    return {tensor.dtype for tensor in kernel.inputs} == {"float32"}
 
 
 def _measuring_at(place: Place, is_apart: bool, arrays: Sequence[NumPyArray], threads: int) -> Measurer:

@@ -68,7 +68,7 @@ class ScheduleSpace:
         if numbers is not None:
             before = next((at for at, block in enumerate(structure(func).split()) if "R:" in block), 0)
             self._ways = _LIKELY if before > _BEFORE else (*_LIKELY, "rules")
-        self._wishes = wishes or Wishes()
+        self.wishes = wishes or Wishes()
         self.refused: Counter[tuple[Choices, str]] = Counter()
         """How many derivations of a sketch, or of its beginning, ended with which refusal of a primitive."""
         self._derived: OrderedDict[Choices, IRModule] = OrderedDict()
@@ -91,7 +91,7 @@ class ScheduleSpace:
         picker = Usual()
         picker.pick(_WAY, self._ways)
         self._numbers(picker)
-        return picker.choices, picker.neighbours()
+        return picker.choices, [each for each in picker.neighbours() if self.wishes.allow(each)]
 
     def mutated(self, candidate: Choices, rng: random.Random) -> Choices:
         """Return choices of which one is another, or the same where all that was tried is refused."""
@@ -137,7 +137,7 @@ class ScheduleSpace:
         self.refused[sketch(choices), str(refusal).strip().splitlines()[-1]] += 1
 
     def _tried(self, picker: Picker) -> Choices | None:
-        picker.wishes = self._wishes
+        picker.wishes = self.wishes
         try:
             program = self._program(picker)
         except TVMError as refusal:

@@ -20,16 +20,16 @@ from threadpoolctl import threadpool_limits
 
 from compiler import relay
 from compiler.driver.build import build
+from compiler.driver.relay.build import build_graph
 from compiler.driver.relay.lower import KernelDefinition
-from compiler.ir.instrument import instrumented
 from compiler.ir.module import IRModule
 from compiler.ir.passes.context import PassContext
 from compiler.relay.expr import Expr
 from compiler.relay.function import Function
 from compiler.runtime.machine import this_machine
 from compiler.search import LearnedModel, Outcome, Patience, paired, rank_correlation, tune
-from compiler.search.models import Kernels
 from compiler.search.tuning import random_arrays
+from compiler.target.target import Target
 from compiler.te.definition.numpy_reference import numpy_program
 from compiler.te.lowering.create_prim_func import create_prim_func
 
@@ -74,11 +74,10 @@ WORKLOADS: dict[str, Callable[[], Expr]] = {
 
 def kernel_of(expr: Expr) -> KernelDefinition:
     """Return the kernel that ``relay.build`` makes of operators that it fuses into one."""
-    kernels = Kernels()
-    with instrumented(kernels), PassContext(opt_level=3, disabled_pass=["AlterOpLayout", "SimplifyInference"]):
-        relay.build(IRModule.from_expr(Function(relay.analysis.free_vars(expr), expr)), TARGET)
-    (kernel,) = kernels.definitions.values()
-    return kernel
+    with PassContext(opt_level=3, disabled_pass=["AlterOpLayout", "SimplifyInference"]):
+        built = build_graph(IRModule.from_expr(Function(relay.analysis.free_vars(expr), expr)), Target(TARGET))
+    (kernel,) = built.kernels.values()
+    return kernel.usual
 
 
 def processor_seconds() -> float:

@@ -253,7 +253,7 @@ def kernel_script(kernel: LoweredKernel, target: str) -> str:
     tensor expression is written as its graph.
     """
     title = f"{kernel.name}: one kernel of a model, with the schedule that was made for it."
-    usual = kernel.replaced or kernel.definition
+    usual = kernel.usual
     try:
         return write_script(usual.schedule, [*usual.inputs, *usual.outputs], target, kernel.name, title)
     except NotExpressible:

@@ -13,12 +13,10 @@ from compiler.classic.meta_schedule.tune import ExtractedTask, contexts_of, tune
 from compiler.classic.meta_schedule.tune_context import TuneContext
 from compiler.driver.relay.build import BuiltGraph, build
 from compiler.ir.error import ArgumentError, TVMError
-from compiler.ir.instrument import instrumented
 from compiler.ir.module import IRModule
 from compiler.ir.passes.context import PassContext
 from compiler.relay.function import Function
 from compiler.runtime.arrays.ndarray import ArrayLike
-from compiler.search.models import Kernels
 from compiler.search.tuning import digest_of
 from compiler.target.target import Target, TargetLike
 
@@ -47,14 +45,14 @@ def extract_tasks(
 
     Raises ArgumentError if the model needs the virtual machine.
     """
-    kernels = Kernels()
-    with instrumented(kernels), PassContext(opt_level=opt_level, config=dict(pass_config or {})):
+    with PassContext(opt_level=opt_level, config=dict(pass_config or {})):
         built = build(_module(mod), target, params=params)
     if not isinstance(built, BuiltGraph):
         raise ArgumentError("meta_schedule.extract_tasks: only the tasks of a graph executor are extracted")
     calls = Counter(node.get("attrs", {}).get("func_name") for node in json.loads(built.get_graph_json())["nodes"])
     tasks: dict[str, ExtractedTask] = {}
-    for name, definition in kernels.definitions.items():
+    for name, kernel in built.kernels.items():
+        definition = kernel.usual
         try:
             func = definition.blocks()
         except TVMError:

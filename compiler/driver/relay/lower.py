@@ -86,7 +86,8 @@ class KernelDefinition:
 class LoweredKernel:
     """What one fused function became; ``flops`` are operations of one call, None if a shape is symbolic.
 
-    ``replaced`` is the definition that the operators gave, in whose place an instrument put ``definition``.
+    ``replaced`` is the definition that the operators gave, in whose place an instrument put ``definition``; ``usual``
+    is theirs in any case.
     """
 
     name: str
@@ -97,6 +98,10 @@ class LoweredKernel:
     flops: int | None
     bytes: int
     replaced: KernelDefinition | None = None
+
+    @property
+    def usual(self) -> KernelDefinition:
+        return self.replaced or self.definition
 
     @lazy_attribute
     def prim_func(self) -> PrimFunc:

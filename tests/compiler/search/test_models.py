@@ -14,6 +14,7 @@ import pytest
 import compiler as tvm
 from compiler import relay
 from compiler.driver.relay.build import BuiltGraph, build_graph
+from compiler.driver.relay.kernels import clear_cache
 from compiler.ir.error import ArgumentError
 from compiler.ir.instrument import instrumented
 from compiler.ir.module import IRModule
@@ -22,7 +23,7 @@ from compiler.search import Database, Evolution, Machine, Pairing, Patience, Rec
 from compiler.search.choices import Wishes
 from compiler.search.ledger import Ledger
 from compiler.search.measurer import Build, Measurement
-from compiler.search.models import AppliedLog, Kernels, KernelTask, ModelTuning, numbers_of
+from compiler.search.models import AppliedLog, KernelTask, ModelTuning, numbers_of
 from compiler.search.tuning import Tuning, workload_of
 from compiler.target.target import Target
 
@@ -74,15 +75,16 @@ def _result(built: BuiltGraph) -> Any:
     return executor.get_output(0).numpy()
 
 
-def _decided(kernels: Kernels, way: str, rng: random.Random) -> Database:
+def _decided(usual: BuiltGraph, way: str, rng: random.Random) -> Database:
     """Return a log that has some program for each kernel, found in one of both ways where it has both."""
     log = Database()
-    for definition in kernels.definitions.values():
+    for kernel in usual.kernels.values():
+        definition = kernel.usual
         func, numbers = definition.blocks(), numbers_of(definition)
         space = ScheduleSpace(func, Machine.of(TARGET, 1), Wishes({"way": way} if numbers else {}), numbers)
-        usual = definition.lowered("main").script()
+        loops = definition.lowered("main").script()
         drawn = (space.sample(rng) for _ in range(20))
-        found = next((c for c in drawn if space.program(c).script() != usual), None)
+        found = next((c for c in drawn if space.program(c).script() != loops), None)
         if found is not None:
             log.add([Record(workload_of(func, TARGET, 1), "", found, "ok", 1.0, is_decision=True)])
     return log
@@ -90,12 +92,11 @@ def _decided(kernels: Kernels, way: str, rng: random.Random) -> Database:
 
 @pytest.mark.parametrize("way", ["rules", "numbers"])
 def test_a_model_with_what_a_log_decided_computes_the_same(way: str) -> None:
-    rng, kernels = random.Random(way), Kernels()
+    rng = random.Random(way)
     module, params = _model(rng)
     with tvm.transform.PassContext(opt_level=3):
-        with instrumented(kernels):
-            usual = build_graph(module, TARGET, params)
-        log = _decided(kernels, way, rng)
+        usual = build_graph(module, TARGET, params)
+        log = _decided(usual, way, rng)
         with instrumented(AppliedLog(log)):
             built = build_graph(module, TARGET, params)
     np.testing.assert_allclose(_result(built), _result(usual), rtol=1e-4, atol=1e-4)
@@ -127,8 +128,11 @@ def test_another_way_to_compute_an_operator_stays_where_the_model_is_faster(
     with tvm.transform.PassContext(opt_level=3):
         usual = build_graph(module, TARGET, params)
         tuning = ModelTuning(module, TARGET, params, log=log, measuring=lambda *_: _Always(1.5))
-        assert [*tuning.ways.values()] == ["transformed tiles"]
-        found = tuning.run(0)
+        assert not any("winograd" in name for task in tuning.tasks for name in task.names)
+        doing: list[str] = []
+        found = tuning.run(0, doing=doing.append)
+        assert doing[0] == "trying nn.contrib_conv2d_NCHWc as transformed tiles, 1 of 1 other ways"
+        assert any("winograd" in name for task in tuning.tasks for name in task.names), "searched is what was faster"
         assert found.seconds == (0.8 if is_faster else 1.0), "in the whole model it may be slower"
         assert ("transformed tiles: nn.contrib_conv2d" in found.table()) is is_faster
         with instrumented(AppliedLog(log)):
@@ -215,6 +219,31 @@ def test_a_search_goes_on_from_its_log_and_keeps_what_it_had_kept(
     assert decision.choices == first.choices
 
 
+def test_what_is_banned_of_a_kernel_is_neither_tried_nor_kept_from_the_log() -> None:
+    module, params = _model(random.Random(2))
+    log = Database()
+
+    def tuning(**wishes: Wishes) -> ModelTuning:
+        given = {f"{name} {TARGET} threads=1": each for name, each in wishes.items()}
+        return ModelTuning(module, TARGET, params, log=log, measuring=lambda *_: _Always(1.5), wishes=given)
+
+    first, other = tuning().tasks
+    (name, value), *_ = first.tuning.space.sample(random.Random(0))
+    log.add(
+        [Record(each.tuning.workload, "", ((name, value),), "ok", 1.0, is_decision=True) for each in (first, other)]
+    )
+    searched = tuning(**{first.tuning.workload.partition(" ")[0]: Wishes(banned=[(name, value)])})
+    wished = next(task for task in searched.tasks if task.names == first.names)
+    free = next(task for task in searched.tasks if task.names == other.names)
+    assert (wished.choices, free.choices) == (None, ((name, value),))
+    for task in (wished, free):
+        task.search(20)
+    assert (name, value) not in {made for trial in wished.tuning.search.trials for made in trial.candidate}
+    assert (name, value) in {made for trial in free.tuning.search.trials for made in trial.candidate}
+    searched.run(0)
+    assert log.decision(wished.tuning.workload).choices is None, "the model is built without what is banned"
+
+
 def test_an_interrupted_search_keeps_and_decides_what_was_measured(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     module, params = _model(random.Random(3))
@@ -268,11 +297,13 @@ def test_the_time_is_for_ways_of_operators_too(monkeypatch: pytest.MonkeyPatch) 
         )  # fmt: skip
 
     with tvm.transform.PassContext(opt_level=3):
-        assert not tuning(0, 50).ways, "no other way is tried when two fifths of the time are over"
-        searched = tuning(0, 30, 95)
-        assert searched.ways
+        doing: list[str] = []
+        tuning(0, 50, 95).run(doing=doing.append)
+        assert not any("trying" in words for words in doing), "no other way when two fifths of the time are over"
+        clear_cache()
         rounds: list[KernelTask] = []
-        found = searched.run(told=rounds.append)
+        found = tuning(0, 30, 95).run(told=rounds.append, doing=doing.append)
+        assert any("trying" in words for words in doing)
     assert len(rounds) == 1, "no second round begins"
     (row,) = (row for row in found.table().splitlines() if row.startswith("ways of operators"))
     assert float(row.split()[-2]) > 0, "the model was built in each way"
@@ -305,8 +336,5 @@ def test_little_is_hoped_of_kernels_at_the_peak_which_is_of_float32(
 
 def test_a_schedule_without_numbers_leaves_none_to_choose() -> None:
     x = relay.var("x", shape=(2, 4))
-    kernels = Kernels()
-    with instrumented(kernels):
-        build_graph(IRModule.from_expr(relay.Function([x], relay.exp(x))), TARGET)
-    (definition,) = kernels.definitions.values()
-    assert numbers_of(definition) is None
+    (kernel,) = build_graph(IRModule.from_expr(relay.Function([x], relay.exp(x))), TARGET).kernels.values()
+    assert numbers_of(kernel.usual) is None
