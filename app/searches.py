@@ -15,22 +15,30 @@ MAX_WISHES = 50
 MAX_REFUSALS = 12
 HOTTEST = 10
 """How many kernels of a model are searched, those that take most of its time."""
+Word = Annotated[str, Meta(max_length=1_000)]
 Value = bool | int | Annotated[str, Meta(max_length=200)] | Annotated[list[int], Meta(max_length=16)]
 Decision = tuple[Annotated[str, Meta(max_length=200)], Value]
 """The name of a decision, and what was chosen."""
 
 
-class SearchSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How to search."""
+class KernelWishes(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What is wanted of the candidates of a function."""
 
-    seconds: Annotated[float, Meta(ge=5, le=120)] = 60.0
-    """By the clock, without waiting for a turn."""
     pinned: Annotated[list[Decision], Meta(max_length=MAX_WISHES)] = []
     """Decisions that all candidates make so."""
     banned: Annotated[list[Decision], Meta(max_length=MAX_WISHES)] = []
     """Choices that no candidate makes."""
+
+
+class SearchSettings(KernelWishes, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How to search."""
+
+    seconds: Annotated[float, Meta(ge=5, le=120)] = 60.0
+    """By the clock, without waiting for a turn."""
     model: bool = False
     """Whether the kernels of the script's last model are searched, instead of its last function."""
+    kernels: Annotated[dict[Word, KernelWishes], Meta(max_length=HOTTEST)] = {}
+    """What is wanted of each kernel of the model, by its workload."""
 
 
 class Tried(Struct, frozen=True, kw_only=True, tag="tried"):
@@ -69,7 +77,6 @@ class Found(Struct, frozen=True, kw_only=True, tag="found"):
     default_seconds: float | None = None
 
 
-Word = Annotated[str, Meta(max_length=1_000)]
 Count = Annotated[int, Meta(ge=0)]
 Seconds = Annotated[float, Meta(gt=0, lt=1e6)]
 Ways = Annotated[dict[Word, Annotated[str, Meta(max_length=200)]], Meta(max_length=100)]
@@ -160,3 +167,7 @@ class CandidateTexts(Struct, frozen=True, kw_only=True, tag="candidate"):
     """With its primitives; it runs as it stands."""
     loops: Annotated[str, Meta(max_length=500_000)]
     assembly: Annotated[str, Meta(max_length=1_000_000)]
+    kernel: Word = ""
+    """The name of the kernel of a model that it is a candidate of."""
+    original: Annotated[str, Meta(max_length=500_000)] = ""
+    """A script of that kernel with the schedule that it has without a search."""

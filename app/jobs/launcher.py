@@ -42,7 +42,7 @@ LONG_MESSAGES: dict[Mode, int] = {"webgpu": MAX_PREPARED_BYTES}
 COPIES = 8
 """Maximum number of copies of a model in memory: the file, the parsed model, arrays, the compiled model."""
 MAX_COPIES_BYTES = 1 << 30
-"""Maximum memory that is added for uploaded files."""
+"""Maximum memory that is added for uploaded files; recorded models, whose weights a seed makes, get all of it."""
 
 
 class Launcher:
@@ -340,7 +340,8 @@ class Launcher:
         patience = PATIENCE * budget if mode in SHORT else budget
         threads = workspace.options.threads
         base = Limits()
-        copies = min(COPIES * stored_bytes, MAX_COPIES_BYTES)
+        has_model = request.kernel is not None or (request.search is not None and request.search.model)
+        copies = MAX_COPIES_BYTES if has_model else min(COPIES * stored_bytes, MAX_COPIES_BYTES)
         limits = Limits(
             own_cpus=threads if mode in MEASURING else 0,
             roams=mode == "run",

@@ -29,11 +29,14 @@ export function startForks() {
   arrived();
 }
 
-/** Take the script of a kernel into the editor, beside what it was before: edits race that. Undo brings the model's back. */
 async function open(name) {
   const own = state.files.get(`${name}${OWN}`);
   const original = readJson("kernel-scripts")[name];
-  const script = own ? await own.text() : original;
+  takeKernel(name, own ? await own.text() : original, original);
+}
+
+/** Take a script of a kernel into the editor, beside what it was before: edits race that. Undo brings the model's back. */
+export function takeKernel(name, script, original) {
   delete state.options.kernel;
   attach(ORIGINAL, original || script);
   if (script.includes("te.create_schedule")) attach(`${name}${MODEL}`, editor.text);

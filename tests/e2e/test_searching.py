@@ -5,9 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 from playwright.sync_api import Page, expect
 
+from compiler.classic.alias import install
+from compiler.search import Machine, ScheduleSpace
+from compiler.search.models import numbers_of
+from compiler.search.tuning import workload_of
+from compiler.target.target import Target
 from tests.e2e.steps import MATMUL, violations, write
 
 CHOICES = [
@@ -120,24 +126,57 @@ def test_the_kernels_of_a_model_are_searched_and_it_is_built_with_what_was_found
     expect(page.locator("#pane-kernels .own")).to_have_count(0)
 
 
-def test_a_search_over_a_model_stops_and_goes_on_from_its_log(explorer: str, open_page: Callable[..., Page]) -> None:
+def test_a_search_over_a_model_stops_and_goes_on_from_its_log_with_what_is_wanted_of_a_kernel(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
     page = open_page(f"{explorer}/?theme=dark", 1920, 1080)
     write(page, MODEL)
     page.get_by_role("button", name="Search kernels").press("Enter")
     search, button = page.locator("#search"), page.locator("#search-start")
+    expect(search.locator(".progress-line")).to_contain_text("building the model")
+    expect(search.locator("[data-of-kernel]")).to_have_count(3)
     all_tried = search.locator("tfoot td").last
     expect(all_tried).to_have_text(re.compile("[1-9]"))
     button.press("Enter")
     expect(button).to_have_text("Search")
     expect(search.get_by_text("Stopped: the model was not measured")).to_be_visible()
     tried = int(all_tried.inner_text())
-    button.press("Enter")
+    kernel = search.locator("tr.current [data-of-kernel]").get_attribute("data-of-kernel")
+    search.locator("details summary", has_text="way: ").first.press("Enter")
+    search.get_by_label("Ban numbers for way").press("Enter")
+    with page.expect_request("**/api/searches") as asked:
+        button.press("Enter")
+    assert asked.value.post_data_json["search"]["kernels"] == {kernel: {"pinned": [], "banned": [["way", "numbers"]]}}
     expect(search.locator("progress")).to_be_visible()
     expect(all_tried).to_have_text(re.compile("[1-9]"))
     assert int(all_tried.inner_text()) >= tried, "those of the log are counted"
     assert violations(page) == []
     button.press("Enter")
     expect(button).to_have_text("Search")
+
+
+def test_a_candidate_of_a_kernel_becomes_a_script_that_goes_back_into_the_model(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    scope: dict[str, Any] = {}
+    install()
+    exec(MODEL, scope)
+    definition = scope["lib"].kernels["tvmgen_default_fused_nn_dense_nn_relu"].usual
+    func, target = definition.blocks(), Target("llvm -mcpu=native")
+    choices, _ = ScheduleSpace(func, Machine.of(target, 1), None, numbers_of(definition)).usual()
+    text = line(1e-5, workload=workload_of(func, target, 1), choices=choices)
+    page = open_page(explorer, script=MODEL)
+    page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": text.encode()}])
+    page.click('[data-level="code"]')
+    page.click('[data-open="search"]')
+    search = page.locator("#search")
+    search.get_by_role("button", name="Show the best").press("Enter")
+    expect(page.locator("#search-texts pre").first).to_contain_text("].split(")
+    search.get_by_role("button", name="Open as script").press("Enter")
+    expect(page.locator("#fork")).to_be_visible()
+    expect(page.locator("#pane-source .file", has_text="original.py")).to_be_visible()
+    page.locator("#fork-put").press("Enter")
+    expect(page.locator("#pane-kernels .own").first).to_be_visible(timeout=60_000)
 
 
 def test_the_log_of_several_kernels_is_shown_kernel_by_kernel(explorer: str, open_page: Callable[..., Page]) -> None:

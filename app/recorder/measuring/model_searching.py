@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from app.artifacts import Problem
 from app.protocol import Failed, Message, Progress, Request
-from app.recorder.measuring.recorded_graph import BEGINNING, read_graph
+from app.recorder.measuring.random_inputs import Array
+from app.recorder.measuring.recorded_graph import BEGINNING, RecordedGraph, read_graph
 from app.recorder.measuring.searching import (
     ToldLog,
     finite,
@@ -18,6 +19,7 @@ from app.recorder.measuring.searching import (
     most_frequent,
     search_program,
     show_candidate,
+    wishes_of,
 )
 from app.searches import HOTTEST, CandidateTexts, KernelSearch, ModelSearch, SearchSettings, SoughtKernel
 from compiler.driver.build import build
@@ -30,11 +32,13 @@ from compiler.relay.function import Function
 from compiler.runtime.parallel.threads import num_threads, set_num_threads
 from compiler.search import Database, Machine, ScheduleSpace, write_script
 from compiler.search.choices import Picker, from_json
-from compiler.search.models import AppliedLog, KernelTask, ModelTuning, Ways, numbers_of
-from compiler.search.tuning import digest_of
+from compiler.search.models import AppliedLog, KernelTask, ModelTuning, Ways, numbers_of, with_numbers
+from compiler.search.tuning import digest_of, workload_of
 from compiler.target.target import Target
+from compiler.te.script import write_script as write_te_script
 
-PREPARING = "building the model, timing its kernels, and trying other ways to compute its operators"
+PER_ROUND = 4
+"""Candidates of a round: the page is told after each, and those of a large kernel take seconds."""
 
 DECISION = '"is_decision": true'
 
@@ -69,14 +73,16 @@ def _search_model(request: Request, send: Callable[[Message], None]) -> None:
     settings, began = request.search or SearchSettings(), time.monotonic()
     Target.default_opt_level = request.options.opt_level
     set_num_threads(request.options.threads)
-    send(Progress(done=0, total=1, label=PREPARING))
     try:
+        send(Progress(done=0, total=1, label="building the model, and timing its kernels"))
         graph = read_graph(request.program)
-        log = ToldLog(given_log(), send)
+        log, weights = ToldLog(given_log(), send), graph.weights(request.seed)
         with uninstrumented(), graph.context():
+            send(ModelSearch(kernels=_expected(graph, weights), seconds=time.monotonic() - began))
             tuning = ModelTuning(
-                graph.module, graph.target, graph.weights(request.seed), log=log,
-                seed=request.seed, seconds=settings.seconds, is_apart=False, most=HOTTEST,
+                graph.module, graph.target, weights, log=log,
+                seed=request.seed, seconds=settings.seconds, is_apart=False, most=HOTTEST, per_round=PER_ROUND,
+                wishes={workload: wishes_of(each) for workload, each in settings.kernels.items()},
             )  # fmt: skip
             if not tuning.tasks:
                 reasons = dict.fromkeys(tuning.refused.values())
@@ -85,11 +91,36 @@ def _search_model(request: Request, send: Callable[[Message], None]) -> None:
             def told(before: float | None = None, after: float | None = None) -> None:
                 send(_state(tuning, log, time.monotonic() - began, before, after))
 
-            told()
-            found = tuning.run(told=lambda task: told())
+            def doing(words: str) -> None:
+                send(Progress(done=0, total=1, label=words))
+                told()
+
+            found = tuning.run(doing=doing)
             told(finite(found.default), finite(found.seconds))
     except TVMError as error:
         send(Failed(label="search", problem=Problem(kind=type(error).__name__, message=str(error)[:10_000])))
+
+
+class _Lazy(Instrument):
+    """Leaves kernels to be compiled when they are run."""
+
+    def compile_lazily(self) -> bool:
+        """Return that nobody runs them yet."""
+        return True
+
+
+def _expected(graph: RecordedGraph, weights: Mapping[str, Array]) -> list[KernelSearch]:
+    """Return the kernels that have most operations: what can be told of a model long before it is compiled."""
+    with instrumented(_Lazy()):
+        built = build_graph(graph.module, graph.target, weights)
+    found: dict[str, KernelSearch] = {}
+    for name, kernel in sorted(built.kernels.items(), key=lambda item: -(item[1].flops or 0)):
+        with suppress(TVMError):  # it cannot be said in blocks, so it has no candidates
+            workload = workload_of(kernel.usual.blocks(), graph.target, num_threads())
+            found.setdefault(workload, KernelSearch(name=name[:1000], workload=workload))
+        if len(found) == HOTTEST:
+            break
+    return [*found.values()]
 
 
 def _state(
@@ -119,12 +150,12 @@ class _Reached(BaseException):
     """Raised when a kernel is defined, which ends the build of its model."""
 
 
-class _Seeking(Instrument):
+class _Seeking(_Lazy):
     """Ends the build of a model at a kernel."""
 
     def __init__(self, digest: str) -> None:
         self._digest = digest
-        self.found: KernelDefinition | None = None
+        self.found: tuple[str, KernelDefinition] | None = None
 
     def kernel_defined(self, name: str, function: Function, definition: KernelDefinition) -> KernelDefinition | None:
         """Capture the kernel."""
@@ -133,19 +164,22 @@ class _Seeking(Instrument):
         except TVMError:  # it cannot be said in blocks, so it has no candidates
             return None
         if same:
-            self.found = definition
+            self.found = name, definition
             raise _Reached
         return None
 
 
-def _sought(request: Request, kernel: SoughtKernel) -> tuple[KernelDefinition, Target]:
-    """Build a model up to a kernel; raises ArgumentError if it has none of that workload."""
+def _sought(request: Request, kernel: SoughtKernel) -> tuple[str, KernelDefinition, Target]:
+    """Build a model up to a kernel, and return its name, what defines it, and its target.
+
+    Raises ArgumentError if the model has none of that workload.
+    """
     graph, seeking = read_graph(request.program), _Seeking(kernel.workload.partition(" ")[0])
     with suppress(_Reached), graph.context(), instrumented(Ways(kernel.ways), seeking):
         build_graph(graph.module, graph.target, graph.weights(request.seed))
     if seeking.found is None:
         raise ArgumentError("search: the model has no such kernel now: it was found for another model or target")
-    return seeking.found, graph.target
+    return *seeking.found, graph.target
 
 
 def _show_kernel(request: Request, send: Callable[[Message], None]) -> None:
@@ -155,20 +189,24 @@ def _show_kernel(request: Request, send: Callable[[Message], None]) -> None:
     set_num_threads(request.options.threads)
     try:
         with uninstrumented():
-            definition, target = _sought(request, request.kernel)
+            name, definition, target = _sought(request, request.kernel)
             func, choices = definition.blocks(), from_json(request.choices)
             numbers = numbers_of(definition)
             space = ScheduleSpace(func, Machine.of(target, num_threads()), None, numbers)
+            title = f"A schedule of {name} that a search derived"
             if numbers and space.is_of_numbers(choices):
-                mod, script = numbers(Picker(random.Random(0), dict(choices))), ""
+                own = with_numbers(definition, Picker(random.Random(0), dict(choices)))
+                mod, script = own.lowered("main"), _script(own, target, name, title)
             else:
                 schedule = space.schedule(choices)
                 mod = lower(schedule.mod, name="main")
-                script = write_script(
-                    func, schedule, str(target), "A schedule of a model's kernel that a search derived"
-                )
-            send(
-                CandidateTexts(script=script, loops=mod.script(), assembly=build(mod, target=target).get_source("asm"))
-            )
+                script = write_script(func, schedule, str(target), title)
+            assembly = build(mod, target=target).get_source("asm")
+            original = _script(definition, target, name, f"{name}: as it is without a search")
+            send(CandidateTexts(script=script, loops=mod.script(), assembly=assembly, kernel=name, original=original))
     except TVMError as error:
         send(Failed(label="candidate", problem=Problem(kind=type(error).__name__, message=str(error)[:10_000])))
+
+
+def _script(definition: KernelDefinition, target: Target, name: str, title: str) -> str:
+    return write_te_script(definition.schedule, [*definition.inputs, *definition.outputs], str(target), name, title)

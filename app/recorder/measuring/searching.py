@@ -21,6 +21,7 @@ from app.searches import (
     CandidateTexts,
     Decision,
     Found,
+    KernelWishes,
     Paired,
     Refusal,
     Searching,
@@ -121,7 +122,7 @@ def _search(
         found = tune(
             program.definition(), target, seconds=settings.seconds, seed=request.seed,
             threads=request.options.threads, log=log, default=lambda: build(program.lowered(), target=target),
-            told=told, per_round=PER_ROUND, wishes=_wishes(settings), is_apart=False,
+            told=told, per_round=PER_ROUND, wishes=wishes_of(settings), is_apart=False,
         )  # fmt: skip
     choices = None if found.choices is None else [_decision(name, value) for name, value in found.choices]
     send(Found(choices=choices, seconds=finite(found.seconds), default_seconds=finite(found.default_seconds)))
@@ -173,7 +174,8 @@ def show_candidate(request: Request, send: Callable[[Message], None]) -> None:
         send(Failed(label="candidate", problem=Problem(kind=type(error).__name__, message=str(error))))
 
 
-def _wishes(settings: SearchSettings) -> Wishes:
+def wishes_of(settings: KernelWishes) -> Wishes:
+    """Return what is wanted of candidates; raises TVMError if a choice is none."""
     return Wishes(dict(from_json(settings.pinned)), from_json(settings.banned))
 
 

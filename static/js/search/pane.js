@@ -2,6 +2,7 @@
 import { $, element, toast } from "../dom.js";
 import { editor } from "../editor.js";
 import { attach, detach } from "../files.js";
+import { takeKernel } from "../forks.js";
 import { focusPane } from "../layout.js";
 import { recall, remember } from "../memory.js";
 import { ask, busyWords, follow, post, unreached } from "../server.js";
@@ -18,9 +19,11 @@ let shown = null; // what was drawn
 let lines = []; // of the log
 let picked = false; // whether the visitor chose the kernel whose candidates are shown
 let opened = null; // the file that was read
-const wishes = { pinned: [], banned: [] };
+let derived = {}; // the candidate whose texts came last, and what was asked for them
+const wishes = new Map(); // by the workload of a kernel; of a function by ""
+const wishesOf = (kernel) => wishes.get(kernel) ?? { pinned: [], banned: [] };
 
-const fresh = () => ({ model: null, kernel: "", trials: [], measurements: [], refused: [], failures: [], found: null, label: "", running: false, kept: "", chosen: null, only: [] });
+const fresh = () => ({ model: null, kernel: "", trials: [], measurements: [], refused: [], failures: [], found: null, doing: "", label: "", running: false, kept: "", chosen: null, only: [] });
 
 const pane = $("#pane-search");
 const modelWords = { total: null, others: {}, ways: {}, type: "model" };
@@ -115,7 +118,8 @@ const visible = () => (shown.kernel ? shown.trials.filter(({ workload }) => work
 async function start() {
   const workspace = await workspaceJson(editor.text);
   const model = $("#search-what").value === "model";
-  const search = { seconds: Number($("#search-seconds").value), ...(model ? { model } : wishes) };
+  const wanted = model ? { model, kernels: Object.fromEntries([...wishes].filter(([kernel]) => kernel).slice(0, MOST_KERNELS)) } : wishesOf("");
+  const search = { seconds: Number($("#search-seconds").value), ...wanted };
   const response = await post("/api/searches", { ...workspace, search });
   const answer = await response.json();
   if (!response.ok) {
@@ -130,10 +134,11 @@ async function start() {
   buttons(true);
   const source = follow(answer.events, {
     queued({ place }) { shown.label = busyWords(place); },
-    progress({ done, total, label }) { shown.label = model ? label : `what there is: ${done} of ${total} · ${label}`; },
+    progress({ done, total, label }) { shown.label = shown.doing = model ? label : `what there is: ${done} of ${total} · ${label}`; },
     model(found) {
       const { kernels, trials = 0, seconds = 0 } = found;
-      Object.assign(shown, { model: found, kernel: shown.kernel || kernels[0]?.workload || "", label: `${trials} candidates · ${Math.round(seconds)} s` });
+      const known = kernels.some(({ workload }) => workload === shown.kernel);
+      Object.assign(shown, { model: found, kernel: known ? shown.kernel : kernels[0]?.workload || "", label: `${shown.doing} · ${trials} candidates · ${Math.round(seconds)} s` });
     },
     measured({ measurement }) {
       const again = shown.measurements.findIndex(({ kind }) => kind === measurement.kind);
@@ -222,12 +227,14 @@ function clicked({ target }) {
 
 /** Pin or ban a decision for the next search, or no longer; of a decision, one choice is pinned. */
 function wish(kind, other, decision) {
+  const its = wishesOf(shown.kernel);
+  wishes.set(shown.kernel, its);
   const text = JSON.stringify(decision);
   const same = (each) => JSON.stringify(each) === text;
-  const had = wishes[kind].some(same);
-  wishes[other] = wishes[other].filter((each) => !same(each));
-  wishes[kind] = wishes[kind].filter((each) => !same(each) && !(kind === "pinned" && each[0] === decision[0]));
-  if (!had) wishes[kind].push(decision);
+  const had = its[kind].some(same);
+  its[other] = its[other].filter((each) => !same(each));
+  its[kind] = its[kind].filter((each) => !same(each) && !(kind === "pinned" && each[0] === decision[0]));
+  if (!had) its[kind].push(decision);
   draw();
 }
 
@@ -246,7 +253,7 @@ async function show(at) {
     $("#search-texts").replaceChildren(element("p", { class: "problem error" }, problem));
     return;
   }
-  const steps = candidate.script.split("\n").filter((line) => /^(?:[\w, ]+ = )?sch\./.test(line)).join("\n");
+  const steps = candidate.script.split("\n").filter((line) => /^(?:[\w, ]+ = )?s(?:ch)?[.[]/.test(line)).join("\n");
   const part = (title, text) => element("details", title === "Primitives" ? { open: "" } : {}, element("summary", {}, title), element("pre", { tabindex: "0", role: "region", "aria-label": title }, text));
   $("#search-texts").replaceChildren(...(steps ? [part("Primitives", steps)] : []), part("Loop IR", candidate.loops), part("Assembly", candidate.assembly));
 }
@@ -256,16 +263,25 @@ async function texts(at) {
   if (!trial?.choices) return { problem: "this is what the script makes, without a search" };
   const workspace = await workspaceJson(editor.text);
   delete workspace.files[LOG];
-  const response = await post("/api/candidates", { ...workspace, choices: trial.choices, ...(shown.model ? { kernel: { workload: shown.kernel, ways: shown.model.ways ?? {} } } : {}) });
+  const asked = { ...workspace, choices: trial.choices, ...(shown.model ? { kernel: { workload: shown.kernel, ways: shown.model.ways ?? {} } } : {}) };
+  const key = JSON.stringify(asked);
+  if (derived.key === key) return derived.answer;
+  const response = await post("/api/candidates", asked);
   const answer = await response.json();
-  return response.ok ? answer : { problem: answer.error.message };
+  if (!response.ok) return { problem: answer.error.message };
+  if (answer.candidate) derived = { key, answer };
+  return answer;
 }
 
-/** Let a candidate take the place of the script, which Undo brings back, and which the candidate is raced with. */
+/** Let a candidate take the place of the script, which Undo brings back, beside what it is raced with. */
 async function openScript(at) {
   const { candidate, problem } = await texts(at);
   if (!candidate) {
     toast(problem);
+    return;
+  }
+  if (candidate.kernel) {
+    takeKernel(candidate.kernel, candidate.script, candidate.original);
     return;
   }
   if (!state.files.has(ORIGINAL)) attach(ORIGINAL, editor.text);
@@ -301,7 +317,7 @@ async function redraw() {
       choices: choices && choices.map(numbered).join(" "),
       ...(shown.chosen !== null && (at === best || at === shown.chosen) ? { features } : {}),
     }));
-    const asked = { ...shown, trials, table: [...table.keys()].map((key) => JSON.parse(key)), ...wishes, by_seconds: $("#search-axis").value === "seconds", room: Math.max(340, $("#search").clientWidth - 28) };
+    const asked = { ...shown, doing: undefined, trials, table: [...table.keys()].map((key) => JSON.parse(key)), ...wishesOf(shown.kernel), by_seconds: $("#search-axis").value === "seconds", room: Math.max(340, $("#search").clientWidth - 28) };
     await htmx.ajax("POST", "/search", { target: "#search", swap: "morph", source: "#pane-search", values: { asked: JSON.stringify(asked) } });
   }
 }

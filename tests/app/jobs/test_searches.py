@@ -75,9 +75,11 @@ def test_the_last_model_is_searched_where_that_is_asked_for(client: FlaskClient,
     assert [event["type"] for event in events] == ["source", "tried", "model", "ended"]
     assert events[2]["kernels"] == [{"name": "dense", "workload": "w"}]
     assert runner.requests[1].program == "graph 2"
-    limits = runner.limits[1]
+    recording, limits = runner.limits
+    assert recording is not None
     assert limits is not None
     assert limits.own_cpus == 1
+    assert limits.memory_bytes > recording.memory_bytes, "several builds of a model, of whatever weights"
 
 
 @pytest.mark.parametrize(

@@ -164,8 +164,11 @@ def test_the_kernels_of_a_model_are_drawn_with_what_it_is_expected_to_take(clien
         assert shown in html, shown
     assert "default 3 ms" in html, "what its candidates are compared with"
     assert "Stopped: the model was not measured" in html
-    assert "data-open-candidate" not in html
-    assert "data-pin" not in html
+    for shown in ("data-open-candidate", "data-pin", "pinned or banned of this kernel"):
+        assert shown in html, shown
+    untimed = {"type": "model", "kernels": [{"name": "k", "workload": "w"}]}
+    html = client.post("/search", data=asked([], model=untimed, kernel="w", running=True), headers=HX).text
+    assert "have most operations, until they are timed" in html
     assert (
         "1.25× as fast as before"
         in client.post("/search", data=asked([], model={**model, "before": 10e-3, "after": 8e-3}), headers=HX).text

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import runpy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import compiler as tvm
 from app.artifacts import Answer, Mode, Options
 from app.protocol import Failed, Message, RecordedFunction, Request, Snapshot
 from app.recorder.measuring import model_searching
@@ -17,6 +20,7 @@ from app.recorder.measuring.recorded_graph import read_graph
 from app.recorder.session import Session
 from app.searches import LOG, CandidateTexts, ModelSearch, SearchSettings, SoughtKernel, Tried
 from compiler import te
+from compiler.classic.alias import install
 from compiler.ir.error import TVMError
 from compiler.ir.module import IRModule
 from compiler.ir.serialization.json_format import save_json
@@ -65,13 +69,14 @@ def searched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Searched:
         class Short(ModelTuning):
             def run(self, *_: Any, **others: Any) -> ModelOutcome:
                 found = self.tasks[0]
+                others["doing"]("a round")
                 found.search(trials)
-                others["told"](found)
+                others["doing"]("the end")
                 found.tuning.search.best = found.tuning.search.trials[0]
                 return super().run(0)
 
             def _kernel_seconds(self, models: Any, turns: int) -> list[dict[str, list[float]]]:
-                names = {name for _, name in self._default.calls()}
+                names = {name for _, name in self._default.executor.calls()}
                 return [{name: [2.0 - at] * 3 for name in names} for at in range(len(models))]
 
         monkeypatch.setattr(model_searching, "ModelTuning", Short)
@@ -88,8 +93,10 @@ def searched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Searched:
 def test_what_a_search_decides_is_what_the_script_builds(script: str, searched: Searched) -> None:
     told = searched(recorded(script))
     states = [message for message in told if isinstance(message, ModelSearch)]
-    assert [state.trials for state in states] == [0, 2, 2]
-    end = states[-1]
+    assert [state.trials for state in states] == [0, 0, 2, 2]
+    begun, end = states[0], states[-1]
+    assert begun.total is None, "what is told before the model is compiled"
+    assert {kernel.workload for kernel in begun.kernels} >= {kernel.workload for kernel in end.kernels}
     assert (end.before, end.after) == (2.0, 1.5)
     assert [kernel.kept for kernel in end.kernels] == [True] + [False] * (len(end.kernels) - 1)
     before, best, total = end.kernels[0].before, end.kernels[0].best, end.total
@@ -100,7 +107,7 @@ def test_what_a_search_decides_is_what_the_script_builds(script: str, searched: 
     records = [message.record for message in told if isinstance(message, Tried)]
     assert {json.loads(record)["workload"] for record in records} == {end.kernels[0].workload}
     Path(LOG).write_text("\n".join(records))
-    again = next(message for message in searched(recorded(script)) if isinstance(message, ModelSearch))
+    again = next(m for m in searched(recorded(script)) if isinstance(m, ModelSearch) and m.total)
     assert again.trials == 2, "those of the log"
     (unit,) = (unit for unit in answer(script).units if unit.kind == "graph")
     assert {kernel.name for kernel in unit.kernels if kernel.found} == {end.kernels[0].name}
@@ -121,7 +128,13 @@ def test_a_decision_that_cannot_be_read_is_said_and_other_logs_are_not_looked_at
     assert not any(kernel.found for unit in made.units for kernel in unit.kernels)
 
 
-def test_candidates_of_a_kernel_are_shown(searched: Searched) -> None:
+def run(script: str, file: Path) -> dict[str, Any]:
+    install()
+    file.write_text(script)
+    return runpy.run_path(str(file))
+
+
+def test_candidates_of_a_kernel_are_shown(searched: Searched, tmp_path: Path) -> None:
     graph = recorded(SMALL)
     told = searched(graph, trials=20)
     workload = next(m for m in told if isinstance(m, ModelSearch)).kernels[0].workload
@@ -134,8 +147,15 @@ def test_candidates_of_a_kernel_are_shown(searched: Searched) -> None:
         show(Request(mode="candidate", program=graph, choices=choices, kernel=kernel), shown.append)
         (texts,) = shown
         assert isinstance(texts, CandidateTexts)
-        assert ("sch." in texts.script) is (way == "rules"), "numbers of an operator's schedule are no primitives"
+        assert ("sch." in texts.script) is (way == "rules")
+        assert ("te.create_schedule" in texts.script) is (way == "numbers")
         assert "for " in texts.loops
+        original, found = (run(text, tmp_path / f"{way}.py") for text in (texts.original, texts.script))
+        rng = np.random.default_rng(0)
+        arrays = [tvm.nd.array(rng.random(t.shape).astype(t.dtype)) for t in (*original["args"], original["args"][-1])]
+        original["f"](*arrays[:-1])
+        (found.get("found") or found["f"])(*arrays[:-2], arrays[-1])
+        np.testing.assert_allclose(arrays[-1].numpy(), arrays[-2].numpy(), rtol=1e-4)
         assert ".text" in texts.assembly
 
 
