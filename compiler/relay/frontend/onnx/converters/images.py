@@ -16,25 +16,25 @@ from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank_of, scalar
-from compiler.relay.frontend.shared.tensors import bounded, cast, expand, reshape, slice_axis, static_dims
+from compiler.relay.frontend.shared.tensors import bounded, cast, reshape, slice_axis, static_dims
 
 
 def pick(x: RelayExpr, places: Sequence[RelayExpr], outside: str = "zeros") -> RelayExpr:
     """Gather elements of images at integer positions."""
     n, c, *extents = static_dims(x, "the input")
     nears: list[RelayExpr] = []
+    index = "int32" if math.prod(extents) < 1 << 31 else "int64"
     inside: RelayExpr | None = None
     for place, extent in zip(places, extents, strict=True):
         if outside == "zeros":
             ok = ops.logical_and(ops.greater_equal(place, 0.0), ops.less_equal(place, float(extent - 1)))
             inside = ok if inside is None else ops.logical_and(inside, ok)
-        nears.append(ops.cast(ops.minimum(ops.maximum(place, 0.0), float(extent - 1)), "int64"))
+        nears.append(ops.cast(ops.minimum(ops.maximum(place, 0.0), float(extent - 1)), index))
     flat = nears[0]
     for near, extent in zip(nears[1:], extents[1:], strict=True):
         flat = ops.add(ops.multiply(flat, extent), near)
     count = static_dims(flat, "the places")[1]
-    spread = expand(reshape(flat, [n, 1, count]), [n, c, count])
-    elements = ops.gather(ops.reshape(x, (n, c, math.prod(extents))), 2, spread)
+    elements = ops.take(ops.reshape(x, (n, c, math.prod(extents))), flat, axis=2, batch_dims=1)
     return elements if inside is None else ops.where(reshape(inside, [n, 1, count]), elements, scalar(0, x))
 
 
