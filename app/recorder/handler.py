@@ -20,6 +20,7 @@ from app.recorder.measuring.searching import measure_pair
 from app.recorder.scripts.modules import import_first, import_others
 from app.recorder.session import Session
 from app.recorder.tracing import trace_program
+from app.recorder.warm_scripts import KERNELS, MODEL
 from app.sandbox.handler import EXIT_DAMAGED
 
 Emit = Callable[[bytes], None]
@@ -76,41 +77,6 @@ def handle(request: bytes, emit: Emit) -> None:
         raise
 
 
-WARM_SCRIPT = """
-import numpy as np
-import tvm
-from tvm import te
-
-A = te.placeholder((8, 64), name="A")
-k = te.reduce_axis((0, 64), name="k")
-B = te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="B")
-s = te.create_schedule(B.op)
-outer, inner = s[B].split(k, factor=16)
-partial = s.rfactor(B, inner)
-s[partial].vectorize(partial.op.axis[0])
-s[partial].unroll(partial.op.reduce_axis[0])
-rows = tvm.build(s, [A, B], target="llvm -mcpu=native", name="rows")
-a, b = tvm.nd.array(np.ones((8, 64), "float32")), tvm.nd.empty((8,), "float32")
-rows(a, b)
-tvm.lower(s, [A, B], simple_mode=True)
-
-n = 16
-A = te.placeholder((n, n), name="A")
-B = te.compute((n, n), lambda i, j: A[j, i] * 2.0, name="B")
-s = te.create_schedule(B.op)
-shared = s.cache_read(A, "shared", [B])
-ty, tx = te.thread_axis("threadIdx.y"), te.thread_axis("threadIdx.x")
-block, i = s[B].split(B.op.axis[0], factor=8)
-s[B].bind(block, te.thread_axis("blockIdx.x"))
-s[shared].compute_at(s[B], block)
-for stage, axes in ((B, (i, B.op.axis[1])), (shared, s[shared].op.axis)):
-    for axis, thread in zip(axes, (ty, tx)):
-        outer, inner = s[stage].split(axis, factor=4)
-        s[stage].bind(inner, thread)
-tvm.build(s, [A, B], target="cuda", name="transposed")
-"""
-
-
 def warm_up() -> list[Problem]:
     """Serve a small request in the process from which children are forked, to fill its imports and caches.
 
@@ -118,20 +84,27 @@ def warm_up() -> list[Problem]:
     """
     global _warm_integrity
     import_first()
-    problems: list[Problem] = []
-
-    def take(message: Message) -> None:
-        if isinstance(message, Snapshot):
-            problems.extend(message.answer.problems)
-
-    Session(Request(mode="compile", script=WARM_SCRIPT), take, guarded=False).run()
+    problems = rehearse(KERNELS)
     gc.set_threshold(*GC_THRESHOLDS)
     _warm_integrity = Integrity()
     return problems
 
 
 def warm_up_further() -> Iterator[None]:
-    """Import what few scripts need, a module at a time; until then, children import it themselves."""
+    """Import what few scripts need, a module at a time, and build a model; until then, children do so themselves."""
     global _warm_integrity
     yield from import_others()
+    rehearse(MODEL)
     _warm_integrity = Integrity()
+
+
+def rehearse(script: str) -> list[Problem]:
+    """Serve a script in this process, and return its problems."""
+    problems: list[Problem] = []
+
+    def take(message: Message) -> None:
+        if isinstance(message, Snapshot):
+            problems.extend(message.answer.problems)
+
+    Session(Request(mode="compile", script=script), take, guarded=False).run()
+    return problems

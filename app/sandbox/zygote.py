@@ -2,8 +2,8 @@
 
 The server starts it as ``main`` with two arguments: the descriptor of the control socket, and the settings.  It has no
 secrets, database handles or listening sockets, and never inspects the contents of a job.  The first one tries which
-mechanisms there are.  Where children may read files, what few of them need is imported after it is ready, while it has
-nothing else to do.
+mechanisms there are.  Where children may read files, what few of them need is imported after it is ready, whenever
+nothing else is to be done.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ SEEN_BY_SCRIPTS = frozenset({"LANG", "PATH"})
 """Environment variables visible to scripts."""
 PAUSE_SECONDS = 5.0
 """How long what few scripts need waits for the first job, which the server sends once it has started itself."""
+BREATH_SECONDS = 0.02
+"""The same for a moment in which nothing happens while jobs run: otherwise a busy server would never have it ready."""
 UIDS = 64
 """Number of user ids of a zygote, one for each running child."""
 
@@ -96,12 +98,11 @@ class Zygote:
         self._control.send(wire.encode(wire.ZygoteReady()))
         self._poll.register(CONTROL, select.POLLIN)
         while True:
-            further = None if self._jobs else self._further
-            ready = self._poll.poll(self._milliseconds_left() if further is None else self._pause * 1000)
+            ready = self._poll.poll(self._milliseconds_left())
             self._answer([fd for fd, _ in ready])
-            if further is not None and not ready:
+            if self._further is not None and not ready:
                 self._pause = 0.0
-                self._warm_up_further(further)
+                self._warm_up_further(self._further)
             now = time.monotonic()
             for job in self._jobs.values():
                 if job.deadline <= now and not job.timed_out:
@@ -140,6 +141,8 @@ class Zygote:
             self._accept()
 
     def _milliseconds_left(self) -> float | None:
+        if self._further is not None:
+            return (BREATH_SECONDS if self._jobs else self._pause) * 1000
         deadlines = [job.deadline for job in self._jobs.values() if not job.timed_out]
         return max(0.0, min(deadlines) - time.monotonic()) * 1000 + 1 if deadlines else None
 

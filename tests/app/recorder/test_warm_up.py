@@ -13,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from app.recorder.handler import warm_up
+from app.recorder.handler import rehearse, warm_up, warm_up_further
 from app.recorder.scripts import modules
+from app.recorder.warm_scripts import MODEL
 from compiler.ir.instrument import active_instruments
+from compiler.target.cpu.processor_features import used_features
+from compiler.target.target import Target
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -44,10 +47,22 @@ def test_it_needs_no_optional_extra() -> None:
     assert ended.returncode == 0, ended.stderr
 
 
+def test_children_need_not_build_their_first_model_or_ask_llvm_for_its_instructions() -> None:
+    assert rehearse(MODEL) == []
+    used_features.cache_clear()
+    list(warm_up_further())
+    targets = Target("llvm"), Target("llvm -mcpu=native")
+    asked = used_features.cache_info().misses
+    for target in targets:
+        used_features(target.triple, target.cpu, target.llvm_features)
+    assert used_features.cache_info().misses == asked
+
+
 def test_the_warm_up_works_and_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gc, "set_threshold", lambda *_: None)
     before = active_instruments(), signal.getsignal(signal.SIGALRM)
     assert warm_up() == []
+    list(warm_up_further())
     assert (active_instruments(), signal.getsignal(signal.SIGALRM)) == before
 
 

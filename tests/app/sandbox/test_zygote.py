@@ -118,6 +118,15 @@ def test_jobs_do_not_wait_for_what_few_scripts_need() -> None:
         assert [sandbox.start(b"").outcome.status for _ in range(2)] == ["ok", "ok"]
 
 
+def test_what_few_scripts_need_is_imported_while_jobs_run() -> None:
+    tier = Tier(mechanisms=STRONGEST.mechanisms)
+    with Sandbox("tests.app.sandbox.unhurried:run", tier=tier, readable=[TESTS]) as sandbox:
+        staying = sandbox.start(b"60")
+        sandbox._zygotes[0].wait_until_warm(10.0)
+        assert list(sandbox.start(b"").messages()) == [b"3"]
+        staying.cancel()
+
+
 def test_jobs_go_on_where_what_few_scripts_need_cannot_be_imported(capfd: pytest.CaptureFixture[str]) -> None:
     tier = Tier(mechanisms=STRONGEST.mechanisms)
     with Sandbox("tests.app.sandbox.failing:run", tier=tier, readable=[TESTS]) as sandbox:
