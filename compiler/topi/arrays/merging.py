@@ -27,8 +27,8 @@ __all__: list[str] = []
 
 _RANKED = 16
 """Elements of the first runs, which vectors compare with one of them at a time."""
-_SPARE = 48
-"""Elements that are kept, at least, beside those that are asked for."""
+_ROOM = 48
+"""Elements that are kept, at least."""
 _BLOCK = 64
 """Elements that are compared with the last one that is kept before any of them is looked at on its own."""
 
@@ -77,13 +77,13 @@ def _sorted(ib: IRBuilder, element: Row, end: Var, room: Extent, dtype: str, is_
     runs = _Runs.allocate(ib, dtype, room, is_ascend)
     with ib.for_range(0, end, "i") as i:
         runs.append(element(i))
-    runs.sort()
+    runs.sort(room)
     return runs
 
 
 def _selected(ib: IRBuilder, element: Row, length: Extent, count: Extent, dtype: str, is_ascend: bool) -> _Runs:
     """Write the choice of the first ``count`` elements in order."""
-    room = te.min(length, count + te.max(count, _SPARE))
+    room = te.min(length, te.max(2 * count, _ROOM))
     runs = _Runs.allocate(ib, dtype, room, is_ascend)
     hits = ib.allocate("int32", 1, "hits", "local")
 
@@ -91,7 +91,7 @@ def _selected(ib: IRBuilder, element: Row, length: Extent, count: Extent, dtype:
         return precedes(element(i)[0], runs.at(te.max(count - 1, 0))[0], is_ascend)
 
     def cut() -> None:
-        runs.sort()
+        runs.sort(count)
         runs.size[0] = te.min(room, count)
 
     with ib.for_range(0, (length + _BLOCK - 1) // _BLOCK, "block") as block:
@@ -142,8 +142,8 @@ class _Runs:
         self.memory.store(element, self.half[0], self.size[0])
         self.size[0] = self.size[0] + 1
 
-    def sort(self) -> None:
-        """Sort runs by rank, then merge them in pairs until one is left."""
+    def sort(self, count: Extent) -> None:
+        """Sort runs by rank, then merge the first ``count`` of them in pairs until one is left."""
         ib, size = self.ib, self.ib.let("size", self.size[0])
         blocks = ib.let("blocks", (size + _RANKED - 1) // _RANKED)
         with ib.for_range(size, blocks * _RANKED, "rest") as rest:  # read with the last block, and not counted
@@ -158,7 +158,7 @@ class _Runs:
             half, wide = ib.let("half", self.half[0]), ib.let("wide", width[0])
             with ib.for_range(0, (size + 2 * wide - 1) // (2 * wide), "pair") as pair:
                 begin = ib.let("begin", pair * 2 * wide)
-                self._merge(half, begin, te.min(begin + wide, size), te.min(begin + 2 * wide, size))
+                self._merge(half, begin, te.min(begin + wide, size), te.min(begin + 2 * wide, size), count)
             self.half[0], width[0] = 1 - half, 2 * wide
 
     def _rank(self, half: PrimExpr, begin: Var, count: PrimExpr) -> None:
@@ -174,13 +174,13 @@ class _Runs:
         with ib.for_range(0, count, "k") as k:
             self.memory.store(self.memory.at(half, begin + k), 1 - half, begin + rank[k])
 
-    def _merge(self, half: Var, begin: Var, middle: PrimExpr, end: PrimExpr) -> None:
-        """Move two runs to the other half as one."""
+    def _merge(self, half: Var, begin: Var, middle: PrimExpr, end: PrimExpr, count: Extent) -> None:
+        """Move the first ``count`` of two runs to the other half as one."""
         ib, values = self.ib, self.memory.values
         middle, end = ib.let("middle", middle), ib.let("end", end)
         left, right = (ib.allocate("int32", 1, name, "local") for name in ("left", "right"))
         left[0], right[0] = begin, middle
-        with ib.for_range(begin, end, "to") as to:
+        with ib.for_range(begin, te.min(end, begin + count), "to") as to:
             is_less = precedes(values[half, right[0]], values[half, left[0]], self.is_ascend)
             of_right = te.if_then_else(left[0] < middle, te.if_then_else(right[0] < end, is_less, False), True)
             of_right = ib.let("of_right", of_right)
