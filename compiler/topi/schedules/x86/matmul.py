@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import IntImm
+from compiler.ir.expr.primexpr import IntImm, IterVar
 from compiler.target.target import Target
 from compiler.te import ComputeOp, PlaceholderOp, Schedule, Stage, Tensor
 from compiler.topi.compute import PanelProduct
@@ -47,8 +47,10 @@ _MATRIX_ROWS, _MATRIX_COLUMNS = 6, 16
 _MATRIX_GROUPS = (2, 4)
 _BYTES_AHEAD = 3072
 """What of a panel is read while one of its lines comes from the third cache, about."""
-_LARGE, _PANELS_AT_ONCE, _ROWS_AT_ONCE = 1 << 22, 64, 8
-"""Bytes of a weight that are more than caches keep for it, and what of such a weight is read side by side."""
+_FAR, _LARGE = 1 << 20, 1 << 22
+"""Bytes of a weight that the second cache has no room for, and of one that in a model comes from memory."""
+_PANELS_AT_ONCE, _ROWS_AT_ONCE = 64, 8
+"""What of a large weight is read side by side."""
 _MAX_TUNED_ROWS = 16
 _DOT_TILE = 4
 _LONG_EPILOGUE = 6
@@ -131,11 +133,15 @@ def _columns_at_once(group: Group, product: PanelProduct) -> int | None:
     *_, i, j = group.result.op.axis
     packed = [op for op in group.computations if op.tag == Tag.PANELS]
     is_in_place = not isinstance(group.anchor.input_tensors[-1].op, PlaceholderOp) and not packed
-    depth = prod(extent(axis) or 0 for axis in group.anchor.reduce_axis)
-    size = depth * (extent(j) or 0) * dt.storage_bytes(group.tile.dtype)
+    size = _bytes_read([j, *group.anchor.reduce_axis], group.anchor)
     columns = divisor(_panel_count(group, product), _PANELS_AT_ONCE) * product.width
     is_wide = 2 * columns > _PANELS_AT_ONCE * product.width
     return columns if is_in_place and extent(i) == 1 and size > _LARGE and is_wide and not product.is_cut else None
+
+
+def _bytes_read(axes: Sequence[IterVar], anchor: ComputeOp) -> int:
+    """Return the bytes of a weight that loops pass over; 0 where an extent is unknown."""
+    return prod(extent(axis) or 0 for axis in axes) * dt.storage_bytes(anchor.output(0).dtype)
 
 
 def _row_by_row(group: Group, product: PanelProduct, columns: int, target: Target) -> Schedule:
@@ -212,6 +218,8 @@ def _partial_sums(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) 
     # Sums take half of the registers: rows and columns are vectors too, and more sums than that are spilled.
     vectors = max((extent(anchor.axis[-1]) or 1) // tile_lanes(target, group.tile.dtype), 1)
     usual = max(min(tile_registers(target) // 2 // (rows * vectors), _DOT_TILE), 1)
+    if extent(i) == 1 and _bytes_read([*anchor.axis[-2:], *anchor.reduce_axis], anchor) > _FAR:
+        usual = 1  # column after column, the weight is read from its beginning to its end
     columns = choose("tile_columns", usual, range(1, 2 * _DOT_TILE + 1))
     io, ii = s.split(i, factor=rows)
     jo, ji = s.split(j, factor=columns)

@@ -17,7 +17,7 @@ from compiler.relay.inference import infer_expr
 from compiler.target.target import Target
 from compiler.tir.layout.data_layout import layout
 from compiler.topi.compute import PanelProduct
-from compiler.topi.nn.matmul import dense_pack, matmul
+from compiler.topi.nn.matmul import dense, dense_pack, matmul
 from compiler.topi.schedules.anchor import find_anchor
 from compiler.topi.schedules.kit import tile_lanes
 from compiler.topi.schedules.x86.conv import packed_tile
@@ -257,6 +257,17 @@ def test_a_row_is_multiplied_with_a_large_weight_along_its_rows(depth: int, colu
     lanes = tile_lanes(target, "float32")
     sums = {int(n) for n in re.findall(rf"T.allocate\(\[(\d+)\], \"float32x{lanes}\"", text)}
     assert ({at_once // lanes} if at_once else set()) == {n for n in sums if n > 16}, text
+
+
+@pytest.mark.parametrize(("units", "columns"), [(512, 4), (513, 1)])
+def test_a_row_is_multiplied_with_one_column_after_another_of_a_weight_from_afar(units: int, columns: int) -> None:
+    x, w = te.placeholder((1, 512), name="x"), te.placeholder((units, 512), name="w")
+    with Target("llvm -mcpu=skylake-avx512") as target:
+        product = dense(x, w)
+        text = str(compiler.lower(schedule_matmul(None, [product], target), [x, w, product]))
+    sums = re.search(r"parts = T.allocate\(\[(\d+)\]", text)
+    assert sums is not None
+    assert int(sums[1]) == 16 * columns, "vectors of 16 sums"
 
 
 def test_the_anchor_is_found_before_there_is_a_schedule() -> None:
