@@ -7,7 +7,6 @@ import inspect
 from compiler import relay, tir
 from compiler.classic.names.resolution import PUBLIC
 from compiler.classic.relay import transform as graph_passes
-from compiler.classic.relay.backend import aot
 from compiler.classic.tir import transform as loop_passes
 from compiler.ir import transform
 from compiler.ir.passes.options import option_types
@@ -15,7 +14,7 @@ from compiler.ir.transform import Pass, parse_pass, pass_class, registered_passe
 from compiler.relay import parser
 
 OURS = [cls for cls in registered_passes() if cls.__module__.startswith("compiler.")]
-PACKAGES = (transform, tir.transform, relay.transform, parser, aot, graph_passes, loop_passes)
+PACKAGES = (transform, tir.transform, relay.transform, parser, graph_passes, loop_passes)
 
 
 def needs_options(cls: type[Pass]) -> bool:

@@ -28,7 +28,7 @@ COMMANDS = ("query_rpc_tracker", "rpc_proxy", "rpc_server", "rpc_tracker")
 _OWN = """
     auto_scheduler autotvm autotvm.callback autotvm.env autotvm.tophub autotvm.tuner autotvm.utils contrib
     contrib.debugger exec ir.analysis meta_schedule relay.analysis.annotated_regions relay.analysis.call_graph
-    relay.analysis.feature relay.backend relay.backend.aot relay.backend.executor_factory relay.base
+    relay.analysis.feature relay.backend relay.backend.executor_factory relay.base
     relay.build_module relay.contrib relay.data_dep_optimization relay.dataflow_pattern relay.loops relay.prelude
     relay.quantize relay.scope_builder relay.transform.flexible_shape relay.transform.infer_layout_utils rpc
     runtime.executor runtime.name_transforms runtime.object runtime.profiler_vm runtime.profiling runtime.support

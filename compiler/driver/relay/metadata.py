@@ -40,8 +40,8 @@ class ExecutorCodegenMetadata:
     ----------
     mod_name : str
         The name that it was built under.
-    inputs : list of str or Var
-        The main function's parameters, by name or themselves.
+    inputs : list of str
+        The names of the main function's parameters.
     pools : list of Var
         Parameters for memory that is given from outside.
     pool_inputs, io_pool_allocations : dict
@@ -52,7 +52,7 @@ class ExecutorCodegenMetadata:
     executor: str
     interface_api: str
     unpacked_api: bool
-    inputs: Sequence[str] | Sequence[Var]
+    inputs: Sequence[str]
     outputs: Sequence[str]
     input_tensor_types: Sequence[TensorType]
     output_tensor_types: Sequence[TensorType]

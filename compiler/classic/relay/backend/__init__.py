@@ -8,7 +8,6 @@ from compiler.ir.extension import lazy_package
 
 _HOMES = {"compiler.driver.relay.options": ("Executor", "Runtime")}
 _MODULES = (
-    "compiler.classic.relay.backend.aot",
     "compiler.classic.relay.backend.graph_executor_codegen",
     "compiler.classic.relay.backend.interpreter",
     "compiler.classic.relay.backend.name_transforms",
@@ -17,7 +16,7 @@ _MODULES = (
 )
 
 __all__ = [
-    "Executor", "Runtime", "aot", "graph_executor_codegen", "interpreter", "name_transforms", "te_compiler", "utils",
+    "Executor", "Runtime", "graph_executor_codegen", "interpreter", "name_transforms", "te_compiler", "utils",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
