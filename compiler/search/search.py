@@ -135,8 +135,9 @@ class Search(Generic[Candidate]):
         """Measure some more candidates, ``seeds`` first; none if all are known."""
         self.begin()
         chosen = list(dict.fromkeys(seed for seed in seeds if seed not in self._known))[:count]
-        with self.ledger.spending("deriving"):
-            chosen += self.propose(count - len(chosen), set(chosen))
+        if len(chosen) < count:
+            with self.ledger.spending("deriving"):
+                chosen += self.propose(count - len(chosen), set(chosen))
         made: list[Trial[Candidate]] = []
         for some in (
             (chosen[:1], chosen[1:]) if not self.trials else (chosen,)

@@ -6,6 +6,7 @@ from compiler.classic.meta_schedule import (
     builder,
     cost_model,
     database,
+    measure_callback,
     mutator,
     postproc,
     profiler,
@@ -14,12 +15,14 @@ from compiler.classic.meta_schedule import (
     schedule_rule,
     search_strategy,
     space_generator,
+    task_scheduler,
     tir_integration,
     tune_context,
 )
 from compiler.classic.meta_schedule.builder import Builder
 from compiler.classic.meta_schedule.cost_model import CostModel, MeasureCandidate
 from compiler.classic.meta_schedule.database import Database, is_meta_schedule_enabled
+from compiler.classic.meta_schedule.measure_callback import MeasureCallback
 from compiler.classic.meta_schedule.mutator import Mutator
 from compiler.classic.meta_schedule.postproc import Postproc
 from compiler.classic.meta_schedule.profiler import Profiler
@@ -28,16 +31,17 @@ from compiler.classic.meta_schedule.runner import Runner
 from compiler.classic.meta_schedule.schedule_rule import ScheduleRule
 from compiler.classic.meta_schedule.search_strategy import SearchStrategy
 from compiler.classic.meta_schedule.space_generator import SpaceGenerator
+from compiler.classic.meta_schedule.task_scheduler import TaskScheduler
 from compiler.classic.meta_schedule.tune import tune_tasks, tune_te, tune_tir
 from compiler.classic.meta_schedule.tune_context import TuneContext
 from compiler.ir.extension import public_module
 
 __all__ = [
-    "Builder", "CostModel", "Database", "ExtractedTask", "MeasureCandidate", "Mutator", "Postproc", "Profiler",
-    "Runner", "ScheduleRule", "SearchStrategy", "SpaceGenerator", "TuneContext", "builder", "cost_model", "database",
-    "derived_object", "is_meta_schedule_enabled", "mutator", "postproc", "profiler", "relay_integration", "runner",
-    "schedule_rule", "search_strategy", "space_generator", "tir_integration", "tune_context", "tune_tasks", "tune_te",
-    "tune_tir",
+    "Builder", "CostModel", "Database", "ExtractedTask", "MeasureCallback", "MeasureCandidate", "Mutator", "Postproc",
+    "Profiler", "Runner", "ScheduleRule", "SearchStrategy", "SpaceGenerator", "TaskScheduler", "TuneContext", "builder",
+    "cost_model", "database", "derived_object", "is_meta_schedule_enabled", "measure_callback", "mutator", "postproc",
+    "profiler", "relay_integration", "runner", "schedule_rule", "search_strategy", "space_generator", "task_scheduler",
+    "tir_integration", "tune_context", "tune_tasks", "tune_te", "tune_tir",
 ]  # fmt: skip
 
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler.classic.meta_schedule.runner import RunnerResult, TensorInfo
+from compiler.classic.meta_schedule.runner import RunnerResult, TensorInfo, args_info
 from compiler.classic.meta_schedule.space_generator import GeneratedSpace
 from compiler.ir.error import ArgumentError
-from compiler.ir.module import IRModule
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.search.choices import Choices
 from compiler.search.cost_model import LearnedModel
@@ -21,13 +20,12 @@ from compiler.search.features import features
 from compiler.search.machine import Machine
 from compiler.search.search import Trial
 from compiler.tir.schedule.schedule import Schedule
-from compiler.tir.statements.function import PrimFunc
 
 if TYPE_CHECKING:
     from compiler.classic.meta_schedule.tune_context import TuneContext
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MeasureCandidate:
     """A schedule to be measured, with the arguments of its function."""
 
@@ -164,18 +162,8 @@ class Asked:
         return MeasureCandidate(self.space.derived(candidate), args_info(self.space.func))
 
 
-def result_of(trial: Trial[Choices]) -> RunnerResult:
+def result_of(trial: Trial[Any]) -> RunnerResult:
     """Return what was measured in TVM's terms."""
     if trial.measurement.pairing is None:
         return RunnerResult(None, f"{trial.measurement.kind}: {trial.measurement.message}")
     return RunnerResult([trial.seconds], None)
-
-
-def args_info(func: PrimFunc | IRModule) -> list[TensorInfo]:
-    """Return what the arguments of the only function of a program are."""
-    if isinstance(func, IRModule):
-        (only,) = func.functions.values()
-        assert isinstance(only, PrimFunc)
-        func = only
-    buffers = [func.buffer_map[param] for param in func.params]
-    return [TensorInfo(b.dtype, [int(getattr(dim, "value", -1)) for dim in b.shape]) for b in buffers]

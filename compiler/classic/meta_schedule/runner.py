@@ -17,6 +17,7 @@ from compiler.classic.contrib.popen_pool import PopenPoolExecutor
 from compiler.classic.meta_schedule.builder import Builder, BuilderInput, LocalBuilder
 from compiler.classic.rpc.devices import request_remote
 from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import array
 from compiler.runtime.device import cpu
 from compiler.runtime.modules.library import load_module
@@ -27,6 +28,7 @@ from compiler.search.pairing import Pairing, Patience
 from compiler.search.remote import RemoteMeasurer
 from compiler.search.tuning import random_array
 from compiler.target.target import Target
+from compiler.tir.statements.function import PrimFunc
 
 _TURNS = 12
 """As many turns last together what one measurement lasts at least in TVM."""
@@ -60,6 +62,27 @@ class TensorInfo(NamedTuple):
 
     dtype: str
     shape: Sequence[int]
+
+
+def args_info(func: PrimFunc | IRModule) -> list[TensorInfo]:
+    """Return what the arguments of the only function of a program are."""
+    if isinstance(func, IRModule):
+        (only,) = func.functions.values()
+        assert isinstance(only, PrimFunc)
+        func = only
+    buffers = [func.buffer_map[param] for param in func.params]
+    return [TensorInfo(b.dtype, [int(getattr(dim, "value", -1)) for dim in b.shape]) for b in buffers]
+
+
+class ArgInfo:
+    """Says what the arguments of a function are."""
+
+    from_prim_func = staticmethod(args_info)
+
+    @staticmethod
+    def from_entry_func(mod: IRModule, remove_preproc: bool = True) -> list[TensorInfo]:
+        """Return what the arguments of the only function of a program are."""
+        return args_info(mod)
 
 
 class RunnerInput(NamedTuple):

@@ -5,17 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from compiler.classic.meta_schedule.cost_model import Asked, Candidates, CostModel, MeasureCandidate, Results, args_info
+from compiler.classic.meta_schedule.cost_model import (
+    Asked,
+    Candidates,
+    CostModel,
+    MeasureCandidate,
+    Results,
+    result_of,
+)
 from compiler.classic.meta_schedule.database import Database
 from compiler.classic.meta_schedule.part import Part
+from compiler.classic.meta_schedule.runner import args_info
 from compiler.classic.meta_schedule.space_generator import GeneratedSpace, SpaceGenerator
 from compiler.driver.build import build
 from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
+from compiler.runtime.numpy_types import NumPyArray
 from compiler.search.choices import Choices
-from compiler.search.measurer import Measurer
-from compiler.search.search import Evolution, Search
+from compiler.search.measurer import Kernel, Measurer, Measuring
+from compiler.search.search import Evolution, Search, Trial
+from compiler.search.space import Space
+from compiler.search.tuning import Outcome, random_arrays
 from compiler.tir.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -155,3 +167,64 @@ class _Given(SpaceGenerator):
     def __init__(self, of: SpaceGenerator, schedules: Sequence[Schedule]) -> None:
         self.postprocs, self.mutator_probs = of.postprocs, of.mutator_probs
         self._traces = [sch.trace for sch in schedules if sch.trace is not None]
+
+
+class _Programs:
+    """The part of a space that is left where a strategy chooses: what candidates are."""
+
+    def program(self, candidate: MeasureCandidate) -> IRModule:
+        """Return the program of a candidate."""
+        return candidate.sch.mod
+
+
+class ChosenTuning:
+    """The search of a task whose strategy chooses itself what is measured.
+
+    Parameters
+    ----------
+    told : tuple
+        What the strategy is told when it begins: how many candidates, how many of a round, the database, and the model.
+    """
+
+    def __init__(
+        self,
+        context: TuneContext,
+        strategy: SearchStrategy,
+        default: Callable[[], Kernel],
+        measuring: Callable[[Sequence[NumPyArray], int], Measuring] | None,
+        told: tuple[int, int, Database | None, CostModel | None],
+    ) -> None:
+        self._context, self._strategy, self._told = context, strategy, told
+        arrays = random_arrays(context.func, 0)
+        measurer = measuring(arrays, context.num_threads) if measuring else Measurer(arrays, context.num_threads, 2)
+        self.search: Search[MeasureCandidate] = Search(
+            cast("Space[MeasureCandidate]", _Programs()), partial(build, target=context.target), measurer,
+            context.machine, default=default,
+            expect=lambda candidates: [0.0] * len(candidates),
+        )  # fmt: skip
+
+    def begin(self) -> None:
+        """Measure the default, and let the strategy begin.  Raises ArgumentError if the default cannot be run."""
+        if (begun := self.search.begin()).kind != "ok":
+            raise ArgumentError(f"tune_tasks: the default cannot be measured: {begun.message}")
+        most, per_round, database, model = self._told
+        has_space = self._context.space_generator is not None
+        spaces = self._context.generate_design_space() if has_space else []
+        self._strategy.pre_tuning(most, per_round, spaces, database, model)
+
+    def round(self, count: int) -> Sequence[Trial[MeasureCandidate]]:
+        """Measure what the strategy chooses, all of it, and tell it; none if it has no more."""
+        chosen = self._strategy.generate_measure_candidates()
+        if chosen is None:
+            self._strategy.post_tuning()
+            return ()
+        made = self.search.round(len(chosen), chosen)
+        self._strategy.notify_runner_results(chosen, [result_of(trial) for trial in made])
+        return made
+
+    def outcome(self) -> Outcome:
+        """Compare the best with the default once more; the default stays unless it is slower."""
+        winner, default = self.search.finish(), self.search.default_seconds
+        if winner is None:
+            return Outcome(None, None, default, default, ())
+        return Outcome(winner.candidate.sch, None, winner.seconds, default, ())

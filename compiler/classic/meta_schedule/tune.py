@@ -5,25 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from compiler.classic.meta_schedule.builder import Builder
-from compiler.classic.meta_schedule.cost_model import Asked, CostModel, XGBModel
-from compiler.classic.meta_schedule.database import Database, JSONDatabase, MemoryDatabase, TuningRecord
-from compiler.classic.meta_schedule.profiler import profile
-from compiler.classic.meta_schedule.runner import MeasuringBy, Runner, measuring_by
+from compiler.classic.meta_schedule.cost_model import CostModel
+from compiler.classic.meta_schedule.database import Database, JSONDatabase, MemoryDatabase
+from compiler.classic.meta_schedule.measure_callback import MeasureCallback
+from compiler.classic.meta_schedule.runner import Runner
 from compiler.classic.meta_schedule.search_strategy import SearchStrategy
-from compiler.classic.meta_schedule.space_generator import GeneratedSpace, PostOrderApply
+from compiler.classic.meta_schedule.task_scheduler import TaskScheduler
 from compiler.classic.meta_schedule.tune_context import TuneContext
-from compiler.driver.build import build
-from compiler.ir.error import ArgumentError, TVMError, expected
+from compiler.ir.error import ArgumentError, expected
 from compiler.ir.module import IRModule
 from compiler.search import Database as Log
-from compiler.search import LearnedModel, Machine, ScheduleSpace
-from compiler.search.tuning import Tuning, learn
-from compiler.search.turns import STRATEGIES, Turns
+from compiler.search.turns import STRATEGIES
 from compiler.target.target import Target, TargetLike
 from compiler.te.definition.tensor import Tensor
 from compiler.te.lowering.create_prim_func import create_prim_func
@@ -51,36 +47,6 @@ class ExtractedTask:
     def dispatched(self) -> list[IRModule]:
         """What of it is searched."""
         return [self.mod]
-
-
-@dataclass
-class _Searched:
-    """A task that is searched."""
-
-    context: TuneContext
-    tuning: Tuning
-    is_begun: bool = False
-
-    @property
-    def trials(self) -> int:
-        return len(self.tuning.search.trials)
-
-    @property
-    def seconds(self) -> float:
-        best = self.tuning.search.best
-        return best.seconds if best else self.tuning.search.default_seconds
-
-    def search(self, count: int) -> bool:
-        """Measure so many schedules at most; return whether there are others."""
-        try:
-            if not self.is_begun:
-                self.is_begun = True
-                self.tuning.begin()
-            return bool(self.tuning.round(count))
-        except TVMError:
-            if self.context.default is None:
-                raise
-            return False
 
 
 def tune_tir(
@@ -153,14 +119,14 @@ def tune_tasks(
     runner: Runner | str = "local",
     database: Database | str = "json",
     cost_model: CostModel | str = "xgb",
-    measure_callbacks: object = "default",
-    task_scheduler: object = "gradient",
+    measure_callbacks: MeasureCallback | Sequence[MeasureCallback] | str = "default",
+    task_scheduler: TaskScheduler | str = "gradient",
     module_equality: str = "structural",
 ) -> Database:
     """Search for the fastest schedules of tasks, and return a database that has them.
 
     A schedule is noted if it is faster than the function as it stands; otherwise that is what the database has. The
-    search is the one of :mod:`compiler.search`: of the last three options only these values have a meaning.
+    search is the one of :mod:`compiler.search`.
 
     Parameters
     ----------
@@ -177,34 +143,32 @@ def tune_tasks(
         compared; ``local`` measures in turns with the fastest so far.
     cost_model : CostModel or str
         What is expected of candidates: ``xgb`` learns, ``random`` is chance.
-    task_scheduler : str
+    measure_callbacks : sequence of MeasureCallback or str
+        What is told of each round; with ``AddToDatabase`` the database has all that is measured, too.
+    task_scheduler : TaskScheduler or str
         Whose round is next: ``gradient``, the function that takes most time and still gets faster, or ``round-robin``.
     """
     given = {
         "builder": ("local" if isinstance(builder, Builder) else builder, ("local",)),
         "runner": ("local" if isinstance(runner, Runner) else runner, ("local",)),
-        "measure_callbacks": (measure_callbacks, ("default",)),
-        "task_scheduler": (task_scheduler, STRATEGIES),
+        "measure_callbacks": (measure_callbacks if isinstance(measure_callbacks, str) else "default", ("default",)),
+        "task_scheduler": (task_scheduler if isinstance(task_scheduler, str) else "gradient", STRATEGIES),
         "module_equality": (module_equality, ("structural",)),
     }
     _require_known(given)
     folder = Path(work_dir)
     folder.mkdir(parents=True, exist_ok=True)
-    kept, log = _database(database, folder), Log(str(folder / _LOG))
-    model = CostModel.create(cost_model) if isinstance(cost_model, str) else cost_model
-    learned = model.learned if isinstance(model, XGBModel) else LearnedModel()
-    searched = []
-    for context, weight in zip(tasks, task_weights, strict=True):
-        context.weight = weight
-        measuring = measuring_by(builder, runner, context.target)
-        asked = None if isinstance(model, XGBModel) else model
-        searched.append(_Searched(context, _tuning(context, log, learned, asked, measuring)))
-    learn(learned, log)
-    per_round = min(num_trials_per_iter, max(max_trials_global // max(len(searched), 1), 1))
-    _search(searched, max_trials_global, max_trials_per_task or max_trials_global, per_round, str(task_scheduler))
-    for each in searched:
-        _note(kept, each)
-        profile(each.tuning.search.ledger)
+    kept, scheduler = _database(database, folder), task_scheduler
+    if isinstance(scheduler, str):
+        scheduler = TaskScheduler.create(scheduler)
+    scheduler.log = Log(str(folder / _LOG))
+    callbacks = None if isinstance(measure_callbacks, str) else measure_callbacks
+    scheduler.tune(
+        tasks, task_weights, max_trials_global, max_trials_per_task or max_trials_global,
+        min(num_trials_per_iter, max(max_trials_global // max(len(tasks), 1), 1)), builder, runner,
+        [callbacks] if isinstance(callbacks, MeasureCallback) else callbacks, kept,
+        CostModel.create(cost_model) if isinstance(cost_model, str) else cost_model,
+    )  # fmt: skip
     return kept
 
 
@@ -213,59 +177,6 @@ def _require_known(given: Mapping[str, tuple[object, Sequence[str]]]) -> None:
     for name, (value, known) in given.items():
         if value not in known:
             expected("tune_tir", name, " or ".join(map(repr, known)), value)
-
-
-def _tuning(
-    context: TuneContext, log: Log, learned: LearnedModel, model: CostModel | None, measuring: MeasuringBy | None
-) -> Tuning:
-    """Return the search of a task: by its own generator and strategy, and by a program's own model if there is one."""
-    strategy, generator = context.search_strategy, context.space_generator or PostOrderApply()
-    made: list[Asked] = []
-    if strategy and type(strategy).generate_measure_candidates is not SearchStrategy.generate_measure_candidates:
-        name = type(strategy).__name__
-        raise ArgumentError(f"tune_tasks: {name} chooses candidates itself; ask it by a TuneContext, and measure them")
-
-    def space(func: PrimFunc, machine: Machine) -> ScheduleSpace:
-        generated = GeneratedSpace(func, machine, generator)
-        made.extend([Asked(context, generated, model)] if model is not None else ())
-        return generated
-
-    return Tuning(
-        context.func, context.target, log, seed=None if context.rand_state == -1 else context.rand_state,
-        threads=context.num_threads, model=learned, measuring=measuring,
-        default=partial(build, context.default or context.func, target=context.target),
-        evolution=None if strategy is None else strategy.evolution,
-        space=space if model is not None or not generator.is_default else None,
-        expect=None if model is None else lambda candidates: made[0].expect(candidates),
-        told=lambda trials: made[0].told(trials) if made else None,
-    )  # fmt: skip
-
-
-def _search(searched: Sequence[_Searched], trials: int, most: int, per_round: int, scheduler: str) -> None:
-    """Measure so many schedules together, at most some of each task."""
-    left, turns = trials, Turns(len(searched), scheduler)
-    while left > 0:
-        at = turns.next(lambda at: searched[at].context.weight * searched[at].seconds)
-        if at is None:
-            return
-        chosen = searched[at]
-        before, seconds = chosen.trials, chosen.seconds
-        goes_on = chosen.search(min(per_round, left, most - before))
-        turns.ended(at, seconds, chosen.seconds, goes_on and chosen.trials < most)
-        left -= chosen.trials - before
-
-
-def _note(kept: Database, searched: _Searched) -> None:
-    context = searched.context
-    if not searched.trials and context.default is not None:
-        return
-    found = searched.tuning.outcome()
-    if found.schedule is None and context.default is not None:
-        return
-    schedule = found.schedule or Schedule(context.func)
-    assert schedule.trace is not None
-    workload = kept.commit_workload(context.mod)
-    kept.commit_tuning_record(TuningRecord(schedule.trace, workload, [found.seconds], context.target))
 
 
 def tune_te(

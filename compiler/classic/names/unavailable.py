@@ -97,6 +97,7 @@ _RELAY = {
         f"tvm.relay.{name}": "the functions of a partitioned module say which operators go to which compiler here"
         for name in ("analysis.operations_distribution", "transform.suffixes")
     },
+    "tvm.relay.backend.aot": "the parts of this build are not public; give relay.build executor=Executor('aot')",
     "tvm.relay.backend.contrib": _NO_BOARD,
     "tvm.relay.debug": "relay.op.debug calls the function that a program gives it here, and opens no debugger",
     "tvm.relay.backend.te_compiler.lower": (
@@ -163,8 +164,7 @@ _TUNING = {
     **_each("tvm.autotvm.tuner", "metric sa_model_optimizer xgboost_cost_model", _TUNERS),
     **_each(
         "tvm.meta_schedule",
-        "FeatureExtractor MeasureCallback TaskScheduler feature_extractor logging measure_callback relax_integration"
-        " schedule task_scheduler testing trace_apply",
+        "FeatureExtractor feature_extractor logging relax_integration schedule testing trace_apply",
         _ONE_SEARCH,
     ),
     **_each(

@@ -79,7 +79,11 @@ def test_installing_twice_changes_nothing() -> None:
         ("from tvm.autotvm.tuner import RandomTunr", ModuleNotFoundError, "has no attribute 'RandomTunr'; did you"),
         ("from tvm import tensors", ModuleNotFoundError, "tvm has no attribute 'tensors'"),
         ("import tvm; tvm.meta_schedule.TuneConfig()", UnavailableError, "tune_tir max_trials_global and strategy"),
-        ("import tvm; tvm.meta_schedule.TaskScheduler()", UnavailableError, "TaskScheduler is not available: this"),
+        (
+            "import tvm; tvm.meta_schedule.FeatureExtractor()",
+            UnavailableError,
+            "FeatureExtractor is not available: this",
+        ),
         ("import tvm; tvm.lowr", AttributeError, "did you mean 'lower'"),
         ("import tvm; tvm.tir.Fro", AttributeError, "did you mean 'For'"),
         ("import tvm; tvm.tir.fro", AttributeError, "did you mean 'For'"),

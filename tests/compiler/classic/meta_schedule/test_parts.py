@@ -328,13 +328,149 @@ def test_a_program_measures_itself_what_a_context_proposes() -> None:
         context.post_tuning()
 
 
-def test_a_strategy_that_chooses_itself_is_not_left_unasked(tmp_path: Path) -> None:
-    class Chooses(ms.search_strategy.PySearchStrategy):
-        def generate_measure_candidates(self) -> list[ms.MeasureCandidate] | None:
-            return None
+class Chooses(ms.search_strategy.PySearchStrategy):
+    """Tiles the rows of C by one number after another."""
 
-    with pytest.raises(ArgumentError, match="Chooses chooses candidates itself; ask it by a TuneContext"):
-        Measured(tmp_path).tune(space_of(Tiles([])), strategy=Chooses())
+    def __init__(self, told: list[Any]) -> None:
+        self.told = told
+
+    def _initialize_with_tune_context(self, context: ms.TuneContext) -> None:
+        self.context = context
+
+    def pre_tuning(
+        self, max_trials: int, num_trials_per_iter: int, design_spaces: Any, database: Any, cost_model: Any
+    ) -> None:
+        self.left = [2, 4, 8, 16][:max_trials]
+        self.count = num_trials_per_iter
+        assert design_spaces[0].mod.script() == Schedule(self.context.mod).mod.script()
+
+    def generate_measure_candidates(self) -> list[ms.MeasureCandidate] | None:
+        chosen, self.left = self.left[: self.count], self.left[self.count :]
+        schedules = []
+        for factor in chosen:
+            schedules.append(sch := Schedule(self.context.mod))
+            sch.split(sch.get_loops(sch.get_block("C"))[0], [None, factor])
+        info = ms.arg_info.ArgInfo.from_entry_func(self.context.mod)
+        return [ms.MeasureCandidate(sch, info) for sch in schedules] or None
+
+    def notify_runner_results(self, measure_candidates: Any, results: Any) -> None:
+        self.told.append(
+            [(rows(c.sch.mod.script()), r.run_secs) for c, r in zip(measure_candidates, results, strict=True)]
+        )
+
+    def post_tuning(self) -> None:
+        self.told.append("over")
+
+    def clone(self) -> Chooses:
+        return Chooses(self.told)
+
+
+def test_what_a_strategy_chooses_itself_is_measured_and_the_fastest_noted(tmp_path: Path) -> None:
+    told: list[Any] = []
+    seconds = {1: 9.0, 2: 4.0, 4: 2.0, 8: 3.0, 16: 5.0}
+    runner = Measured(tmp_path, lambda text: seconds[rows(text)])
+    found = runner.tune(space_of(), strategy=Chooses(told), num_trials_per_iter=3, trials=12)
+    assert told == [[(2, [4.0]), (4, [2.0]), (8, [3.0])], [(16, [5.0])], "over"]
+    best = found.query_schedule(layer(), "llvm")
+    assert best is not None
+    assert rows(best.mod.script()) == 4
+    checked(best.mod)
+
+
+class Told(ms.measure_callback.PyMeasureCallback):
+    def __init__(self) -> None:
+        self.rounds: list[tuple[int, int]] = []
+
+    def apply(
+        self, task_scheduler: Any, task_id: int, measure_candidates: Any, builder_results: Any, runner_results: Any
+    ) -> None:
+        assert len(measure_candidates) == len(builder_results) == len(runner_results)
+        assert all("C[" in candidate.sch.mod.script() for candidate in measure_candidates)
+        assert runner_results == task_scheduler.join_running_task(task_id)
+        self.rounds.append((task_id, len(measure_candidates)))
+
+
+def test_callbacks_are_told_of_rounds_and_decide_what_the_database_has(tmp_path: Path) -> None:
+    def records(callbacks: Any) -> int:
+        (folder := tmp_path / str(random.random())).mkdir()
+        database = ms.database.MemoryDatabase()
+        options = {"measure_callbacks": callbacks, "database": database, "cost_model": "random"}
+        Measured(folder).tune(space_of(Tiles([])), **options)
+        return len(database.get_all_tuning_records())
+
+    told = Told()
+    assert (records("default"), records(told)) == (1, 0)
+    assert told.rounds[0] == (0, 4)
+    again = Told()
+    assert records([ms.measure_callback.AddToDatabase(), again]) == sum(count for _, count in again.rounds) + 1
+    assert [type(each).__name__ for each in ms.MeasureCallback.create("default")] == [
+        "AddToDatabase", "RemoveBuildArtifact", "UpdateCostModel",
+    ]  # fmt: skip
+    with pytest.raises(ArgumentError, match=r"kind must be of default, add-to-database, .*, got 'first'"):
+        ms.MeasureCallback.create("first")
+
+
+def test_a_model_learns_only_where_a_callback_lets_it(tmp_path: Path) -> None:
+    class Model(ms.cost_model.RandomModel):
+        updates = 0
+
+        def update(self, *_: Any) -> None:
+            self.updates += 1
+
+    for at, (callbacks, learns) in enumerate(
+        [([Told()], False), ([Told(), ms.measure_callback.UpdateCostModel()], True)]
+    ):
+        (folder := tmp_path / str(at)).mkdir()
+        model = Model()
+        Measured(folder).tune(space_of(Tiles([])), measure_callbacks=callbacks, cost_model=model)
+        assert bool(model.updates) is learns
+        learned = ms.cost_model.XGBModel()
+        (folder := tmp_path / f"{at} learned").mkdir()
+        Measured(folder).tune(space_of(Tiles([])), measure_callbacks=callbacks, cost_model=learned)
+        assert bool(learned.learned.rows) is learns
+
+
+class Backwards(ms.task_scheduler.PyTaskScheduler):
+    """Searches the last task to its end first."""
+
+    def next_task_id(self) -> int:
+        going = [at for at, task in enumerate(self._outer().tasks_) if not task.is_terminated]
+        for at in going:
+            self.touch_task(at)
+        return going[-1] if going else -1
+
+
+class Stubborn(ms.task_scheduler.PyTaskScheduler):
+    def next_task_id(self) -> int:
+        self.terminate_task(0)
+        return 0
+
+
+def test_a_scheduler_says_whose_round_is_next(tmp_path: Path) -> None:
+    def rounds(scheduler: ms.TaskScheduler) -> list[tuple[int, int]]:
+        (folder := tmp_path / type(scheduler).__name__).mkdir()
+        runner, told = Measured(folder), Told()
+        contexts = [
+            ms.TuneContext(
+                layer(), target="llvm", space_generator=space_of(Tiles([])), search_strategy="replay-trace",
+                task_name=name, rand_state=1, num_threads=1,
+            )
+            for name in "ab"
+        ]  # fmt: skip
+        scheduler.tune(
+            contexts, [1.0, 1.0], 12, 6, 3, runner.builder, runner, [told], None, ms.cost_model.RandomModel()
+        )
+        assert scheduler.remaining_tasks_ == 0
+        return told.rounds
+
+    backwards, in_turn = rounds(Backwards()), rounds(ms.TaskScheduler.create("round-robin"))
+    assert backwards[:2] == [(1, 3), (1, 3)]
+    assert {task for task, _ in backwards[2:]} == {0}
+    assert [task for task, _ in in_turn[:2]] == [0, 1]
+    with pytest.raises(ArgumentError, match=r"Stubborn\.next_task_id: task 0 has ended; -1 ends the search"):
+        rounds(Stubborn())
+    with pytest.raises(ArgumentError, match="kind must be of gradient, round-robin, got 'first'"):
+        ms.TaskScheduler.create("first")
 
 
 def test_a_programs_own_generator_is_searched_by_the_decisions_of_its_schedules(tmp_path: Path) -> None:
