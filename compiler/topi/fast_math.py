@@ -27,12 +27,6 @@ def _exp(e: PrimExpr) -> PrimExpr:
     return value * tir.reinterpret("float32", bits)
 
 
-def _tanh(e: PrimExpr) -> PrimExpr:
-    one, power = tir.const(1, "float32"), _exp(te.abs(e) * tir.const(-2, "float32"))
-    value = (one - power) / (one + power)
-    return tir.Select(e < tir.const(0, "float32"), tir.const(0, "float32") - value, value)
-
-
 _ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 """Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26."""
 
@@ -60,8 +54,8 @@ def fast_exp(x: Tensor) -> Tensor:
 
 
 def fast_tanh(x: Tensor) -> Tensor:
-    """Return the hyperbolic tangent to within 3e-7, as ``(1 - p) / (1 + p)`` with ``p = fast_exp(-2 |x|)``."""
-    return map_elements(x, _tanh if x.dtype == "float32" else te.tanh, "fast_tanh")
+    """Return the hyperbolic tangent to within 3e-7: as fast as any is that of the compiler itself."""
+    return map_elements(x, te.tanh, "fast_tanh")
 
 
 def fast_erf(x: Tensor) -> Tensor:
