@@ -1,7 +1,7 @@
 """Latency of models, one thread, beside onnxruntime in the same run.
 
     python -m tests.benchmarks.relay_latency [MODEL …] [--rounds N] [--quantized static|operators|dynamic]
-        [--half float16|bfloat16] [--in-half] [--mcpu CPU]
+        [--half float16|bfloat16] [--in-half] [--mcpu CPU] [--small]
 
 With ``--half`` a model after ``ToMixedPrecision`` is beside the same in float32; with ``--in-half`` it sums products in
 float16.  The two take turns, and the median of each one's time is printed: processor time where other programs disturb
@@ -118,9 +118,17 @@ def _agree(a: Any, b: Any, is_quantized: bool) -> bool:
     return np.allclose(a, b, 1e-3, 1e-4)
 
 
-def row(name: str, rounds: int, how: str = "", cpu: str = "native", half: str = "", in_half: bool = False) -> str:
+def row(
+    name: str,
+    rounds: int,
+    how: str = "",
+    cpu: str = "native",
+    half: str = "",
+    in_half: bool = False,
+    small: bool = False,
+) -> str:
     """Return the line of one model."""
-    model = models.build(name)
+    model = models.build(name, small)
     inputs = models.inputs_of(model)
     if how:
         model = quantized(model, inputs, how)
@@ -132,7 +140,7 @@ def row(name: str, rounds: int, how: str = "", cpu: str = "native", half: str = 
     times = turns(run, reference, rounds)
     mine, other = (statistics.median(taken) * 1e3 for taken in times)
     verdict, words = "same" if same else "OTHER", disturbed_words([*times[0], *times[1]])
-    return f"{name:12}{mine:12.2f}{other:14.2f}{mine / other:8.2f}{flops / mine / 1e6:10.1f}  {verdict} {words}"
+    return f"{name:12}{mine:12.3f}{other:14.3f}{mine / other:8.2f}{flops / mine / 1e6:10.1f}  {verdict} {words}"
 
 
 def main() -> None:
@@ -160,12 +168,13 @@ def main() -> None:
     parser.add_argument("--half", default="", choices=("float16", "bfloat16"))
     parser.add_argument("--in-half", action="store_true", help="sum products of float16 in float16")
     parser.add_argument("--mcpu", default="native", help="what is compiled for; onnxruntime uses what there is")
+    parser.add_argument("--small", action="store_true", help="models of the sizes that tests have")
     given = parser.parse_args()
     set_num_threads(1)
     peer = "float32" if given.half else "onnxruntime"
     print(f"{'ms':12}{'here':>12}{peer:>14}{'ratio':>8}{'GFLOP/s':>10}  results")
     for name in given.models:
-        print(row(name, given.rounds, given.quantized, given.mcpu, given.half, given.in_half), flush=True)
+        print(row(name, given.rounds, given.quantized, given.mcpu, given.half, given.in_half, given.small), flush=True)
 
 
 if __name__ == "__main__":
