@@ -118,18 +118,15 @@ def pad(
     """Pad each axis before and after; negative padding crops."""
     if mode not in _MODES:
         raise ConversionError(f"mode {mode!r} is unknown; expected one of {', '.join(_MODES)}")
-    if mode != "constant":
-        return (
-            ops.nn.pad(x, around, pad_mode=mode)
-            if _is_pad(dims_of(x), around, mode)
-            else _pad_by_index(x, around, mode)
-        )
     for axis, (before, after) in enumerate(around):
         if before < 0 or after < 0:
             x = _cropped(x, axis, max(-before, 0), max(-after, 0))
     around = [(max(before, 0), max(after, 0)) for before, after in around]
     if not any(map(any, around)):
         return x
+    if mode != "constant":
+        is_known = _is_pad(dims_of(x), around, mode)
+        return ops.nn.pad(x, around, pad_mode=mode) if is_known else _pad_by_index(x, around, mode)
     fill = fill if isinstance(fill, RelayExpr) else scalar(0 if fill is None else fill, x)
     if dtype_of(x) == "bool":
         return ops.cast(ops.nn.pad(ops.cast(x, "uint8"), around, ops.cast(fill, "uint8")), "bool")
@@ -149,10 +146,9 @@ _NO_END = np.iinfo(np.int64).max
 
 
 def _is_pad(dims: Sequence[object], around: Sequence[tuple[int, int]], mode: str) -> bool:
-    """Return whether ``nn.pad`` pads as NumPy does: nothing is cropped, and no element mirrored more than once."""
+    """Return whether ``nn.pad`` pads as NumPy does: by extents that are known, no element mirrored more than once."""
     return all(
-        isinstance(extent, int) and min(pair) >= 0 and max(pair) <= extent - (mode == "reflect")
-        for extent, pair in zip(dims, around, strict=True)
+        isinstance(n, int) and n > (max(pair) if mode == "reflect" else 0) for n, pair in zip(dims, around, strict=True)
     )
 
 
@@ -160,9 +156,6 @@ def _pad_by_index(x: RelayExpr, around: Sequence[tuple[int, int]], mode: str) ->
     for axis, (before, after) in enumerate(around):
         if (before, after) == (0, 0):
             continue
-        if before < 0 or after < 0:
-            x = _cropped(x, axis, max(-before, 0), max(-after, 0))
-        before, after = max(before, 0), max(after, 0)
         extent = dims_of(x)[axis]
         if isinstance(extent, int):
             bounded(extent + before + after)
