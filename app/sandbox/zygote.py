@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
-from app.sandbox import child, files, handler, namespaces, probe, readable, seccomp, syscalls, wire
+from app.sandbox import child, files, handler, huge_pages, namespaces, probe, readable, seccomp, syscalls, wire
 from app.sandbox.tier import FileAccess, Mechanism, Tier
 
 CONTROL = 3
@@ -121,6 +121,7 @@ class Zygote:
             except Exception:
                 traceback.print_exc()
         self._further = None
+        huge_pages.collapse(self._processes)
         self._check_threads()
         self._control.send(wire.encode(wire.ZygoteWarm()))
 
