@@ -161,7 +161,7 @@ class FairQueue:
         overtime: int = 0,
         seats: Callable[[str], int] = lambda client: 0,
         first: FairQueue | None = None,
-        long_patience: float = 20.0,
+        long_patience: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.capacity = capacity

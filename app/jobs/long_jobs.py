@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-REST = 5.0
+REST = 8.0
 """How long the next long job is held back at first, as a multiple of the time that the last one took."""
-OVERDUE = 2.0
+OVERDUE = 1.5
 """After how many times their patience long jobs begin beside each other, however many short ones wait."""
 
 

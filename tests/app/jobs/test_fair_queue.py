@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from app.config import Config
 from app.errors import Busy, Superseded
 from app.jobs.fair_queue import MAX_TABS_PER_CLIENT, REVIEW_SECONDS, TAB_MEMORY_SECONDS, FairQueue, Ticket
-from app.jobs.long_jobs import REST, LongJobs
+from app.jobs.long_jobs import OVERDUE, REST, LongJobs
 from app.jobs.slot_time import HALF_LIFE_SECONDS, SlotTime
 from tests.app.jobs.simulation import MAKES_WAY_SECONDS, Simulation
 
@@ -190,7 +190,7 @@ def test_a_short_run_does_not_wait_for_a_ladder() -> None:
     assert soon.waited <= simulation.quantum + 2.0
 
 
-def two_queues(long_patience: float = 20.0) -> tuple[list[float], FairQueue, FairQueue]:
+def two_queues(long_patience: float = 30.0) -> tuple[list[float], FairQueue, FairQueue]:
     """Return a clock, and the queues of a server with two processors: of compilations and of measurements."""
     now = [0.0]
     compiling = FairQueue(4, waiting=100, waiting_per_client=100, clock=lambda: now[0])
@@ -253,9 +253,11 @@ def test_long_requests_end_however_many_short_ones_come() -> None:
 
 def test_long_requests_run_beside_each_other_once_they_are_overdue() -> None:
     jobs = LongJobs(patience=20.0)
-    assert not jobs.may_begin(1, 2 * 20.0, 100.0, hurried=True, slots=4)
-    assert jobs.may_begin(1, 2 * 20.0 + 1.0, 100.0, hurried=True, slots=4)
-    assert not jobs.may_begin(2, 2 * 20.0 + 1.0, 100.0, hurried=True, slots=4), "half of the slots are for short ones"
+    assert not jobs.may_begin(1, OVERDUE * 20.0, 100.0, hurried=True, slots=4)
+    assert jobs.may_begin(1, OVERDUE * 20.0 + 1.0, 100.0, hurried=True, slots=4)
+    assert not jobs.may_begin(2, OVERDUE * 20.0 + 1.0, 100.0, hurried=True, slots=4), (
+        "half of the slots are for short ones"
+    )
 
 
 def test_a_long_request_does_not_count_against_the_short_ones_of_its_client() -> None:
