@@ -126,10 +126,7 @@ class _Product:
         attrs = PanelProduct(width, self.is_shared, is_cut)
         shape = (*self.outer, self.rows, count * width)
         padded = compute(shape, element, "product", Tag.MATMUL_PANELS, attrs, self.names)
-        if not is_cut:
-            return padded
-        shape = (*self.outer, self.rows, columns)
-        return compute(shape, lambda *i: padded(*i), name="product_cut", tag=Tag.ELEMWISE, varargs_names=self.names)
+        return _cut(padded, columns, self.names) if is_cut else padded
 
     def _packed(self, columns: int, count: int, width: int, dtype: str, group: int) -> Tensor:
         """Return the columns in panels ``(outer…, panel, k, lane)``, zeros after the last one.
@@ -237,11 +234,14 @@ def _vector_product(data: Tensor, weight: Tensor, out_dtype: str) -> Tensor:
     return compute((dims(weight)[0],), element, name="product", tag=Tag.MATMUL)
 
 
-def dense_pack(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None) -> Tensor:
+def dense_pack(
+    data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None, units: int | None = None
+) -> Tensor:
     """Return ``data``, ``(…, K)``, times a weight whose columns stand in panels, plus a bias ``(N,)``.
 
     The weight is ``(N / n, K, n)``; with ``g`` rows side by side, for narrow integers, ``(N / n, K / g, n, g)``.
-    Products are summed in ``out_dtype``, that of ``data`` by default.
+    Products are summed in ``out_dtype``, that of ``data`` by default.  Of the last panel, columns from ``units`` on are
+    left out.
     """
     *rows, depth = dims(data)
     panels, _, lanes, *group = dims(weight)
@@ -260,10 +260,20 @@ def dense_pack(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dty
 
         return te.sum(step_sum(k.var, products, term), axis=k)
 
-    attrs = PanelProduct(width, is_shared=True, is_cut=False)
+    columns = panels * width if units is None else units
+    is_cut = isinstance(columns, int) and columns % width != 0
+    attrs = PanelProduct(width, is_shared=True, is_cut=is_cut)
     names = [*[f"b{d}" for d in range(len(rows) - 1)], "i", "j"]
     product = compute((*rows, panels * width), element, "product", Tag.MATMUL_PANELS, attrs, names)
+    if is_cut:
+        product = _cut(product, columns, names)
     return _with_bias(product, bias, dtype)
+
+
+def _cut(padded: Tensor, columns: Extent, names: Sequence[str]) -> Tensor:
+    """Return the first columns of a product with whole panels."""
+    shape = (*dims(padded)[:-1], columns)
+    return compute(shape, lambda *i: padded(*i), name="product_cut", tag=Tag.ELEMWISE, varargs_names=names)
 
 
 def batch_matmul(

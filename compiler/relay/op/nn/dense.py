@@ -12,7 +12,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.accumulation import HALF_TYPES
-from compiler.relay.expr import Call, Constant, Expr
+from compiler.relay.expr import Call, Constant, Expr, const
 from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.nn.dense_alter_op import PANEL, pack_dense
 from compiler.relay.op.type_relations import broadcast_dims, tensor
@@ -39,6 +39,8 @@ from compiler.topi.schedules.kit import tile_lanes
 from compiler.topi.schedules.x86.matmul import schedule_matmul
 
 _FLOATS = ("float32", *HALF_TYPES)
+_FILLED_UP = 8 * PANEL
+"""Units from which on the last panel of a weight may be filled up with zeros."""
 _OUTER_AXES = "ABDEFGHIJKLM"
 _UNITS = optional(INT)
 _UNITS_DOC = "Number of output columns, where the weight has no type."
@@ -123,16 +125,22 @@ def _pack_dense(call: Call, types: Sequence[TensorType], target: Target) -> Call
     A single row reads each element of the weight once, in whatever order.
     """
     data, weight = types[:2]
-    if target.kind != "llvm" or not isinstance(call.args[1], Constant) or weight.dims[0] % PANEL:
+    if target.kind != "llvm" or not isinstance(call.args[1], Constant):
         return None
-    out_dtype = call.attrs.get_str("out_dtype")
+    out_dtype, units = call.attrs.get_str("out_dtype"), weight.concrete_shape[0]
     group = products_per_step(data.dims[-1], (data.dtype, weight.dtype), out_dtype)
+    if units % PANEL and (group > 1 or units < _FILLED_UP):
+        return None
     if group == 1 and (data.dtype not in _FLOATS or all(d == 1 for d in data.dims[:-1])):
         return None
     lanes = tile_lanes(target, "float16")
-    is_wide = data.dtype == (out_dtype or data.dtype) == "float16" and weight.concrete_shape[0] % lanes == 0
+    is_wide = data.dtype == (out_dtype or data.dtype) == "float16" and units % lanes == 0
     width = max(lanes, PANEL) if is_wide else PANEL
-    return pack_dense(call.attrs, call.args, out_dtype, group if group != 2 or has_pair_products(target) else 1, width)
+    attrs, (rows, known) = call.attrs, call.args
+    if units % PANEL:
+        attrs = attrs.with_values(units=units)
+        known = call_op("nn.pad", known, const(0, weight.dtype), pad_width=((0, -units % PANEL), (0, 0)))
+    return pack_dense(attrs, (rows, known), out_dtype, group if group != 2 or has_pair_products(target) else 1, width)
 
 
 def _dense_layout(
@@ -176,15 +184,21 @@ def _pack_relation(types: Types, attrs: DensePackAttrs) -> Type:
         raise RelationError(f"weight: {exc}") from None
     depth = "K" if "K" in w else "C"
     check_same_extent(data.dims[-1], w[depth], f"the last axis of data and the weight along {depth}")
-    if attrs.units is not None:
-        check_same_extent(attrs.units, w["N"], "units and the weight along N")
-    return TensorType((*data.dims[:-1], w["N"]), _out_dtype(attrs, data))
+    units = w["N"] if attrs.units is None else attrs.units
+    if attrs.units is not None and not _ends_in_last_panel(attrs, w["N"]):
+        check_same_extent(units, w["N"], "units and the weight along N")
+    return TensorType((*data.dims[:-1], units), _out_dtype(attrs, data))
+
+
+def _ends_in_last_panel(attrs: DensePackAttrs, padded: Dim) -> bool:
+    """Return whether ``units`` are as many as a weight has whose last panel is filled up."""
+    block = layout(attrs.weight_layout).block("N")
+    return isinstance(padded, int) and attrs.units is not None and -(-attrs.units // block) * block == padded
 
 
 def _pack_reference(attrs: DensePackAttrs, data: Array, weight: Array) -> Array:
-    return _dense_reference(
-        attrs, data, layout(attrs.weight_layout).to_plain(weight, "NK" if "K" in attrs.weight_layout else "NC")
-    )
+    plain = layout(attrs.weight_layout).to_plain(weight, "NK" if "K" in attrs.weight_layout else "NC")
+    return _dense_reference(attrs, data, plain[: attrs.units])
 
 
 def _pack_layout(

@@ -260,10 +260,13 @@ def test_what_cannot_be_converted_is_named(layouts: Any, message: str) -> None:
         convert(layouts)
 
 
-@pytest.mark.parametrize(("rows", "operator"), [(1, "nn.dense"), (2, "nn.contrib_dense_pack")])
-def test_known_weights_of_several_rows_stand_in_panels(rows: int, operator: str) -> None:
-    weight = relay.const(np.random.default_rng(0).standard_normal((32, 24)).astype("float32"))
-    mod = module_of(relay.nn.dense(relay.var("x", shape=(rows, 24)), weight))
+@pytest.mark.parametrize(
+    ("rows", "units", "operator"),
+    [(1, 32, "nn.dense"), (2, 32, "nn.contrib_dense_pack"), (2, 100, "nn.dense"), (2, 137, "nn.contrib_dense_pack")],
+)
+def test_known_weights_of_several_rows_stand_in_panels(rows: int, units: int, operator: str) -> None:
+    weight = relay.const(np.random.default_rng(0).standard_normal((units, 24)).astype("float32"))
+    mod = module_of(relay.nn.relu(relay.nn.dense(relay.var("x", shape=(rows, 24)), weight)))
     with PassContext(opt_level=3):
         packed = transform.AlterOpLayout(Target("llvm -mcpu=haswell"))(mod)
     assert operator in {op_name(e) for e in post_order(packed["main"].body)}

@@ -49,7 +49,11 @@ def test_products_of_matrices() -> None:
     check(lambda x, y: nn.matmul(x, y, transpose_b=True), [a, w], a @ w.T)
     assert nn.matmul(relay.var("a", shape=(3, 4)), relay.var("w", shape=(5, 4)), transpose_b=True).op.name == "nn.dense"
     packed = np.ascontiguousarray(random(10, 3).reshape(5, 2, 3).transpose(0, 2, 1))
-    check(lambda x, y: nn.contrib_dense_pack(x, y, "NC2n"), [random(2, 3), packed], random(2, 3) @ random(10, 3).T)
+    for units in (10, 9):
+        wanted = random(2, 3) @ random(10, 3)[:units].T
+        check(lambda x, y, n=units: nn.contrib_dense_pack(x, y, "NC2n", n), [random(2, 3), packed], wanted)
+    with pytest.raises(TypeInferenceError, match="units and the weight along N"):
+        infer_expr(nn.contrib_dense_pack(relay.const(random(2, 3)), relay.const(packed), "NC2n", 8))
 
 
 @pytest.mark.parametrize("flags", [(False, False), (True, False), (False, True), (True, True)])
