@@ -94,7 +94,7 @@ def read_example(path: Path) -> Example:
     return Example(
         name=match[1].replace("_", "-"),
         title=title,
-        words=" ".join(words.split()),
+        words=" ".join(words.replace("`", "").split()),
         script=script,
         topic=topic_of(script),
         ladder=ladder.read_text(encoding="utf-8") if ladder.exists() else "",

@@ -15,7 +15,7 @@ from app.errors import InvalidBody
 from app.jobs.candidates import CandidateAnswer
 from app.panes.charts import ROOM
 from app.panes.limits import MAX_MEASUREMENTS
-from app.panes.searches import Trial, best_of, cloud, decisions, failures, progress_chart, reasons
+from app.panes.searches import Trial, best_of, cloud, decisions, failures, progress_chart, reasons, references
 from app.panes.sketches import inside, sketches
 from app.searches import Decision, Found, ModelSearch, Refusal, Refusals, SearchSettings, SoughtKernel
 from app.services import current_services
@@ -117,6 +117,7 @@ def draw_search() -> str:
     )
     default = [Trial(kind="ok", seconds=kernel.beside)] if kernel and kernel.beside else []
     refused = kernel.refused if kernel else asked.refused
+    usual = [seconds for kind, _, seconds in references(asked.trials, asked.measurements) if kind == "kernel"]
     compared = chosen is not None and best is not None and chosen != best
     return render_template(
         "panes/_search_view.html",
@@ -126,6 +127,7 @@ def draw_search() -> str:
         sketches=sketches(asked.trials, asked.table, refused, asked.only),
         inside=inside(asked.trials, asked.table, asked.only) if asked.only else None,
         best=best,
+        default=usual[0] if usual else None,
         chosen=chosen,
         chart=progress_chart([*asked.trials, *default], asked.measurements, asked.room, asked.by_seconds, chosen),
         cloud=cloud(asked.trials, asked.room, chosen),

@@ -125,6 +125,8 @@ function makeView() {
       pointermove: (event, view) => { pointAt(event, view); },
       click: ({ detail, altKey }, { state: { selection } }) => { if (detail === 1 && !altKey && selection.main.empty) tell("source-click", linesAt(view, selection.main.head)); },
       beforeinput: replaceSelected,
+      focus: (_, view) => { if (tabbed) view.setTabFocusMode(true); }, // whoever goes by Tab through the page goes on; any other key ends it
+      pointerdown: (_, view) => { view.setTabFocusMode(false); },
       pointerleave: () => { hovered = 0; tell("source-lines", []); },
     }),
   ];
@@ -146,6 +148,10 @@ function replaceSelected(event, view) {
   if (!view.state.facet(EditorView.inputHandler).some((handle) => handle(view, from, to, event.data, insert))) view.dispatch(insert());
   return true;
 }
+
+let tabbed = false; // whether the last key was Tab
+addEventListener("keydown", ({ key }) => { tabbed = key === "Tab"; }, { capture: true });
+addEventListener("pointerdown", () => { tabbed = false; }, { capture: true });
 
 let hovered = 0;
 let marked = false; // whether problems are underlined

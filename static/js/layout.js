@@ -33,6 +33,9 @@ export function startLayout() {
   makeTabs();
   startTabs(bringForward);
   offer();
+  on("answered", ({ mode, status, measurements }) => { // where one pane shows at a time, a run ends at its figures
+    if (narrow.matches && mode === "run" && status === "ok" && (measurements.length || !hasGraph())) showPane("bench");
+  });
   on("answered", ({ machine: now }) => { if (now !== machine && (now === "device" || !$("#state.failed"))) setMachine(now); });
   showPane(firstPane());
   document.addEventListener("click", ({ target }) => {

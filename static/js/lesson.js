@@ -18,6 +18,7 @@ const MEASURERS = { ladder: "/api/ladders", kernel: "/api/measure" };
 const lesson = $("#lesson") && readJson("lesson-data"); // {name, revision, own, steps}
 let progress;
 let following = false; // whether what is shown is somebody else's
+let leaving = false; // whether the next press leaves a lesson that is not done
 let shown = 1; // the step whose text is shown
 
 export const inLesson = Boolean(lesson);
@@ -91,14 +92,21 @@ function open(number) {
 
 function showText(number) {
   shown = number;
+  leaving = false;
   for (const text of $$("[data-step-text]")) text.hidden = Number(text.dataset.stepText) !== number;
 }
 
 /** Go to the step after one; a step without checks is done when its reader goes on from it. */
 function next(from) {
   if (from === progress.step && !step().checks) pass();
-  if (from < lesson.steps.length) open(from + 1);
-  else location.assign("/learn");
+  if (from < lesson.steps.length) return open(from + 1);
+  const left = lesson.steps.map((_, index) => index + 1).filter((number) => !progress.done.includes(number));
+  if (left.length && !leaving) {
+    leaving = true;
+    mark();
+    return say(`Not done yet: step ${left.join(", ")}. Leave the lesson all the same, or go back to it by its number.`);
+  }
+  return location.assign(left.length ? "/learn" : `/learn?done=${encodeURIComponent(lesson.name)}`);
 }
 
 function pass() {
@@ -123,7 +131,7 @@ function mark() {
   $("#lesson-check").textContent = step().measuring ? "Measure" : "Check";
   $("#lesson-check").classList.toggle("primary", !ready);
   $("#lesson-next").classList.toggle("primary", ready);
-  $("#lesson-next").textContent = shown < lesson.steps.length ? "Next" : "Finish";
+  $("#lesson-next").textContent = shown < lesson.steps.length ? "Next" : leaving ? "Leave" : "Finish";
 }
 
 // Checking

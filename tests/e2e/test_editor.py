@@ -205,6 +205,27 @@ def test_hovering_documents_a_name(fixed: str, open_page: Callable[..., Page], l
     expect(page.locator(".cm-content")).to_be_focused()
 
 
+def test_tab_goes_through_the_editor_and_indents_for_whoever_writes_in_it(
+    fixed: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(fixed)
+    before = page.locator(".cm-content").inner_text()
+    page.get_by_role("button", name="+ File").focus()
+    focused = "document.activeElement.classList.contains('cm-content')"
+    for _ in range(6):
+        page.keyboard.press("Tab")
+        if page.evaluate(focused):
+            break
+    expect(page.locator(".cm-content")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.locator(".cm-content")).not_to_be_focused()
+    assert page.locator(".cm-content").inner_text() == before
+    page.locator(".cm-content").click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("Tab")
+    expect(page.locator(".cm-line").first).to_have_text(re.compile("^    "))
+
+
 @pytest.mark.long
 def test_documentation_is_reached_and_left_by_keyboard(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)

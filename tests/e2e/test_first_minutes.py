@@ -126,6 +126,8 @@ def test_a_pinned_line_is_followed_from_tab_to_tab_on_a_phone(explorer: str, ope
     page.locator("#body-loops .l", has_text="T.Broadcast").first.click()
     page.click("#tabs button:has-text('LLVM')")
     shows(page, "llvm", ".l.related")
+    page.click("#run-button")
+    expect(page.locator("#pane-bench")).to_be_visible()
 
 
 @pytest.mark.long
@@ -240,6 +242,8 @@ def test_a_link_opens_exactly_what_was_shared(explorer: str, open_page: Callable
 def test_an_example_of_the_gallery_opens(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     page.click("#open-gallery")
+    expect(page.locator("#gallery-search")).to_be_focused()
+    expect(page.locator("#gallery")).not_to_contain_text("`")
     assert page.locator(".card").count() >= 10
     assert page.locator("#gallery h3").all_inner_texts() == ["Loops on a CPU", "GPU", "Graphs", "Models", "TensorIR"]
     page.fill("#gallery-search", "GPU race")

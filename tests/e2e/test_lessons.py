@@ -156,6 +156,27 @@ def test_progress_and_scripts_survive_a_reload(school: str, open_page: Callable[
 
 
 @pytest.mark.long
+def test_a_lesson_says_at_its_end_what_is_left_and_what_comes_next(school: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{school}/learn/twice")
+    last = page.locator("[data-lesson-step]").count()
+    page.click(f"[data-lesson-step='{last}']")
+    page.click("#lesson-next")
+    expect(page.locator("#lesson-verdict")).to_contain_text("Not done yet: step 1")
+    expect(page.locator("#lesson-next")).to_have_text("Leave")
+    progress = {"step": last, "done": list(range(1, last + 1)), "scripts": {}}
+    page.evaluate(
+        "kept => import(document.getElementById('entry').src.replace('main.js', 'memory.js'))"
+        ".then(({ remember }) => remember('lesson.twice', JSON.stringify(kept)))",
+        progress,
+    )
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    page.click("#lesson-next")
+    expect(page.locator(".lesson-finished")).to_contain_text("You have done")
+    expect(page.locator(".lesson-finished a")).to_have_attribute("href", re.compile("/learn/"))
+
+
+@pytest.mark.long
 def test_what_a_step_measures_is_measured_by_the_server(school: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{school}/learn/twice")
     page.click("[data-lesson-step='2']")

@@ -15,6 +15,7 @@ const MOST_KERNELS = 10;
 const ORIGINAL = "original.py"; // what a kernel is raced with
 
 let running = null; // {id, source}
+let ticking = 0;
 let shown = null; // what was drawn
 let lines = []; // of the log
 let picked = false; // whether the visitor chose the kernel whose candidates are shown
@@ -145,7 +146,7 @@ async function start() {
       shown.measurements.splice(again < 0 ? shown.measurements.length : again, again < 0 ? 0 : 1, measurement);
     },
     tried({ record }) { lines.push(record); const trial = read(record); if (trial) { shown.trials.push(trial); if (!picked) shown.kernel = trial.workload; } },
-    searching({ trials, seconds, refused }) { Object.assign(shown, { refused, label: `${trials} candidates · ${Math.round(seconds)} s` }); },
+    searching({ trials, seconds, refused }) { Object.assign(shown, { refused, label: words(trials, seconds, search.seconds) }); tick(trials, seconds, search.seconds); },
     found({ choices, seconds, default_seconds }) { shown.found = { choices, seconds, default_seconds, type: "found" }; },
     failed({ label, problem }) { shown.failures.push(`${label}: ${problem.message}`); },
     ended: end,
@@ -154,7 +155,21 @@ async function start() {
   draw();
 }
 
+/** How far a search is; after its time come the candidates of the last round, and the best once more. */
+const words = (trials, seconds, most) => `${trials} candidates · ${Math.round(seconds)} s${seconds > most ? ": the best is compared with what the script makes" : ""}`;
+
+/** Let the seconds pass until the next round is told. */
+function tick(trials, seconds, most) {
+  clearInterval(ticking);
+  const since = performance.now() - 1000 * seconds;
+  ticking = setInterval(() => {
+    const label = $("#search .progress-line span");
+    if (label) label.textContent = shown.label = words(trials, (performance.now() - since) / 1000, most);
+  }, 1000);
+}
+
 function end({ status, message }) {
+  clearInterval(ticking);
   running?.source.close();
   running = null;
   shown.running = false;

@@ -10,7 +10,7 @@ const HOLDS = 1.5; // a prediction within this factor of what is measured has he
 const NOISE = 0.1; // of a time that repeats differ by
 let asked = 0;
 
-$("#why").addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
+addEventListener("keydown", (event) => { if (event.key === "Escape" && !event.defaultPrevented && !$("#why").hidden && !$("dialog[open]")) close(); });
 on("edited", () => { if (!$("#why").hidden) $("#why").classList.add("stale"); });
 
 export async function open() {

@@ -103,8 +103,8 @@ def _loaded(path: str | os.PathLike[str]) -> Model:
         from compiler.classic.frontend.keras.files import load
     except ModuleNotFoundError as exc:
         raise UnavailableError(
-            f"relay.frontend.from_keras: reading this file needs the package {exc.name}; install it with pip"
-            f" install -e '.[keras]'"
+            f"relay.frontend.from_keras: the package {exc.name}, which reads such files, is not installed here "
+            "(pip install -e '.[keras]'); a model that was exported to ONNX can be read without it"
         ) from exc
     return load(path)
 

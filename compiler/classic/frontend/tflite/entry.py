@@ -52,8 +52,8 @@ def from_tflite(
         if exc.name != "tflite":
             raise
         raise UnavailableError(
-            "relay.frontend.from_tflite: reading this file needs the package tflite; install it with pip install"
-            " -e '.[tflite]'"
+            "relay.frontend.from_tflite: the package tflite, which reads such files, is not installed here "
+            "(pip install -e '.[tflite]'); a model that was exported to ONNX can be read without it"
         ) from exc
     begin_import()
     span = mint("graph", "TensorFlow Lite", mint_use("from_tflite", SOURCES))

@@ -64,7 +64,8 @@ def from_pytorch(script_module: ModelSource, input_infos: Infos | None = None,
         if exc.name != "torch":
             raise
         raise UnavailableError(
-            "relay.frontend.from_pytorch: PyTorch is not installed; install it with pip install -e '.[pytorch]'"
+            "relay.frontend.from_pytorch: PyTorch, which reads such models, is not installed here "
+            "(pip install -e '.[pytorch]'); one that torch.onnx.export has written can be read without it"
         ) from exc
     _check_custom(custom_convert_map)
     begin_import()
