@@ -25,7 +25,8 @@ class CallSequence:
         self.addresses = (ctypes.c_int64 * (threads + 1))(*addresses)
         self._calls = [(f, [*places, threads] if f.signature.threads else places) for f, places in calls]
         self._is_parallel = any(function.signature.threads for function, _ in calls)
-        self._run = self._caller() if len(calls) > 1 and has_llvm() else self._call_in_turn
+        is_compiled = len(calls) > 1 and ctypes.sizeof(ctypes.c_void_p) == _WORD and has_llvm()
+        self._run = self._caller() if is_compiled else self._call_in_turn
 
     def __call__(self) -> None:
         """Make the calls; one that fails is the last, and raises what its function says of it."""
