@@ -106,6 +106,8 @@ class Measurer:
         """
         with self._incoming.budget.claim(0, self._client.address) as programs:
             self._is_model = settings is not None and settings.model
+            if self._is_model:
+                yield Progress(done=0, total=1, label="running the script to record its model")
             answer = yield from self._record(what, workspace, programs)
             for problem in answer.problems:
                 yield Failed(label=label_of(problem), problem=problem)

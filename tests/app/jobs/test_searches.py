@@ -72,8 +72,9 @@ def test_the_last_model_is_searched_where_that_is_asked_for(client: FlaskClient,
     state = ModelSearch(kernels=[KernelSearch(name="dense", workload="w")], total=1.0)
     runner.scripts[""] = Script([Tried(record="{}"), state])
     events = [event for _, _, event in follow(client, start(client, search={"model": True}))]
-    assert [event["type"] for event in events] == ["source", "tried", "model", "ended"]
-    assert events[2]["kernels"] == [{"name": "dense", "workload": "w"}]
+    assert [event["type"] for event in events] == ["progress", "source", "tried", "model", "ended"]
+    assert events[0]["label"] == "running the script to record its model"
+    assert events[3]["kernels"] == [{"name": "dense", "workload": "w"}]
     assert runner.requests[1].program == "graph 2"
     recording, limits = runner.limits
     assert recording is not None
@@ -104,9 +105,9 @@ def test_a_search_that_is_killed_says_so_and_keeps_what_was_told(client: FlaskCl
     killed = Outcome(status="crash", detail="SIGSEGV")
     runner.scripts[""] = Script([Tried(record="{}"), ModelSearch(kernels=[])], killed)
     events = [event for _, _, event in follow(client, start(client, search={"model": True}))]
-    assert [event["type"] for event in events] == ["source", "tried", "model", "failed", "ended"]
-    assert events[3]["label"] == "net"
-    assert "SIGSEGV" in str(events[3]["problem"])
+    assert [event["type"] for event in events] == ["progress", "source", "tried", "model", "failed", "ended"]
+    assert events[4]["label"] == "net"
+    assert "SIGSEGV" in str(events[4]["problem"])
 
 
 def test_searches_are_limited(client: FlaskClient) -> None:
