@@ -28,7 +28,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -366,7 +365,8 @@ class ModelTuning:
             if len(self.tasks) == self._most:
                 break
             each = taken[name] / calls[name]
-            attained = (kernel.flops or 0) / self._peak / max(each, 1e-9) if _is_float(kernel) else 0.0
+            is_float = {tensor.dtype for tensor in kernel.inputs} == {"float32"}
+            attained = (kernel.flops or 0) / self._peak / max(each, 1e-9) if is_float else 0.0
             self._add(name, kernel.usual, calls[name], each, max(_HOPE * (1 - attained), _LEAST_HOPE))
 
     def _try_ways(self, doing: Callable[[str], object]) -> None:
@@ -416,7 +416,10 @@ class ModelTuning:
                 func, target, self._log, seed=self._seed, threads=self.threads, model=self._model,
                 arrays=[array.numpy() for array in place.arrays], limits=_LIMITS, evolution=_EVOLUTION,
                 default=lambda: build(definition.lowered("main"), target=target),
-                measuring=self._measuring or partial(_measuring_at, place, self._is_apart),
+                measuring=self._measuring or (lambda arrays, threads: Measurer(
+                    arrays, threads, parallel=2, limits=_LIMITS, patience=_PATIENCE, place=place,
+                    is_apart=self._is_apart,
+                )),
                 numbers=numbers_of(definition),
             )  # fmt: skip
         except TVMError as error:
@@ -559,14 +562,6 @@ class ModelTuning:
                 for name, seconds in run.items():
                     times.setdefault(name, []).append(seconds)
         return found
-
-
-def _is_float(kernel: LoweredKernel) -> bool:
-    return {tensor.dtype for tensor in kernel.inputs} == {"float32"}
-
-
-def _measuring_at(place: Place, is_apart: bool, arrays: Sequence[NumPyArray], threads: int) -> Measurer:
-    return Measurer(arrays, threads, parallel=2, limits=_LIMITS, patience=_PATIENCE, place=place, is_apart=is_apart)
 
 
 def _sums(names: Iterable[str], times: Mapping[str, Sequence[float]]) -> list[float]:
