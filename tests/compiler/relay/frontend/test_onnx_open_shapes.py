@@ -78,12 +78,12 @@ def test_a_sequence_of_open_length_may_be_empty():
     np.testing.assert_array_equal(last.numpy(), np.zeros((1, 2, 3), "float32"))
 
 
-@pytest.mark.parametrize("executor", ["debug", "vm"])
+@pytest.mark.parametrize(("executor", "dims"), [("debug", ["b", "t"]), ("vm", ["b", "t"]), ("graph", [3, 6])])
 @pytest.mark.parametrize("mode", ["reflect", "edge", "wrap", "constant"])
 @pytest.mark.parametrize("pads", [(0, 2, 0, 3), (1, -1, 1, 2), (0, -2, 0, 0)])
-def test_padding_of_open_shapes(mode, pads, executor):
+def test_padding_of_open_and_known_shapes(mode, pads, executor, dims):
     node = helper.make_node("Pad", ["x", "p"], ["y"], mode=mode)
-    model = _model(node, {"x": (TensorProto.FLOAT, ["b", "t"])}, {"p": np.array(pads)})
+    model = _model(node, {"x": (TensorProto.FLOAT, dims)}, {"p": np.array(pads)})
     x = _random(3, 6)
     mod, params = from_onnx(model)
     crops = tuple(slice(max(-pads[i], 0), x.shape[i] - max(-pads[i + 2], 0)) for i in range(2))
@@ -92,10 +92,12 @@ def test_padding_of_open_shapes(mode, pads, executor):
     np.testing.assert_array_equal(got.numpy(), wanted)
 
 
-@pytest.mark.parametrize("extent", [1, 2, 3])
-def test_reflection_wider_than_an_open_extent_goes_back_and_forth(extent):
+@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize("extent", [1, 2, 3, 7])
+def test_reflection_wider_than_an_extent_goes_back_and_forth(extent, is_known):
     node = helper.make_node("Pad", ["x", "p"], ["y"], mode="reflect")
-    mod, params = from_onnx(_model(node, {"x": (TensorProto.FLOAT, ["t"])}, {"p": np.array([5, 7])}))
+    dims = [extent if is_known else "t"]
+    mod, params = from_onnx(_model(node, {"x": (TensorProto.FLOAT, dims)}, {"p": np.array([5, 7])}))
     x = _random(extent)
     got = relay.create_executor("vm", mod=mod).evaluate()(x, **params)
     np.testing.assert_array_equal(got.numpy(), np.pad(x, (5, 7), "reflect"))
