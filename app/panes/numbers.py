@@ -108,6 +108,28 @@ def how_measured(measurement: Measurement) -> str:
     return f"median of {measurement.repeats}, ± {spread / 2:.1%}{noise}, {threads}{where}"
 
 
+def since(measurement: Measurement, before: Sequence[Measurement]) -> str:
+    """Format how a time differs from that of the same kernel or step before; empty where there was none.
+
+    Differences within both interquartile ranges, or of less than :data:`NOISE` where others used the processors, are
+    none.
+    """
+    same = (measurement.kind, measurement.name, measurement.step)
+    earlier = next((m for m in before if (m.kind, m.name, m.step) == same and not m.estimated), None)
+    if (
+        measurement.kind not in ("kernel", "prefix")
+        or earlier is None
+        or measurement.estimated
+        or not (earlier.seconds and measurement.seconds)
+    ):
+        return ""
+    difference = abs(earlier.seconds - measurement.seconds)
+    is_noise = earlier.disturbed or measurement.disturbed
+    doubt = max(earlier.spread + measurement.spread, NOISE * earlier.seconds if is_noise else 0.0)
+    certain = f"{number(earlier.seconds / measurement.seconds)}× as fast"
+    return f"was {duration(earlier.seconds)}: {'no certain difference' if difference <= doubt else certain}"
+
+
 def machine_of(measurement: Measurement) -> str:
     """Format the machine of a measurement: its name if it is one of several, and its processor."""
     return f"{measurement.host} ({measurement.cpu})" if measurement.host else measurement.cpu

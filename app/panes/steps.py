@@ -76,7 +76,13 @@ class TimelineStep:
     def tooltip(self) -> str:
         """What the step does and, of a graph, its facts before and after; a line each."""
         return "\n".join(
-            line for line in (self.step.detail or self.name, self.refusal, *self.fact_changes, self.verdict) if line
+            line
+            for line in (
+                self.step.detail or self.name,
+                "Its instructions are those of LLVM IR, not of the processor." if self.step.group == "llvm" else "",
+                *(self.refusal, *self.fact_changes, self.verdict),
+            )
+            if line
         )
 
     @property

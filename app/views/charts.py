@@ -42,6 +42,8 @@ class ChartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Time and place of the reference measurements."""
     predictions: dict[int, Annotated[float, Meta(gt=0, le=1e6)]] = {}
     """Predicted speedups over the first step, by step."""
+    before: list[Measurement] = []
+    """What was shown before these were measured."""
     kept: Annotated[str, Meta(max_length=400)] = ""
     """Time and place of the measurements, if they were loaded."""
 
@@ -53,7 +55,7 @@ def draw_chart() -> str:
         asked = msgspec.json.decode(json_field("asked"), type=ChartRequest)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise InvalidBody(str(error)) from error
-    if len(asked.measurements) + len(asked.reference) > MAX_MEASUREMENTS:
+    if len(asked.measurements) + len(asked.reference) + len(asked.before) > MAX_MEASUREMENTS:
         raise InvalidBody(f"at most {MAX_MEASUREMENTS} measurements can be drawn, got {len(asked.measurements)}")
     bars = len(by_threads(asked.measurements)[0])
     pending = max(0, asked.total - REFERENCES - bars) if asked.running else 0

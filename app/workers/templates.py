@@ -17,7 +17,7 @@ from app.panes.kernels import race_words, short_name
 from app.panes.listings import blocks
 from app.panes.messages import message_words
 from app.panes.names import layer_name
-from app.panes.numbers import busy, conditions, count, duration, how_measured, number, operations
+from app.panes.numbers import busy, conditions, count, duration, how_measured, number, operations, since
 from app.panes.selection import unit_label
 from app.panes.sources import sources, wording
 from app.panes.steps import describe
@@ -54,6 +54,7 @@ FILTERS: Mapping[str, Callable[..., object]] = {
         operations,
         race_words,
         short_name,
+        since,
         size,
         sources,
         table.panes_of,

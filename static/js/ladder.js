@@ -10,12 +10,17 @@ import { keepInLinks, on, state, tell, workspaceJson } from "./state.js";
 let running = null; // {id, source, seen}
 let shown = null; // what the chart was drawn from
 let slid = null; // what is drawn while a number of the script slides
+let past = []; // what was measured of this script before
 let reference = null; // {measurements, date}: an earlier ladder that is drawn under this one
 
 export const ladder = {
   get shown() { return shown !== null && !shown.stored; },
   /** Let the measurements of a run take the ladder's place. */
-  forget() { if (!running) shown = null; },
+  forget() {
+    if (running) return;
+    setAside();
+    shown = null;
+  },
   /** Draw other measurements over those that were made, or these alone again. */
   slide(measurements) {
     if (slid !== measurements) draw(slid = measurements);
@@ -51,7 +56,7 @@ export function startLadder() {
     if ((measurements.length && !shown) || !$("#bench table")) $("#pane-bench").classList.remove("stale");
     labelSteps();
   });
-  on("replaced", ladder.forget);
+  on("replaced", () => { ladder.forget(); past = []; });
   on("away", () => { if (shown) draw(); }); // in the room that there is again
   on("edited", forgetPredictions);
   on("edited", () => { if ($("#bench table") && !(state.sliding && ladder.isFresh)) $("#pane-bench").classList.add("stale"); });
@@ -110,7 +115,8 @@ async function start(address, workspace) {
     toast(answer.error.message);
     return null;
   }
-  shown = { measurements: [], failures: [], reasons: [], done: 0, total: 0, label: "waiting for its turn", running: true, date: new Date().toISOString() };
+  setAside();
+  shown = { before: past, measurements: [], failures: [], reasons: [], done: 0, total: 0, label: "waiting for its turn", running: true, date: new Date().toISOString() };
   closeForm();
   $("#pane-bench").classList.remove("stale");
   buttons(true);
@@ -132,6 +138,13 @@ async function start(address, workspace) {
   running = { id: answer.id, source, clock: setInterval(tick, 1000) };
   draw();
   return answer.id;
+}
+
+/** Keep what was measured on this page, to be told beside what is measured next: the newest of each kernel and step. */
+function setAside() {
+  if (!shown || shown.stored) return;
+  const all = [...past, ...shown.measurements];
+  past = [...new Map(all.map((each) => [`${each.kind} ${each.step} ${each.name}`, each])).values()].slice(-60);
 }
 
 /** A rung may take seconds: count them. */

@@ -24,6 +24,18 @@ print("took", timer(a, b, c).mean, "s")
 )
 
 
+def test_a_kernel_that_is_measured_again_says_what_it_took_before(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer, script=MATMUL)
+    for words in ("", "was "):
+        page.click("#run-button")
+        expect(page.locator("body.measuring")).to_have_count(1)
+        expect(page.locator("body.measuring")).to_have_count(0)
+        expect(page.locator("#bench tr.kernel")).to_contain_text(words)
+    expect(page.locator("#bench tr.peak")).not_to_contain_text("was ")
+
+
 def test_the_ladder_climbs_step_by_step(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, script=MATMUL)
     page.click("#ladder-button")

@@ -114,7 +114,7 @@ def _order(model: Model) -> Iterator[Found]:
         words = f"{name} moves {size(moved)} into {model.caches[level].name}, at least {size(least)} would do"
         stride = next(
             (
-                f"; {loop.loop_var.name}, the innermost loop, moves by {size(step)}, and a line has {line}"
+                f"; {loop.loop_var.name}, the innermost loop, moves by {size(step)}, and a cache line has {size(line)}"
                 for each in using
                 for a in each.accesses
                 if a.buffer.name == name and (loop := each.innermost) is not None
@@ -133,8 +133,8 @@ def _conflicts(model: Model) -> Iterator[Found]:
                 loop, moved, steps = found
                 yield Found(
                     f"conflicts:{access.buffer.name}",
-                    f"{loop} moves {access.buffer.name} by {size(moved)}: its {steps} lines share few sets of "
-                    f"{first.name}, which have {first.ways} ways each",
+                    f"{loop} moves {access.buffer.name} by {size(moved)}: its {steps} cache lines are all of few sets "
+                    f"of {first.name}, which hold {first.ways} lines each",
                     [each],
                 )
 

@@ -89,7 +89,7 @@ function show({ passed, verdicts, seconds, words, numpy, disturbed }, what) {
   $("#challenge-numpy").textContent = numpy || "not measured";
   attempt = what;
   $("#challenge-enter").disabled = false;
-  say(disturbed ? `${words}, while others used the machine: check again when it is quieter.` : words, !disturbed);
+  say(disturbed ? `${words}, while others used the machine: it does not count as your best. Check again when it is quieter.` : words, !disturbed);
   return announce(words);
 }
 

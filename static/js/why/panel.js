@@ -25,9 +25,10 @@ export async function open() {
   if (turn !== asked || panel.hidden) return;
   if (answer.problem) return show(element("p", { class: "hint", role: "status" }, answer.problem));
   const causes = answer.causes ?? [];
+  const shares = element("p", { class: "hint" }, "Percent are of the function’s time, by the model.");
   const list = element("ol", {}, ...causes.map((cause) => element("li", {}, ...parts(cause, script))));
   const unknown = (answer.unknown ?? []).map((words) => element("p", { class: "hint" }, `Not known: ${words}`));
-  show(causes.length ? list : element("p", { class: "hint" }, "The model finds nothing that would make this function faster."), ...unknown);
+  show(...(causes.length ? [shares, list] : [element("p", { class: "hint" }, "The model finds nothing that would make this function faster.")]), ...unknown);
   announce(causes.length ? `${causes.length} causes; the first: ${causes[0].words}` : "No causes found");
 }
 

@@ -233,6 +233,9 @@ def test_the_ladder_is_drawn_from_what_was_heard(page_client: FlaskClient) -> No
     html = page_client.post("/chart", data={"asked": json.dumps(asked)}, headers=HX).text
     for shown in ("<svg", "48.6", "C.split(i)", 'max="9"', "&lt;i&gt;"):
         assert shown in html, shown
+    asked["before"] = [{**measurement, "seconds": 0.02}]
+    html = page_client.post("/chart", data={"asked": json.dumps(asked)}, headers=HX).text
+    assert "was 20 ms: 2× as fast" in html
 
 
 @pytest.mark.parametrize("asked", ["", "[]", '{"measurements": 3}', json.dumps({"measurements": [{}]})])
