@@ -15,15 +15,7 @@ from types import TracebackType
 from app.errors import Busy, TooLarge
 
 MIB = 1 << 20
-SHARES = {
-    "code": 20,
-    "workers": 42,
-    "bodies": 12,
-    "incoming": 8,
-    "cache": 6,
-    "links": 6,
-    "events": 3,
-}
+SHARES = {"code": 20, "workers": 42, "bodies": 12, "incoming": 8, "cache": 6, "links": 6, "events": 3}
 """Percentage of the server's memory by purpose; the rest is slack for the allocator.
 
 ``code`` is the interpreter with its libraries, ``workers`` all rendering processes together.

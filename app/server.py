@@ -27,9 +27,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def create_app(
-    config: Config | Mapping[str, object] | None = None,
-    runner: Runner | None = None,
-    renderer: Renderer | None = None,
+    config: Config | Mapping[str, object] | None = None, runner: Runner | None = None, renderer: Renderer | None = None
 ) -> Flask:
     """Create the application.
 
@@ -52,10 +50,7 @@ def create_app(
         config = Config.read(config)
     give_freed_memory_back()
     app = Flask("app", root_path=str(ROOT), static_folder=None, template_folder="templates")
-    app.config.update(
-        MAX_CONTENT_LENGTH=config.body_bytes,
-        MAX_FORM_MEMORY_SIZE=min(config.body_bytes, FORM_BYTES),
-    )
+    app.config.update(MAX_CONTENT_LENGTH=config.body_bytes, MAX_FORM_MEMORY_SIZE=min(config.body_bytes, FORM_BYTES))
     app.wsgi_app = behind(config.proxies, app.wsgi_app)  # type: ignore[method-assign, assignment]
     open_data_directory(config.data_dir)
     if config.lessons_dir is not None and not config.lessons_dir.is_dir():

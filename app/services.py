@@ -149,10 +149,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
     links = _links(config, workspace_limits)  # first: it says what is wrong with the database
     classes = Classes(config.links_database)
     queue = partial(
-        FairQueue,
-        waiting=config.waiting,
-        waiting_per_client=config.waiting_per_client,
-        seats=classes.seats.at,
+        FairQueue, waiting=config.waiting, waiting_per_client=config.waiting_per_client, seats=classes.seats.at
     )
     compiling = queue(config.compiling, name="compiling", overtime=config.compiling // 2)
     measuring = queue(

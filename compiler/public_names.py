@@ -87,19 +87,10 @@ COMPLETED_BY = {
         "compiler.runtime.timing.time_evaluator",
         "compiler.driver.relay.vm_kernels",
     ),
-    "nodes": (
-        "compiler.runtime.arrays.ndarray",
-        "compiler.tir",
-        "compiler.target",
-        "compiler.te",
-        "compiler.relay",
-    ),
+    "nodes": ("compiler.runtime.arrays.ndarray", "compiler.tir", "compiler.target", "compiler.te", "compiler.relay"),
     "operators": ("compiler.relay.op",),
     "tensor functions": ("compiler.topi.operators",),
-    "text formats": (
-        "compiler.tir",
-        "compiler.relay",
-    ),
+    "text formats": ("compiler.tir", "compiler.relay"),
     "passes": (
         "compiler.tir.transform",
         "compiler.relay.transform",

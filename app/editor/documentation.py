@@ -10,14 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from types import ModuleType
 
-from docstring_parser import (
-    DocstringMeta,
-    DocstringParam,
-    DocstringRaises,
-    DocstringReturns,
-    DocstringStyle,
-    parse,
-)
+from docstring_parser import DocstringMeta, DocstringParam, DocstringRaises, DocstringReturns, DocstringStyle, parse
 from docstring_parser.common import DocstringExample
 
 from app.editor.public_api import resolve

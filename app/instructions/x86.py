@@ -256,10 +256,7 @@ _ROWS: tuple[Row, ...] = (
     ("vp?(?:expand)\\w+", "Spreads packed lanes over those that a mask selects."),
     ("vgf2p8mulb", "Multiplies bytes in GF(2⁸)."),
     ("vgf2p8affine\\w+", "Multiplies bytes as vectors of bits by a matrix of bits."),
-    (
-        "vzeroupper",
-        "Clears the upper halves of the vector registers, so that SSE code after it is not slow.",
-    ),
+    ("vzeroupper", "Clears the upper halves of the vector registers, so that SSE code after it is not slow."),
     ("vzeroall", "Clears the vector registers."),
     ("kmov[bwdq]", "Moves a mask, between mask registers or from or to a general register or memory."),
     ("k(?:ortest|test)[bwdq]", "Combines two masks and sets only the flags.", "s"),
@@ -400,11 +397,4 @@ def _operand(text: str) -> str:
     return ""
 
 
-X86 = InstructionSet(
-    "x86_64",
-    _ROWS,
-    "sd",
-    _WORDS,
-    {"ps": 32, "pd": 64, "ph": 16},
-    operand=_operand,
-)
+X86 = InstructionSet("x86_64", _ROWS, "sd", _WORDS, {"ps": 32, "pd": 64, "ph": 16}, operand=_operand)

@@ -18,14 +18,7 @@ from app.errors import Overrun, Superseded, TooLarge, Unavailable
 from app.jobs.answers import StoredAnswer, attributed, refused
 from app.jobs.callers import waiting
 from app.logs import quoted, request_id
-from app.machine_code import (
-    MAX_CODE_BYTES,
-    MAX_PROGRAMS,
-    MAX_SOURCE,
-    CompiledKernels,
-    CudaProgram,
-    MachineCode,
-)
+from app.machine_code import MAX_CODE_BYTES, MAX_PROGRAMS, MAX_SOURCE, CompiledKernels, CudaProgram, MachineCode
 from app.memory import Budget
 from app.proposals import Proposed
 from app.protocol import Event, Failed, Measured, ProgramDefinition, RecordedFunction
@@ -270,11 +263,7 @@ class IncomingMessages:
         self.assemble = assemble
 
     def read(
-        self,
-        job: Job,
-        client: str,
-        source: Source = "script",
-        take_part: Callable[[bytes], None] | None = None,
+        self, job: Job, client: str, source: Source = "script", take_part: Callable[[bytes], None] | None = None
     ) -> AnswerReader:
         """Create a reader of a job's messages.
 

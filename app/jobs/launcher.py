@@ -162,11 +162,7 @@ class Launcher:
             If the sandbox cannot start a process.
         """
         request = Request(
-            mode="file",
-            script=workspace.script,
-            file=subject,
-            file_bytes=self.file_bytes,
-            options=workspace.options,
+            mode="file", script=workspace.script, file=subject, file_bytes=self.file_bytes, options=workspace.options
         )
         return self._start(request, workspace)
 

@@ -21,11 +21,7 @@ from compiler.tir.schedule.schedule import Schedule as BlockSchedule
 
 MOST_LINES = 2_000
 """Of a text; notebooks keep what is drawn in their files."""
-_TEXTS = {
-    ("llvm", "ll"): ("LLVM IR", "llvm"),
-    ("llvm", "s"): ("Assembly", "gas"),
-    ("c", "c"): ("C", "c"),
-}
+_TEXTS = {("llvm", "ll"): ("LLVM IR", "llvm"), ("llvm", "s"): ("Assembly", "gas"), ("c", "c"): ("C", "c")}
 """What is shown of a module: its kind and a format of ``get_source``, and the title and language of that text."""
 _CSS = Path(app.__file__).parent.parent / "static" / "css"
 

@@ -283,13 +283,7 @@ def _further(kernels: Sequence[Measurement], reference: Sequence[Measurement]) -
 
 
 def _ghost(
-    kind: GhostKind,
-    at: int,
-    value: float,
-    title: str,
-    base: float,
-    pitch: float,
-    height_of: Callable[[float], float],
+    kind: GhostKind, at: int, value: float, title: str, base: float, pitch: float, height_of: Callable[[float], float]
 ) -> Ghost:
     height = max(height_of(value), 1.5)
     width = BAR_SHARE * pitch

@@ -254,10 +254,7 @@ class DecisionTree:
 
 
 def decisions(
-    trials: Sequence[Trial],
-    table: Sequence[Decision],
-    pinned: Sequence[Decision] = (),
-    banned: Sequence[Decision] = (),
+    trials: Sequence[Trial], table: Sequence[Decision], pinned: Sequence[Decision] = (), banned: Sequence[Decision] = ()
 ) -> list[DecisionTree]:
     """Return what was decided, by block, in the order of the rules.
 

@@ -26,8 +26,7 @@ class Wording:
 
 WORDINGS: dict[Source, Wording] = {
     "script": Wording(
-        "as the script reports",
-        "The process that ran the script measured this. A script can report whatever it likes.",
+        "as the script reports", "The process that ran the script measured this. A script can report whatever it likes."
     ),
     "server": Wording(
         "measured by this server",

@@ -21,11 +21,7 @@ Place = tuple[int, int]
 
 
 def from_builder(
-    out: TextBuilder,
-    name: str,
-    summary: dict[str, int | float | str],
-    level: Level = "loop",
-    language: str = "python",
+    out: TextBuilder, name: str, summary: dict[str, int | float | str], level: Level = "loop", language: str = "python"
 ) -> Listing:
     """Create the listing of a printed module whose nodes have origins."""
     return make_listing(level, name, language, [_printed(line) for line in out.lines], summary)

@@ -56,8 +56,4 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, config: Config) -> Bounds:
         """Return the bounds of a server with these settings."""
         per_client = None if config.proxies else min(config.connections, config.connections_per_client)
-        return cls(
-            connections=config.connections,
-            connections_per_client=per_client,
-            idle_seconds=config.idle_seconds,
-        )
+        return cls(connections=config.connections, connections_per_client=per_client, idle_seconds=config.idle_seconds)

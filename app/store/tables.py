@@ -38,10 +38,7 @@ _TABLES_LOCK = 0x537472617461
 
 TABLES = MetaData()
 SETTINGS = Table(
-    "settings",
-    TABLES,
-    Column("name", String(32), primary_key=True),
-    Column("value", LargeBinary, nullable=False),
+    "settings", TABLES, Column("name", String(32), primary_key=True), Column("value", LargeBinary, nullable=False)
 )
 LINKS = Table(
     "links",

@@ -86,12 +86,7 @@ def index() -> str:
     groups = services.problems.groups
     names = [problem.name for members in groups.values() for problem in members]
     cpu = next(iter(services.contests.cpus), "")
-    return render_template(
-        "challenges.html",
-        groups=groups,
-        heads=services.boards.heads(cpu, names),
-        cpu=cpu,
-    )
+    return render_template("challenges.html", groups=groups, heads=services.boards.heads(cpu, names), cpu=cpu)
 
 
 @bp.get("/challenges/<challenge>")

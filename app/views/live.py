@@ -11,15 +11,7 @@ from werkzeug import Response as AnyResponse
 
 from app.errors import Forbidden
 from app.live.people import Place
-from app.live.sessions import (
-    Attendance,
-    Company,
-    LiveSession,
-    LiveState,
-    PenAnswer,
-    Setting,
-    Written,
-)
+from app.live.sessions import Attendance, Company, LiveSession, LiveState, PenAnswer, Setting, Written
 from app.names import chosen_name
 from app.services import current_services
 from app.store.links import SavedLink

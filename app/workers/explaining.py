@@ -80,11 +80,7 @@ def loop_figures(answer: Answer, listing: Listing, assembly: str) -> LoopFigures
     if facts is None:
         return LoopFigures()
     figures = LoopFigures(
-        instructions=len(facts.lines),
-        vector_bits=facts.width,
-        spills=facts.spills,
-        work=facts.work,
-        unit=facts.unit,
+        instructions=len(facts.lines), vector_bits=facts.width, spills=facts.spills, work=facts.work, unit=facts.unit
     )
     try:
         model = analyse_loop(facts.lines, target.triple, target.cpu, target.llvm_features)

@@ -77,10 +77,7 @@ def public_bound(bound: Interval) -> ConstIntBound:
 def inner_bound(bound: ConstIntBound) -> Interval:
     """Return an interval of which infinite ends stay infinite, whatever is added to them."""
     low, high = bound
-    return (
-        -UNBOUNDED if low <= ConstIntBound.NEG_INF else low,
-        UNBOUNDED if high >= ConstIntBound.POS_INF else high,
-    )
+    return (-UNBOUNDED if low <= ConstIntBound.NEG_INF else low, UNBOUNDED if high >= ConstIntBound.POS_INF else high)
 
 
 def type_interval(dtype: str) -> Interval:

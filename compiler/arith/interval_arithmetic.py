@@ -163,22 +163,13 @@ class _Evaluator(Functor):
             return IntervalSet(b, b)
         low, high = a.min_value, a.max_value
         if self._not_negative(b):
-            return self._span(
-                low if low is NEG_INF else op(low, b),
-                high if high is POS_INF else op(high, b),
-            )
+            return self._span(low if low is NEG_INF else op(low, b), high if high is POS_INF else op(high, b))
         if self._analyzer.can_prove(b <= 0):
-            return self._span(
-                NEG_INF if high is POS_INF else op(high, b),
-                POS_INF if low is NEG_INF else op(low, b),
-            )
+            return self._span(NEG_INF if high is POS_INF else op(high, b), POS_INF if low is NEG_INF else op(low, b))
         if not a.is_bounded():
             return IntSet.everything()
         rising = b >= 0
-        return self._span(
-            Select(rising, op(low, b), op(high, b)),
-            Select(rising, op(high, b), op(low, b)),
-        )
+        return self._span(Select(rising, op(low, b), op(high, b)), Select(rising, op(high, b), op(low, b)))
 
     def _floormod(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
         if not b.is_single_point():

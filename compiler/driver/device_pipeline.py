@@ -148,13 +148,7 @@ def host_passes(host: Target, packed: bool = True) -> list[Pass]:
     """Return the passes that make the host module of the mixed one."""
     if not packed:
         return [Filter(_runs_on_host), BindTarget(host)]
-    return [
-        Filter(_runs_on_host),
-        BindTarget(host),
-        LowerTVMBuiltin(),
-        LowerIntrin(),
-        CombineContextCall(),
-    ]
+    return [Filter(_runs_on_host), BindTarget(host), LowerTVMBuiltin(), LowerIntrin(), CombineContextCall()]
 
 
 def device_passes(target: Target) -> list[Pass]:

@@ -158,10 +158,7 @@ class ExprMutator(ExprFunctor):
 
     def visit_if(self, i: If) -> RelayExpr:
         return rebuild(
-            i,
-            cond=self.visit(i.cond),
-            true_branch=self.visit(i.true_branch),
-            false_branch=self.visit(i.false_branch),
+            i, cond=self.visit(i.cond), true_branch=self.visit(i.true_branch), false_branch=self.visit(i.false_branch)
         )
 
     def visit_tuple(self, tup: Tuple) -> RelayExpr:

@@ -19,14 +19,7 @@ from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.types import Type
-from compiler.relay.adt import (
-    Constructor,
-    Match,
-    Pattern,
-    PatternConstructor,
-    PatternTuple,
-    PatternVar,
-)
+from compiler.relay.adt import Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
 from compiler.relay.analysis.traversal import operands
 from compiler.relay.argument_shapes import Shapes, check_shapes
 from compiler.relay.computed_reference import computed

@@ -10,15 +10,7 @@ from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.expr.primexpr import AnyDim, IntImm, PrimExpr, Var, convert
 from compiler.ir.extension import public_module
 from compiler.ir.node import Node, node, structure
-from compiler.ir.types import (
-    FuncType,
-    IncompleteType,
-    Type,
-    TypeConstraint,
-    TypeKind,
-    TypeRelation,
-    TypeVar,
-)
+from compiler.ir.types import FuncType, IncompleteType, Type, TypeConstraint, TypeKind, TypeRelation, TypeVar
 
 __all__ = [
     "AnyDim", "Dim", "FuncType", "GlobalTypeVar", "IncompleteType", "RefType", "ShapeVar", "TensorType", "TupleType",

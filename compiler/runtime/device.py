@@ -246,6 +246,5 @@ dev_id : int
 """
 
 cpu, cuda, opencl, vulkan, metal, vpi, rocm, ext_dev, webgpu, hexagon, cl, mtl = map(
-    _maker,
-    ("cpu", "cuda", "opencl", "vulkan", "metal", "vpi", "rocm", "ext_dev", "webgpu", "hexagon", "cl", "mtl"),
+    _maker, ("cpu", "cuda", "opencl", "vulkan", "metal", "vpi", "rocm", "ext_dev", "webgpu", "hexagon", "cl", "mtl")
 )

@@ -6,20 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compiler.ir.expr.primexpr import (
-    Add,
-    Cast,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    IterVar,
-    Max,
-    Min,
-    Mul,
-    PrimExpr,
-    Sub,
-    Var,
-)
+from compiler.ir.expr.primexpr import Add, Cast, FloorDiv, FloorMod, IntImm, IterVar, Max, Min, Mul, PrimExpr, Sub, Var
 from compiler.tir.schedule.random_variables import BlockRV, LoopRV
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.statements.block import Block

@@ -24,11 +24,7 @@ _SCALAR = re.compile(
     r")"
 )
 """Scalar x86 instructions on vector registers, including moves and the idioms that zero a register."""
-_STACK = {
-    "x86_64": r"\(%[re]sp\)",
-    "aarch64": r"\[sp(?:, #-?\d+)?\]",
-    "riscv64": r"\(sp\)",
-}
+_STACK = {"x86_64": r"\(%[re]sp\)", "aarch64": r"\[sp(?:, #-?\d+)?\]", "riscv64": r"\(sp\)"}
 """Operands in the stack frame; those with an index are in arrays of the program."""
 _VECTOR = {"x86_64": r"%[xyz]mm\d", "aarch64": r"\b[qv]\d+\b", "riscv64": r"\bv\d+\b"}
 

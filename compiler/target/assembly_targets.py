@@ -34,11 +34,7 @@ _TABLE = (
     AssemblyTarget("x86-64-sse2", "x86-64, SSE2 (128 bits)", "x86_64-unknown-linux-gnu", "x86-64"),
     AssemblyTarget("x86-64-avx2", "x86-64, AVX2 and FMA (256 bits)", "x86_64-unknown-linux-gnu", "haswell"),
     AssemblyTarget(
-        "x86-64-avx512",
-        "x86-64, AVX-512 (512 bits)",
-        "x86_64-unknown-linux-gnu",
-        "skylake-avx512",
-        "-prefer-256-bit",
+        "x86-64-avx512", "x86-64, AVX-512 (512 bits)", "x86_64-unknown-linux-gnu", "skylake-avx512", "-prefer-256-bit"
     ),
     AssemblyTarget("aarch64-neon", "AArch64, NEON (128 bits)", "aarch64-unknown-linux-gnu", "cortex-a76", "+neon"),
     AssemblyTarget(

@@ -122,10 +122,7 @@ def arg_reducer(
 _ARG = {
     (name, last): arg_reducer(name, last, before, worst)
     for last in (False, True)
-    for name, before, worst in (
-        ("argmax", lambda a, b: a > b, lowest),
-        ("argmin", lambda a, b: a < b, highest),
-    )
+    for name, before, worst in (("argmax", lambda a, b: a > b, lowest), ("argmin", lambda a, b: a < b, highest))
 }
 
 

@@ -76,10 +76,7 @@ class CSRPlaceholderOp:
 
 
 def array(
-    source_array: Array | Parts,
-    device: Device | None = None,
-    shape: tuple[int, int] | None = None,
-    stype: str = _CSR,
+    source_array: Array | Parts, device: Device | None = None, shape: tuple[int, int] | None = None, stype: str = _CSR
 ) -> CSRNDArray:
     """Return a dense matrix, or ``(data, indices, indptr)`` and a shape, as compressed rows.
 

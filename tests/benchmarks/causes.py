@@ -267,10 +267,7 @@ PORTS = (
         _elementwise("A[i, 3 * j] + A[i, 3 * j + 1] * A[i, 3 * j + 2]", VECTORS, size="64, 48").replace(
             "placeholder((64, 48)", "placeholder((64, 144)"
         ),
-        (
-            "A[i, 3 * j] + A[i, 3 * j + 1] * A[i, 3 * j + 2]",
-            "A[i, j] + A[i, j + 48] * A[i, j + 96]",
-        ),
+        ("A[i, 3 * j] + A[i, 3 * j + 1] * A[i, 3 * j + 2]", "A[i, j] + A[i, j + 48] * A[i, j + 96]"),
     ),
 )
 """Defects that only the machine code shows, by LLVM's model; nothing is said of them without llvm-mca."""
@@ -282,12 +279,7 @@ HELD_OUT = (
         ROWS.format("").replace("name='A')", "name='A', dtype='float64')").replace("A[i, k]", "A[i, k] * A[i, k]"),
         ("A[i, k] * A[i, k]", "A[i, k]"),
     ),
-    Planted(
-        "maxima of rows",
-        ("chain",),
-        ROWS.format("").replace("te.sum", "te.max"),
-        ("te.max", "te.min"),
-    ),
+    Planted("maxima of rows", ("chain",), ROWS.format("").replace("te.sum", "te.max"), ("te.max", "te.min")),
     Planted(
         "three neighbours below, down the columns",
         ("order",),

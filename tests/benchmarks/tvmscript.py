@@ -69,10 +69,7 @@ def main() -> None:
         text = make(options.lines)
         mod = from_source(text)
         assert_structural_equal(from_source(mod.script()), mod)
-        read, written = (
-            seconds(lambda text=text: from_source(text), options.runs),
-            seconds(mod.script, options.runs),
-        )
+        read, written = (seconds(lambda text=text: from_source(text), options.runs), seconds(mod.script, options.runs))
         count = len(text.splitlines())
         print(f"{title}, {count} lines: read in {read:.2f} s, written in {written:.2f} s")
 

@@ -9,10 +9,7 @@ from app.gallery import Example, load_gallery
 from compiler.target.cuda_tools.tools import missing_tools
 
 EVERY_LEVEL = {"loop", "llvm", "asm"}
-SHOWN = {
-    "c-operator": {"loop", "llvm"},
-    "gpu-tensor-cores": {"loop", "llvm"} if missing_tools() else EVERY_LEVEL,
-}
+SHOWN = {"c-operator": {"loop", "llvm"}, "gpu-tensor-cores": {"loop", "llvm"} if missing_tools() else EVERY_LEVEL}
 """What examples show that do not go all the way: their source stands where LLVM IR does, and no CPU runs it.
 
 Tensor cores have PTX by NVIDIA's compilers alone.

@@ -411,7 +411,7 @@ def test_a_link_in_plain_text_is_the_script_and_every_text_that_it_compiles_to(e
     assert head.endswith(script)
     by_title = dict(zip(texts[::2], texts[1::2], strict=True))
     assert [title for title in by_title if title in ("Loop IR", "LLVM IR", "Assembly")] == [
-        *("Loop IR", "LLVM IR", "Assembly"),
+        *("Loop IR", "LLVM IR", "Assembly")
     ]
     assert "B[i] = A[i] + T.float32(1.0)" in by_title["Loop IR"]
     assert "@add_one(" in by_title["LLVM IR"]

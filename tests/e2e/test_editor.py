@@ -192,8 +192,7 @@ def test_nothing_is_asked_for_names_of_other_packages(fixed: str, open_page: Cal
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("line", "word", "name"),
-    [(9, "softmax", "tvm.relay.nn.softmax"), (8, "layers", "tvm.relay.nn")],
+    ("line", "word", "name"), [(9, "softmax", "tvm.relay.nn.softmax"), (8, "layers", "tvm.relay.nn")]
 )
 def test_hovering_documents_a_name(fixed: str, open_page: Callable[..., Page], line: int, word: str, name: str) -> None:
     page = open_page(fixed)

@@ -163,10 +163,7 @@ def test_the_roofline_of_a_chosen_device_is_kept_in_links(explorer: str, open_pa
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("width", "theme"),
-    [(1680, "dark"), (1280, "light"), (390, "dark")],
-)
+@pytest.mark.parametrize(("width", "theme"), [(1680, "dark"), (1280, "light"), (390, "dark")])
 def test_the_panes_fit_and_are_accessible(
     explorer: str, open_page: Callable[..., Page], width: int, theme: str
 ) -> None:

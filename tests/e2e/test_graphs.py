@@ -275,11 +275,7 @@ def test_names_of_layers_stay_readable_beside_the_times(explorer: str, open_page
     assert max(heights) <= 3 * min(heights), "a column is a few letters wide"
 
 
-MODELS = {
-    "resnet18": {},
-    "mobilenetv2": {},
-    "bert": {"layers": 12},
-}
+MODELS = {"resnet18": {}, "mobilenetv2": {}, "bert": {"layers": 12}}
 MAX_SHIFT = 40.0
 """Pixels of the screen that a node may move to a side when another pass is shown."""
 ROW = 92.0

@@ -257,14 +257,7 @@ def test_a_teacher_sees_what_he_saves(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("width", "height", "theme"),
-    [
-        (1280, 800, "light"),
-        (1920, 1080, "dark"),
-        (360, 740, "dark"),
-    ],
-)
+@pytest.mark.parametrize(("width", "height", "theme"), [(1280, 800, "light"), (1920, 1080, "dark"), (360, 740, "dark")])
 def test_a_lesson_fits_and_is_accessible(
     school: str, open_page: Callable[..., Page], width: int, height: int, theme: str
 ) -> None:

@@ -52,10 +52,7 @@ def test_no_word_is_cut_off(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("example", "theme"),
-    [("matmul-scheduled", "light"), ("residual-block", "dark")],
-)
+@pytest.mark.parametrize(("example", "theme"), [("matmul-scheduled", "light"), ("residual-block", "dark")])
 def test_every_pane_is_reached_on_the_smallest_phone(
     explorer: str, open_page: Callable[..., Page], example: str, theme: str
 ) -> None:

@@ -24,10 +24,7 @@ def analyzed(script, tvm, tir):
     value = tvm.runtime.convert(names["value"])
     forms = [value, analyzer.rewrite_simplify(value), analyzer.canonical_simplify(value), analyzer.simplify(value)]
     bound, modular = analyzer.const_int_bound(value), analyzer.modular_set(value)
-    facts = {
-        "bound": [int(bound.min_value), int(bound.max_value)],
-        "modular": [int(modular.coeff), int(modular.base)],
-    }
+    facts = {"bound": [int(bound.min_value), int(bound.max_value)], "modular": [int(modular.coeff), int(modular.base)]}
     return variables, names["domain"], forms, facts
 
 

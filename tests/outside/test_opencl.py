@@ -27,8 +27,7 @@ def device():
 
 
 @pytest.mark.parametrize(
-    "first",
-    [first if first == 20 else pytest.param(first, marks=pytest.mark.long) for first in range(0, PROGRAMS, 10)],
+    "first", [first if first == 20 else pytest.param(first, marks=pytest.mark.long) for first in range(0, PROGRAMS, 10)]
 )
 def test_random_programs_agree_with_numpy(first):
     for seed in range(first, first + 10):

@@ -86,10 +86,7 @@ class RandomSteps:
 
     def move(self) -> None:
         move, others = self.rng.choice(
-            [
-                (self.sch.compute_at, self.sch.get_consumers),
-                (self.sch.reverse_compute_at, self.sch.get_producers),
-            ]
+            [(self.sch.compute_at, self.sch.get_consumers), (self.sch.reverse_compute_at, self.sch.get_producers)]
         )
         block = self.block()
         loop = self.loop(self.rng.choice(others(block) or [self.block()]))

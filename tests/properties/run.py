@@ -126,11 +126,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.properties.run", description=__doc__)
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("--seeds", default="0:100", metavar="FIRST:END")
-    parser.add_argument(
-        "--mcpu",
-        default=",".join(processors()),
-        help="names, of which each program takes one in turn",
-    )
+    parser.add_argument("--mcpu", default=",".join(processors()), help="names, of which each program takes one in turn")
     parser.add_argument("--each", action="store_true", help="every program on every processor")
     parser.add_argument("--limit", type=float, default=120, help="processor seconds that a program may take")
     options = parser.parse_args(arguments)

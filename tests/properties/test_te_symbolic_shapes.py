@@ -31,9 +31,7 @@ def _programs() -> tuple[list[te.Tensor], list[te.Tensor]]:
     turned = te.compute((m, n), lambda i, j: doubled[j, i] + b[i, j], name="turned")
     product = te.compute((n, n), lambda i, j: te.sum(doubled[i, k] * b[k, j], axis=k), name="product")
     window = te.compute(
-        (n, m),
-        lambda i, j: te.sum(te.if_then_else(j + r < m, doubled[i, j + r], 0), axis=r),
-        name="window",
+        (n, m), lambda i, j: te.sum(te.if_then_else(j + r < m, doubled[i, j + r], 0), axis=r), name="window"
     )
     return [a, b], [turned, product, window]
 

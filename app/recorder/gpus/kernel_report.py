@@ -128,11 +128,7 @@ def _products(kernel: KernelAccesses, uses: list[MatrixUse], maps: _Maps) -> lis
 
 
 def _access(
-    kernel: KernelAccesses,
-    access: WarpAccess,
-    shapes: Mapping[str, list[int]],
-    use: MatrixUse | None,
-    maps: _Maps,
+    kernel: KernelAccesses, access: WarpAccess, shapes: Mapping[str, list[int]], use: MatrixUse | None, maps: _Maps
 ) -> MemoryAccess:
     return MemoryAccess(
         kernel=kernel.name,

@@ -13,15 +13,7 @@ from collections.abc import Iterator
 
 import compiler
 
-BESIDE_THE_COMPILER = (
-    "numpy.fft",
-    "numpy.linalg",
-    "numpy.random",
-    "numpy.testing",
-    "random",
-    "statistics",
-    "timeit",
-)
+BESIDE_THE_COMPILER = ("numpy.fft", "numpy.linalg", "numpy.random", "numpy.testing", "random", "statistics", "timeit")
 
 
 EXTRAS = frozenset({"keras", "pytest", "tflite", "torch"})

@@ -7,32 +7,14 @@ from collections.abc import Mapping
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.int_set import NEG_INF, POS_INF, IntervalSet, IntSet
 from compiler.arith.interval_arithmetic import eval_set
-from compiler.ir.expr.primexpr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    Add,
-    BinaryOp,
-    Call,
-    FloorDiv,
-    IntImm,
-    Mul,
-    PrimExpr,
-    Sub,
-    Var,
-)
+from compiler.ir.expr.primexpr import EQ, GE, GT, LE, LT, Add, BinaryOp, Call, FloorDiv, IntImm, Mul, PrimExpr, Sub, Var
 from compiler.ir.expr.substitute import uses_var
 
 _MIRROR: dict[type[PrimExpr], type[PrimExpr]] = {LT: GT, GT: LT, LE: GE, GE: LE, EQ: EQ}
 
 
 def deduce_bound(
-    var: Var,
-    cond: PrimExpr,
-    hint_map: Mapping[Var, IntervalSet],
-    relax_map: Mapping[Var, IntervalSet],
+    var: Var, cond: PrimExpr, hint_map: Mapping[Var, IntervalSet], relax_map: Mapping[Var, IntervalSet]
 ) -> IntervalSet:
     """Return the values of ``var``, which occurs once in ``cond``, for which it holds whatever the relaxed ones are.
 

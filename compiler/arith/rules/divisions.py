@@ -139,11 +139,7 @@ TRUNC_MOD: list[Rule] = [
     ("truncmod(x, 1)", "0"),
     ("truncmod(x, c1)", "truncmod(x, 0 - c1)", "c1 < 0"),
     ("truncmod(x * c1, c2)", "0", "truncmod(c1, c2) == 0"),
-    (
-        "truncmod(x * c1 + y, c2)",
-        "truncmod(y, c2)",
-        "c2 > 0 and c1 % c2 == 0 and low(x * c1) >= 0 and low(y) >= 0",
-    ),
+    ("truncmod(x * c1 + y, c2)", "truncmod(y, c2)", "c2 > 0 and c1 % c2 == 0 and low(x * c1) >= 0 and low(y) >= 0"),
     ("truncmod(x + c1, c2)", "truncmod(x, c2)", "c1 >= 0 and c2 > 0 and c1 % c2 == 0 and low(x) >= 0"),
     ("truncmod(x, c1)", "0", "c1 != 0 and divisible(x, c1)"),
     ("truncmod(x * y, y)", "0"),

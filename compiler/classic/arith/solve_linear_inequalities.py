@@ -56,10 +56,7 @@ def solve_inequalities_as_condition(
 
 
 def solve_linear_inequalities(
-    equations: System,
-    variables: Sequence[Var] | None = None,
-    ranges: Ranges | None = None,
-    deskew_range: bool = False,
+    equations: System, variables: Sequence[Var] | None = None, ranges: Ranges | None = None, deskew_range: bool = False
 ) -> IntConstraints | IntConstraintsTransform:
     """Find the ranges of variables from inequalities, those of a system or of conditions over variables.
 

@@ -27,11 +27,7 @@ from compiler.classic.auto_scheduler.record import (
     load_records,
     save_records,
 )
-from compiler.classic.auto_scheduler.relay_integration import (
-    ApplyHistoryBest,
-    extract_tasks,
-    is_auto_scheduler_enabled,
-)
+from compiler.classic.auto_scheduler.relay_integration import ApplyHistoryBest, extract_tasks, is_auto_scheduler_enabled
 from compiler.classic.auto_scheduler.scheduled_dag import ScheduledDAG as ComputeDAG
 from compiler.classic.auto_scheduler.search_policy import PreloadMeasuredStates, SketchPolicy
 from compiler.classic.auto_scheduler.search_task import HardwareParams, SearchTask, auto_schedule, create_task

@@ -79,10 +79,7 @@ class SearchTask:
         (search_policy or SketchPolicy(self, XGBModel())).search(tuning_options)
 
     def apply_best(
-        self,
-        log_file: str | PathLike[str],
-        include_compatible: bool = False,
-        layout_rewrite_option: object = None,
+        self, log_file: str | PathLike[str], include_compatible: bool = False, layout_rewrite_option: object = None
     ) -> tuple[Schedule, list[Tensor]]:
         """Return the best schedule of a file of records."""
         return self.compute_dag.apply_steps_from_state(self._best(log_file))

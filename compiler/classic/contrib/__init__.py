@@ -2,9 +2,6 @@
 
 from compiler.ir.extension import lazy_package
 
-_MODULES = (
-    *("cblas", "cc", "clang", "debugger", "download", "pickle_memoize", "popen_pool"),
-    *("tar", "utils"),
-)
+_MODULES = (*("cblas", "cc", "clang", "debugger", "download", "pickle_memoize", "popen_pool"), *("tar", "utils"))
 
 __getattr__, __dir__ = lazy_package("tvm.contrib", {}, [f"{__name__}.{module}" for module in _MODULES])

@@ -25,10 +25,7 @@ def find_clang(required: bool = True) -> list[str]:
 
 
 def create_llvm(
-    inputs: str | Sequence[str],
-    output: str | None = None,
-    options: Sequence[str] | None = None,
-    cc: str | None = None,
+    inputs: str | Sequence[str], output: str | None = None, options: Sequence[str] | None = None, cc: str | None = None
 ) -> str:
     """Compile C or C++, the paths of sources or the text of one, to LLVM IR, and write it to ``output`` as well.
 

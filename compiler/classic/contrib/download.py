@@ -12,13 +12,7 @@ from pathlib import Path
 from compiler.ir.error import UnavailableError
 
 
-def download(
-    url: str,
-    path: str | Path,
-    overwrite: bool = False,
-    size_compare: bool = False,
-    retries: int = 3,
-) -> None:
+def download(url: str, path: str | Path, overwrite: bool = False, size_compare: bool = False, retries: int = 3) -> None:
     """Fetch a file, unless it exists; with ``size_compare`` also where it has another size than the server says.
 
     Raises UnavailableError if it cannot be fetched: programs in the explorer have no network.

@@ -7,14 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from compiler.classic.meta_schedule.cost_model import (
-    Asked,
-    Candidates,
-    CostModel,
-    MeasureCandidate,
-    Results,
-    result_of,
-)
+from compiler.classic.meta_schedule.cost_model import Asked, Candidates, CostModel, MeasureCandidate, Results, result_of
 from compiler.classic.meta_schedule.database import Database
 from compiler.classic.meta_schedule.part import Part
 from compiler.classic.meta_schedule.runner import args_info

@@ -10,9 +10,7 @@ FUNCTIONS = {
         "implementation_of": "compiler.classic.relay.op_strategy.selection:implementation_of",
         "is_tuned": "compiler.classic.autotvm.operator_templates:is_tuned",
     },
-    "relay operator attributes": {
-        "FTVMStrategy": "compiler.classic.relay.op_strategy.selection:own_strategy",
-    },
+    "relay operator attributes": {"FTVMStrategy": "compiler.classic.relay.op_strategy.selection:own_strategy"},
     "standard modules": {
         "core.rly": "compiler.relay.standard_modules:define_storage",
         "gradient.rly": "compiler.relay.standard_modules:define_gradients",

@@ -24,9 +24,7 @@ __all__ = [
 
 
 def optimize(
-    mod: IRModule | Function,
-    target: TargetLike | None = None,
-    params: Mapping[str, ArrayLike] | None = None,
+    mod: IRModule | Function, target: TargetLike | None = None, params: Mapping[str, ArrayLike] | None = None
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """Run the passes of :func:`build` over a graph, and return it with the parameters that its ``main`` still has.
 

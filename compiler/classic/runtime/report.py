@@ -86,10 +86,7 @@ class Report:
     """The calls of one run, in order: each by the names of columns, such as ``Name`` and ``Duration (us)``."""
 
     def __init__(
-        self,
-        calls: Sequence[Row],
-        device_metrics: Mapping[str, Row] | None = None,
-        configuration: Row | None = None,
+        self, calls: Sequence[Row], device_metrics: Mapping[str, Row] | None = None, configuration: Row | None = None
     ) -> None:
         self.calls = tuple(dict(call) for call in calls)
         self.device_metrics = {device: dict(row) for device, row in (device_metrics or {}).items()}

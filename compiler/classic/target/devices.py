@@ -44,11 +44,7 @@ _RISCV_BOARDS: dict[str, str] = {
 }
 """RISC-V boards, with their compiler options."""
 
-_MICRO_BOARDS = {
-    "stm32f746xx": "-mcpu=cortex-m7",
-    "nrf52840": "-mcpu=cortex-m4",
-    "mps2_an521": "-mcpu=cortex-m33",
-}
+_MICRO_BOARDS = {"stm32f746xx": "-mcpu=cortex-m7", "nrf52840": "-mcpu=cortex-m4", "mps2_an521": "-mcpu=cortex-m33"}
 """Microcontroller boards, with their compiler options."""
 
 

@@ -76,11 +76,7 @@ def check_int_constraints_trans_consistency(constraints_trans: Transformation, v
 
 
 def _check_forward(
-    source: Constraints,
-    target: Constraints,
-    forth: Mapping[Var, PrimExpr],
-    back: Mapping[Var, PrimExpr],
-    given: Ranges,
+    source: Constraints, target: Constraints, forth: Mapping[Var, PrimExpr], back: Mapping[Var, PrimExpr], given: Ranges
 ) -> None:
     """Check every solution of one system: it solves the other one, and comes back as it was.
 

@@ -122,11 +122,7 @@ class Feature:
         """Return the marks of a test: the feature's name, those of its parents, and one that may skip it."""
         parents = [mark for parent in self.parent_features for mark in Feature._all[parent].marks(support_required)]
         reason = self.missing(support_required)
-        return [
-            getattr(pytest.mark, self.name),
-            *parents,
-            pytest.mark.skipif(bool(reason), reason=reason),
-        ]
+        return [getattr(pytest.mark, self.name), *parents, pytest.mark.skipif(bool(reason), reason=reason)]
 
     def __call__(self, test: Test | None = None, *, support_required: str = "compile-and-run") -> Any:
         """Mark a test; without one, return the decorator that does."""

@@ -38,10 +38,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give a test its targets and its correlated parameters."""
     _parametrize_groups(metafunc)
     if "target" in metafunc.fixturenames and not _has_own_values(metafunc, "target"):
-        params = target_params(
-            excluded=_marked(metafunc, EXCLUDED),
-            failing=_marked(metafunc, KNOWN_FAILING),
-        )
+        params = target_params(excluded=_marked(metafunc, EXCLUDED), failing=_marked(metafunc, KNOWN_FAILING))
         metafunc.parametrize("target", params, scope="session")
 
 

@@ -38,9 +38,7 @@ def batch_matmul_nkkm(
     y = te.placeholder((B, K, M), name="Y", dtype=in_dtype)
     k = te.reduce_axis((0, K), name="k")
     z = te.compute(
-        (B, N, M),
-        lambda b, i, j: te.sum(_as(x[b, i, k], out_dtype) * _as(y[b, k, j], out_dtype), axis=[k]),
-        name="Z",
+        (B, N, M), lambda b, i, j: te.sum(_as(x[b, i, k], out_dtype) * _as(y[b, k, j], out_dtype), axis=[k]), name="Z"
     )
     return x, y, z
 

@@ -25,12 +25,7 @@ from compiler.search import Database
 from compiler.search.models import KernelTask, ModelTuning
 from compiler.target.target import Target, TargetLike
 
-TUNERS: dict[str, type[Tuner]] = {
-    "ga": GATuner,
-    "gridsearch": GridSearchTuner,
-    "random": RandomTuner,
-    "xgb": XGBTuner,
-}
+TUNERS: dict[str, type[Tuner]] = {"ga": GATuner, "gridsearch": GridSearchTuner, "random": RandomTuner, "xgb": XGBTuner}
 """The tuners of AutoTVM templates, by the names of the command line."""
 
 

@@ -98,10 +98,7 @@ def guess_frontend(path: str | os.PathLike[str]) -> Frontend:
 
 
 def load_model(
-    path: str | os.PathLike[str],
-    model_format: str | None = None,
-    shape_dict: Shapes | None = None,
-    **kwargs: object,
+    path: str | os.PathLike[str], model_format: str | None = None, shape_dict: Shapes | None = None, **kwargs: object
 ) -> TVMCModel:
     """Read a model from a file; ``shape_dict`` has shapes of inputs.
 

@@ -96,10 +96,7 @@ class CompiledKernel(CompiledFunction):
     """The function of a group of operators, and what it was lowered from."""
 
     def __init__(
-        self,
-        lowered: LoweredKernel,
-        emit: Callable[[], EmittedFunction],
-        generate: Callable[[], llvm.GeneratedModule],
+        self, lowered: LoweredKernel, emit: Callable[[], EmittedFunction], generate: Callable[[], llvm.GeneratedModule]
     ) -> None:
         super().__init__(emit, generate)
         self.lowered = lowered

@@ -13,10 +13,7 @@ from compiler.ir.expr.axes import *  # noqa: F403
 from compiler.ir.expr.coercion import *  # noqa: F403
 from compiler.ir.expr.number_operations import trunc_div, trunc_mod
 from compiler.ir.expr.operations import *  # noqa: F403
-from compiler.ir.expr.operators import (
-    ExprLike,
-    ExprOperators,
-)
+from compiler.ir.expr.operators import ExprLike, ExprOperators
 from compiler.ir.expr.producer import DataProducer, ProducerLoad
 from compiler.ir.expr.scalars import *  # noqa: F403
 from compiler.ir.extension import public_module

@@ -4,13 +4,7 @@ from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
 from compiler.relay.analysis.effects import Effects
-from compiler.relay.analysis.kinds import (
-    all_type_vars,
-    bound_type_vars,
-    check_kind,
-    free_type_vars,
-    type_parts,
-)
+from compiler.relay.analysis.kinds import all_type_vars, bound_type_vars, check_kind, free_type_vars, type_parts
 from compiler.relay.analysis.matching import unmatched_cases
 from compiler.relay.analysis.memory_traffic import MemoryTraffic, memory_traffic
 from compiler.relay.analysis.op_frequencies import list_fake_quantized_op_freqs, list_op_freqs

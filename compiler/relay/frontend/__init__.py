@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING
 
 from compiler.ir.extension import lazy_package
 
-_HOMES = {
-    "compiler.relay.frontend.onnx": ("from_onnx",),
-    "compiler.relay.frontend.pytorch": ("from_pytorch",),
-}
+_HOMES = {"compiler.relay.frontend.onnx": ("from_onnx",), "compiler.relay.frontend.pytorch": ("from_pytorch",)}
 
 __all__ = [name for names in _HOMES.values() for name in names]
 

@@ -8,15 +8,7 @@ from typing import Any, Protocol
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.types import FuncType, Type
-from compiler.relay.adt import (
-    Constructor,
-    Match,
-    Pattern,
-    PatternConstructor,
-    PatternTuple,
-    PatternVar,
-    TypeData,
-)
+from compiler.relay.adt import Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar, TypeData
 from compiler.relay.analysis import unmatched_cases
 from compiler.relay.expr import GraphExpr
 from compiler.relay.inference.solver import instantiate

@@ -259,10 +259,7 @@ def _variance_gradient(call: Call, grad: Expr) -> list[Expr]:
 _VARIANCE = register(
     "variance",
     doc="Return the mean squared distance from the mean over some axes.",
-    inputs={
-        "data": "The tensor to reduce.",
-        "with_mean": "The mean with ``keepdims``; computed if it is left out.",
-    },
+    inputs={"data": "The tensor to reduce.", "with_mean": "The mean with ``keepdims``; computed if it is left out."},
     attrs=VarianceAttrs,
     relation=_variance_relation,
     pattern=OpPattern.COMM_REDUCE,

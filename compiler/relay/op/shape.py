@@ -174,10 +174,7 @@ reshape_like = register(
         topi.reshape(inputs[0], _reshape_like_shape(attrs, dims(inputs[0]), dims(inputs[1])))
     ],
     reference=lambda attrs, x, like: x.reshape(_reshape_like_shape(attrs, x.shape, like.shape)),
-    gradient=lambda call, grad: [
-        call_op("reshape_like", grad, call.args[0]),
-        call_op("zeros_like", call.args[1]),
-    ],
+    gradient=lambda call, grad: [call_op("reshape_like", grad, call.args[0]), call_op("zeros_like", call.args[1])],
 )
 
 

@@ -84,10 +84,7 @@ def fromtext(source: str, source_name: str = "from_string") -> Any:
 
 
 def read(
-    who: str,
-    source: str,
-    init_module: IRModule | None = None,
-    constants: Mapping[str, Sequence[Any]] | None = None,
+    who: str, source: str, init_module: IRModule | None = None, constants: Mapping[str, Sequence[Any]] | None = None
 ) -> Any:
     """Return the module or the expression of a text as it is written, without the types of its expressions."""
     if not isinstance(source, str):

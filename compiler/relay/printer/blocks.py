@@ -11,14 +11,7 @@ from compiler.ir.op import Op
 from compiler.ir.printing.format import Annotation
 from compiler.ir.printing.text import TextBuilder
 from compiler.ir.source_span import Span
-from compiler.relay.adt import (
-    Constructor,
-    Match,
-    Pattern,
-    PatternConstructor,
-    PatternTuple,
-    PatternVar,
-)
+from compiler.relay.adt import Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
 from compiler.relay.function_devices import written_devices

@@ -212,10 +212,7 @@ _Index: TypeAlias = _Item | tuple[_Item, ...]
 
 @renamed_parameter("ctx", "device")
 def empty(
-    shape: int | Sequence[int],
-    dtype: str = "float32",
-    device: Device | None = None,
-    mem_scope: str | None = None,
+    shape: int | Sequence[int], dtype: str = "float32", device: Device | None = None, mem_scope: str | None = None
 ) -> NDArray:
     """Return an array, on the CPU by default, whose elements are whatever the memory held.
 

@@ -20,14 +20,7 @@ from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.rpc.frames import PIECE, Bytes, Channel, ClosedError, DamagedError, EndedError
 from compiler.runtime.rpc.handshake import MAX_TIMEOUT, connected, introduce, shared_secret
 from compiler.runtime.rpc.messages import Code, Done, Failed, Reference, Request, extended, packed
-from compiler.runtime.rpc.remote import (
-    Held,
-    RemoteArray,
-    RemoteDevice,
-    RemoteExecutor,
-    RemoteFunction,
-    RemoteModule,
-)
+from compiler.runtime.rpc.remote import Held, RemoteArray, RemoteDevice, RemoteExecutor, RemoteFunction, RemoteModule
 from compiler.runtime.timing.measurement import BenchmarkResult
 
 _PATIENCE = 300.0

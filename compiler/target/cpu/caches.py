@@ -7,11 +7,7 @@ from pathlib import Path
 from compiler.runtime.machine import this_machine
 from compiler.tir.access_trace.cache import CacheLevel
 
-TYPICAL = (
-    CacheLevel("L1", 32 << 10, 8, 64),
-    CacheLevel("L2", 1 << 20, 16, 64),
-    CacheLevel("L3", 32 << 20, 16, 64),
-)
+TYPICAL = (CacheLevel("L1", 32 << 10, 8, 64), CacheLevel("L2", 1 << 20, 16, 64), CacheLevel("L3", 32 << 20, 16, 64))
 """Common cache sizes, assumed if the operating system reports none."""
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 

@@ -16,11 +16,7 @@ from compiler.target.cuda_tools.processors import PROCESSORS
 
 NVRTC = "lib*/libnvrtc.so.*"
 """The compiler of CUDA C; it alone makes the machine code of a kernel."""
-_PACKAGES = {
-    "bin/ptxas": "nvidia-cuda-nvcc",
-    "bin/nvdisasm": "nvidia-cuda-nvdisasm",
-    NVRTC: "nvidia-cuda-nvrtc",
-}
+_PACKAGES = {"bin/ptxas": "nvidia-cuda-nvcc", "bin/nvdisasm": "nvidia-cuda-nvdisasm", NVRTC: "nvidia-cuda-nvrtc"}
 _TOOLKITS = ("CUDA_HOME", "CUDA_PATH")
 """Environment variables that name the directory of a CUDA Toolkit."""
 _TOOLKIT = "/usr/local/cuda"

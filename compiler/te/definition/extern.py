@@ -193,9 +193,7 @@ class _Accesses(Visitor):
         self.visit_Node(n)
 
 
-def _shapes(
-    shape: ExprLike | Sequence[ExprLike] | Sequence[Sequence[ExprLike]],
-) -> list[tuple[ExprLike, ...]]:
+def _shapes(shape: ExprLike | Sequence[ExprLike] | Sequence[Sequence[ExprLike]]) -> list[tuple[ExprLike, ...]]:
     dims = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if not dims or isinstance(dims[0], (PrimExpr, Integral)):
         return [dims]

@@ -242,12 +242,7 @@ def _stores(buffers: Sequence[Buffer], results: Sequence[PrimExpr], indices: tup
 class _Elements(Mutator):
     """Expressions over the axes and the buffers of a block."""
 
-    def __init__(
-        self,
-        buffers: Mapping[Tensor, Buffer],
-        types: IndexTypes,
-        variables: Mapping[Var, PrimExpr],
-    ) -> None:
+    def __init__(self, buffers: Mapping[Tensor, Buffer], types: IndexTypes, variables: Mapping[Var, PrimExpr]) -> None:
         self._buffers = buffers
         self._types = types
         self._variables = variables

@@ -37,11 +37,7 @@ class StatementBuilder:
     """
 
     def __init__(
-        self,
-        schedule: Schedule,
-        bounds: Bounds,
-        arguments: Set[Tensor] | None = None,
-        keep_trivial_loops: bool = False,
+        self, schedule: Schedule, bounds: Bounds, arguments: Set[Tensor] | None = None, keep_trivial_loops: bool = False
     ) -> None:
         self._schedule = schedule
         self._bounds = bounds

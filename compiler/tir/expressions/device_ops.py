@@ -36,9 +36,7 @@ ND_MEM_ALLOC_WITH_SCOPE = _acting(
 )
 TEXTURE_STORE = _acting("texture2d_store", "Stores a value at a column and row of a texture.")
 TEXTURE_LOAD = register_op(
-    "tir.texture2d_load",
-    effect=CallEffect.READ_STATE,
-    doc="A channel of the element at a column and row of a texture.",
+    "tir.texture2d_load", effect=CallEffect.READ_STATE, doc="A channel of the element at a column and row of a texture."
 )
 THREAD_CONTEXT = _acting("tvm_thread_context", "A value that is the same as long as a thread runs.")
 CONTEXT_ID = _acting("tvm_context_id", "The context of a virtual thread.")

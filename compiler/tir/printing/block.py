@@ -17,12 +17,7 @@ from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.statements.buffer import Buffer, BufferRegion
 from compiler.tir.statements.stmt import For, Stmt
 
-_AXES = {
-    IterVar.DataPar: "spatial",
-    IterVar.CommReduce: "reduce",
-    IterVar.Ordered: "scan",
-    IterVar.DimInfo: "opaque",
-}
+_AXES = {IterVar.DataPar: "spatial", IterVar.CommReduce: "reduce", IterVar.Ordered: "scan", IterVar.DimInfo: "opaque"}
 _LETTERS = {IterVar.DataPar: "S", IterVar.CommReduce: "R"}
 ROOT = "root"
 """The name of the block that a function with blocks has around all of them."""

@@ -114,10 +114,7 @@ MAX_ACCESSES = 2_000_000
 
 
 def sanitize(
-    func: PrimFunc,
-    arrays: Sequence[object],
-    warp_size: int = 32,
-    max_accesses: int = MAX_ACCESSES,
+    func: PrimFunc, arrays: Sequence[object], warp_size: int = 32, max_accesses: int = MAX_ACCESSES
 ) -> SanitizerResult:
     """Run a function thread by thread, and report what its kernels do wrong.
 

@@ -14,12 +14,7 @@ from compiler.tir.statements.buffer import Buffer, BufferRegion
 
 __all__ = ["alloc_buffer", "axis", "block", "block_attr", "init", "reads", "where", "writes"]
 
-_AXIS_TYPES = {
-    "S": IterVar.DataPar,
-    "R": IterVar.CommReduce,
-    "O": IterVar.DimInfo,
-    "T": IterVar.Ordered,
-}
+_AXIS_TYPES = {"S": IterVar.DataPar, "R": IterVar.CommReduce, "O": IterVar.DimInfo, "T": IterVar.Ordered}
 """The kinds of a block's axes, by the letter that ``T.axis.remap`` calls them by."""
 
 

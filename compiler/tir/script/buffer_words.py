@@ -6,15 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.expr.primexpr import (
-    ExprLike,
-    PrimExpr,
-    StringImm,
-    Var,
-    as_exprs,
-    const,
-    convert,
-)
+from compiler.ir.expr.primexpr import ExprLike, PrimExpr, StringImm, Var, as_exprs, const, convert
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.expressions.builtin import PREFETCH
 from compiler.tir.script.definitions import (

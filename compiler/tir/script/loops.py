@@ -49,11 +49,7 @@ def unroll(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, 
 
 
 def thread_binding(
-    start: ExprLike,
-    stop: ExprLike | str = None,
-    thread: str = "",
-    *,
-    annotations: Mapping[str, object] | None = None,
+    start: ExprLike, stop: ExprLike | str = None, thread: str = "", *, annotations: Mapping[str, object] | None = None
 ) -> Loop:
     """Run each iteration on a thread of its own, along an axis such as ``"threadIdx.x"``.
 

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from compiler.ir.expr.primexpr import (
-    ExprLike,
-    IterVar,
-    Let,
-    PrimExpr,
-    StringImm,
-    Var,
-    const,
-    convert,
-)
+from compiler.ir.expr.primexpr import ExprLike, IterVar, Let, PrimExpr, StringImm, Var, const, convert
 from compiler.ir.expr.primexpr import Range as RangeNode
 from compiler.tir.script.definitions import (
     Branch,
@@ -26,12 +17,7 @@ from compiler.tir.script.definitions import (
     declared_variable,
     unwrapped,
 )
-from compiler.tir.statements.stmt import (
-    AssertStmt,
-    AttrStmt,
-    Evaluate,
-    Stmt,
-)
+from compiler.tir.statements.stmt import AssertStmt, AttrStmt, Evaluate, Stmt
 from compiler.tir.statements.stmt import LetStmt as LetStmtNode
 from compiler.tir.statements.stmt import While as WhileNode
 

@@ -30,16 +30,7 @@ from compiler.tir.script.loops import serial
 from compiler.tir.script.macros import Macro, MetaVariable
 from compiler.tir.script.operators import Value
 from compiler.tir.statements.buffer import Buffer, BufferRegion
-from compiler.tir.statements.stmt import (
-    AssertStmt,
-    BufferStore,
-    Evaluate,
-    IfThenElse,
-    LetStmt,
-    SeqStmt,
-    Stmt,
-    While,
-)
+from compiler.tir.statements.stmt import AssertStmt, BufferStore, Evaluate, IfThenElse, LetStmt, SeqStmt, Stmt, While
 
 _MAX_EXPANSIONS = 64
 """How deep macros may use each other."""

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from compiler.ir.expr.primexpr import (
-    PrimExpr,
-    Range,
-    as_exprs,
-    convert,
-    require_condition,
-)
+from compiler.ir.expr.primexpr import PrimExpr, Range, as_exprs, convert, require_condition
 from compiler.ir.node import node
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.statement import Stmt

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.ir.expr.primexpr import (
-    Let,
-    PrimExpr,
-    Var,
-)
+from compiler.ir.expr.primexpr import Let, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.functor import Functor
 from compiler.ir.module import IRModule

@@ -7,19 +7,7 @@ from compiler.arith.and_of_ors import and_of_ors
 from compiler.arith.branch_constraints import simplify_branches
 from compiler.arith.extension import BOOLEAN_EXTENSIONS, Extension
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import (
-    And,
-    FloatImm,
-    IntImm,
-    IterVar,
-    Not,
-    Or,
-    PrimExpr,
-    Range,
-    StringImm,
-    Var,
-    const,
-)
+from compiler.ir.expr.primexpr import And, FloatImm, IntImm, IterVar, Not, Or, PrimExpr, Range, StringImm, Var, const
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild

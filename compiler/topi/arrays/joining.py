@@ -11,12 +11,7 @@ from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
 from compiler.topi.arrays.transform import reindex
 from compiler.topi.compute import compute
-from compiler.topi.operands import (
-    Extent,
-    axis_of,
-    dims,
-    replaced,
-)
+from compiler.topi.operands import Extent, axis_of, dims, replaced
 from compiler.topi.tag import Tag
 
 __all__ = [

@@ -10,16 +10,10 @@ from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
 from compiler.topi.compute import compute
-from compiler.topi.operands import (
-    Extent,
-    Shape,
-    dims,
-)
+from compiler.topi.operands import Extent, Shape, dims
 from compiler.topi.tag import Tag
 
-__all__ = [
-    "layout_transform",
-]
+__all__ = ["layout_transform"]
 
 
 def layout_transform(array: Tensor, src_layout: str, dst_layout: str) -> Tensor:

@@ -21,11 +21,7 @@ __all__ = ["argsort", "searchsorted", "sort", "topk"]
 
 
 def argsort(
-    data: Tensor,
-    valid_count: Tensor | None = None,
-    axis: int = -1,
-    is_ascend: bool = True,
-    dtype: str = "float32",
+    data: Tensor, valid_count: Tensor | None = None, axis: int = -1, is_ascend: bool = True, dtype: str = "float32"
 ) -> Tensor:
     """Return the indices of the elements in their order along an axis; equal elements stay in order.
 

@@ -68,9 +68,7 @@ def multibox_prior(
         row, column = place // width, place % width
         vertical = (corner % 2).equal(1)
         center = tir.Select(
-            vertical,
-            (row.astype("float32") + offsets[0]) * step[0],
-            (column.astype("float32") + offsets[1]) * step[1],
+            vertical, (row.astype("float32") + offsets[0]) * step[0], (column.astype("float32") + offsets[1]) * step[1]
         )
         half = tir.Select(vertical, _chosen(kind, halves[1]), _chosen(kind, halves[0]))
         edge: PrimExpr = tir.Select(corner < 2, center - half, center + half)

@@ -37,10 +37,7 @@ def long_text(lines: int, characters: int = 1) -> Listing:
 @pytest.mark.parametrize(
     ("hostile", "words"),
     [
-        (
-            long_text(1, MAX_LINE_CHARACTERS + 1),
-            "a line of 262,145 characters; at most 262,144 can be shown",
-        ),
+        (long_text(1, MAX_LINE_CHARACTERS + 1), "a line of 262,145 characters; at most 262,144 can be shown"),
         (long_text(MAX_LINES + 1), f"a text of 200,001 lines; at most {MAX_LINES:,} can be shown"),
     ],
     ids=["line", "lines"],

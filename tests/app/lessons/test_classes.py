@@ -532,8 +532,7 @@ def test_only_what_the_server_measured_counts(client: FlaskClient, runner: Scrip
     assert [(row.step, row.milliseconds) for row in news_of(one).board] == [(2, 2.0)]
     assert [row.done for row in one.students] == [1]
     other = client.post(
-        f"{address}/results",
-        json={"student": MARY, "number": 2, "workspace": {"script": "forged"}, "ladder": ladder},
+        f"{address}/results", json={"student": MARY, "number": 2, "workspace": {"script": "forged"}, "ladder": ladder}
     )
     assert other.status_code == 422, "a measurement of another script"
 

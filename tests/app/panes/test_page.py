@@ -61,9 +61,7 @@ def test_a_graph_stands_beside_its_kernels() -> None:
     answer = full_answer()
     graph = Unit(name="main", kind="graph", steps=steps, kernels=kernels)
     answer = msgspec.structs.replace(
-        answer,
-        units=[graph, *answer.units],
-        listings={**answer.listings, graph_listing.key: graph_listing},
+        answer, units=[graph, *answer.units], listings={**answer.listings, graph_listing.key: graph_listing}
     )
     shown = page(answer, View())
     assert shown.graph == graph
@@ -119,9 +117,7 @@ def test_one_of_a_kind_is_said_so() -> None:
     text = listing("asm", "gas", "retq", {}, **facts)
     pane = table.find("asm")
     assert pane is not None
-    assert PaneListing(pane, text).facts == [
-        *("scalar", "1 spill", "41,157 instructions", "1 branch", "2 stores"),
-    ]
+    assert PaneListing(pane, text).facts == [*("scalar", "1 spill", "41,157 instructions", "1 branch", "2 stores")]
 
 
 def test_source_code_in_the_place_of_llvm_ir_is_said_so() -> None:

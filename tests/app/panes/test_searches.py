@@ -10,17 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from app.artifacts import Measurement
-from app.panes.searches import (
-    FEATURES,
-    Trial,
-    best_of,
-    cloud,
-    decisions,
-    failures,
-    progress_chart,
-    reasons,
-    references,
-)
+from app.panes.searches import FEATURES, Trial, best_of, cloud, decisions, failures, progress_chart, reasons, references
 from app.searches import Decision
 from compiler.search.features import NAMES
 from tests.app.views.test_explorer import HX

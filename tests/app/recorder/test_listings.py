@@ -49,9 +49,7 @@ def test_a_printed_node_is_a_region_with_the_users_origin(printed: tuple[TextBui
     assert listing.linked == 0.5
 
 
-def test_each_node_of_the_final_listing_has_a_row_that_names_its_place(
-    final: tuple[FinalListing, OriginRows],
-) -> None:
+def test_each_node_of_the_final_listing_has_a_row_that_names_its_place(final: tuple[FinalListing, OriginRows]) -> None:
     listing, rows = final
     row = listing.row_at((2, 5))
     (minted,) = [r for r in rows.rows() if r.level == "loop"]
@@ -129,9 +127,7 @@ def test_a_location_is_read_in_the_order_that_llvmlite_writes_too(final: tuple[F
     assert from_llvm(by_name, "f", final[0]) == from_llvm(LLVM, "f", final[0])
 
 
-def test_assembly_follows_loc_and_keeps_only_labels_that_are_jumped_to(
-    final: tuple[FinalListing, OriginRows],
-) -> None:
+def test_assembly_follows_loc_and_keeps_only_labels_that_are_jumped_to(final: tuple[FinalListing, OriginRows]) -> None:
     listing = from_assembly(ASSEMBLY, "f", final[0], {})
     assert [line.text.strip() for line in listing.lines] == [
         "f:",

@@ -168,11 +168,7 @@ def test_a_refused_primitive_that_the_script_survives_is_no_prefix() -> None:
     answer = answered(tried, prefix=3)
     assert not answer.problems
     names = [(step.name, step.applied, bool(step.refused)) for step in schedule_steps(answer)]
-    assert names[3:] == [
-        ("parallel", False, True),
-        ("vectorize", True, False),
-        ("decompose_reduction", False, False),
-    ]
+    assert names[3:] == [("parallel", False, True), ("vectorize", True, False), ("decompose_reduction", False, False)]
 
 
 def test_a_copy_begins_with_the_primitives_of_its_schedule() -> None:

@@ -132,5 +132,5 @@ def test_threads_that_share_memory_take_turns_at_barriers(program: Callable[...,
 def test_ranges_of_reuse_distances_end_where_a_cache_does() -> None:
     """A cache of 12 lines holds all uses of distances up to 11 and none beyond: no range is on both sides."""
     assert _by_ranges(Counter({-1: 5, 0: 1, 3: 1, 11: 2, 12: 4, 15: 1}), [12]) == [
-        *((-1, -1, 5), (0, 0, 1), (2, 3, 1), (8, 11, 2), (12, 15, 5)),
+        *((-1, -1, 5), (0, 0, 1), (2, 3, 1), (8, 11, 2), (12, 15, 5))
     ]

@@ -11,12 +11,7 @@ from app.sandbox.tier import FileAccess
 
 BOMBS: dict[str, tuple[str, str, Limits, Status]] = {
     # name: (what is stopped, the same within the limits, limits, how it ends)
-    "endless loop": (
-        "while True: pass",
-        "for _ in range(1000): pass",
-        Limits(wall_seconds=0.4),
-        "timeout",
-    ),
+    "endless loop": ("while True: pass", "for _ in range(1000): pass", Limits(wall_seconds=0.4), "timeout"),
     "endless loop behind signals": (
         "import signal\n"
         "for number in signal.valid_signals():\n"
@@ -72,19 +67,9 @@ BOMBS: dict[str, tuple[str, str, Limits, Status]] = {
         "crash",
     ),
     "recursion": ("def deep(): deep()\ndeep()", "def deep(n): return n and deep(n - 1)\ndeep(500)", Limits(), "crash"),
-    "endless output": (
-        "while True: emit(b'x' * 1000)",
-        "emit(b'x' * 1000)",
-        Limits(output_bytes=1 << 20),
-        "output",
-    ),
+    "endless output": ("while True: emit(b'x' * 1000)", "emit(b'x' * 1000)", Limits(output_bytes=1 << 20), "output"),
     "endless empty output": ("while True: emit(b'')", "emit(b'')", Limits(output_bytes=1 << 16), "output"),
-    "one huge message": (
-        "emit(b'x' * (1 << 21))",
-        "emit(b'x' * (1 << 19))",
-        Limits(message_bytes=1 << 20),
-        "output",
-    ),
+    "one huge message": ("emit(b'x' * (1 << 21))", "emit(b'x' * (1 << 19))", Limits(message_bytes=1 << 20), "output"),
     "announced, never sent": (
         "import os; os.write(3, b'\\xff\\xff\\xff\\xff')",
         "import os; os.write(3, b'\\0\\0\\0\\0')",

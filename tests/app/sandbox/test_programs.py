@@ -14,10 +14,7 @@ from tests.app.sandbox.conftest import STRONGEST, MakeSandbox
 LOADER = next(path for path in readable.executables("") if os.path.exists(path))
 """A program that every tier of this host can show to a job: what starts all others, which says its own version."""
 BECOME = "from app.sandbox.handler import Execute\nemit(b'before')\nraise Execute({program!r}, {argument!r})"
-TIERS = [
-    STRONGEST.mechanisms,
-    STRONGEST.mechanisms & {Mechanism.SECCOMP, Mechanism.LANDLOCK},
-]
+TIERS = [STRONGEST.mechanisms, STRONGEST.mechanisms & {Mechanism.SECCOMP, Mechanism.LANDLOCK}]
 needs_landlock = pytest.mark.skipif(Mechanism.LANDLOCK not in STRONGEST.mechanisms, reason="no Landlock here")
 
 

@@ -11,14 +11,7 @@ from app.sandbox import Limits, Mechanism, Sandbox, Tier
 from tests.app.sandbox.conftest import HANDLERS, TESTS
 from tests.app.sandbox.test_tiers import OFFERED
 
-PRELOAD = (
-    "numpy",
-    "numpy.random",
-    "llvmlite.binding",
-    "llvmlite.ir",
-    "threadpoolctl",
-    "threading",
-)
+PRELOAD = ("numpy", "numpy.random", "llvmlite.binding", "llvmlite.ir", "threadpoolctl", "threading")
 WORK: dict[str, tuple[str, bytes]] = {
     "arrays": (
         "import numpy as np\n"

@@ -138,9 +138,7 @@ def test_jobs_go_on_where_what_few_scripts_need_cannot_be_imported(capfd: pytest
     assert "a library that few scripts need" in capfd.readouterr().err
 
 
-def test_a_zygote_in_which_what_few_scripts_need_starts_a_thread_ends(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_a_zygote_in_which_what_few_scripts_need_starts_a_thread_ends(capfd: pytest.CaptureFixture[str]) -> None:
     tier = Tier(mechanisms=STRONGEST.mechanisms)
     with Sandbox("tests.app.sandbox.threaded_later:run", tier=tier, readable=[TESTS]) as sandbox:
         assert sandbox._zygotes[0]._process.wait(60.0) != 0

@@ -103,10 +103,7 @@ def test_a_ladder_says_of_each_step_whether_its_result_is_right(
     assert len(steps) == 2, "a split alone is no step"
     assert all("same result" in line for line in steps)
     assert main(["ladder", fast, "--server", server, "--json"]) == 0
-    assert [m["step"] for m in json.loads(capsys.readouterr().out)["measurements"] if m["kind"] == "prefix"] == [
-        0,
-        2,
-    ]
+    assert [m["step"] for m in json.loads(capsys.readouterr().out)["measurements"] if m["kind"] == "prefix"] == [0, 2]
 
 
 @pytest.mark.long

@@ -21,9 +21,7 @@ CONTEXTS = pytest.mark.parametrize(
     [
         pytest.param(lambda n: PassContext(opt_level=n), lambda: PassContext.current().opt_level, id="PassContext"),
         pytest.param(
-            lambda n: Target(f"llvm -opt-level={n}"),
-            lambda: getattr(Target.current(), "opt_level", 2),
-            id="Target",
+            lambda n: Target(f"llvm -opt-level={n}"), lambda: getattr(Target.current(), "opt_level", 2), id="Target"
         ),
     ],
 )

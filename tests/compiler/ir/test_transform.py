@@ -223,10 +223,7 @@ class Mark(ModulePass, name="test.Mark", opt_level=1, configurable=True):
 
 def test_the_options_of_a_pass_are_its_fields() -> None:
     mark = Mark("seen", depth=3)
-    assert (mark.info, mark.options()) == (
-        PassInfo(1, "test.Mark"),
-        {"key": "seen", "values": (1, 2), "depth": 3},
-    )
+    assert (mark.info, mark.options()) == (PassInfo(1, "test.Mark"), {"key": "seen", "values": (1, 2), "depth": 3})
     assert (mark == Mark("seen", (1, 2), 3), mark == Mark("seen"), hash(mark) == hash(Mark("seen", depth=3))) == (
         True,
         False,

@@ -66,9 +66,7 @@ def test_references_change_in_the_order_of_the_program() -> None:
         r,
         relay.RefCreate(relay.const(1)),
         relay.Let(
-            a,
-            relay.RefRead(r),
-            relay.Let(b, relay.RefWrite(r, relay.const(2)), relay.Tuple((a, b, relay.RefRead(r)))),
+            a, relay.RefRead(r), relay.Let(b, relay.RefWrite(r, relay.const(2)), relay.Tuple((a, b, relay.RefRead(r))))
         ),
     )
     before, written, after = evaluate(program)

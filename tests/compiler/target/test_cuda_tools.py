@@ -206,10 +206,7 @@ def test_a_log_of_ptxas_is_read():
         "ptxas info    : Compiling entry function 'g' for 'sm_90'\n"
         "ptxas info    : Used 10 registers, 360 bytes cmem[0]\n"
     )
-    assert parse_resources(log) == {
-        "f": KernelResources(32, 2048, 24, 8, 16, 1),
-        "g": KernelResources(registers=10),
-    }
+    assert parse_resources(log) == {"f": KernelResources(32, 2048, 24, 8, 16, 1), "g": KernelResources(registers=10)}
 
 
 def test_shared_memory_whose_size_the_launch_says_counts_for_occupancy():

@@ -162,9 +162,7 @@ def _arrays() -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "condition",
-    ["n > 3", "A[5] > 0", "L[0] < 3"],
-    ids=["a size", "memory of all", "what all threads stored"],
+    "condition", ["n > 3", "A[5] > 0", "L[0] < 3"], ids=["a size", "memory of all", "what all threads stored"]
 )
 def test_barriers_that_all_threads_come_to(condition: str) -> None:
     body = f"""

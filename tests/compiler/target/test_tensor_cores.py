@@ -164,16 +164,8 @@ def test_instructions_of_warps_are_emulated() -> None:
 @pytest.mark.parametrize(
     ("there", "wrong", "message"),
     [
-        (
-            '"threadIdx.x", 32',
-            '"threadIdx.x", 48',
-            "an instruction of 32 threads, but a block has 48, which",
-        ),
-        (
-            '"m16n8k16", "row"',
-            '"m8n8k4", "row"',
-            "ptx_mma.* of m8n8k4 row col fp16 fp16 fp32 has a fragment layout",
-        ),
+        ('"threadIdx.x", 32', '"threadIdx.x", 48', "an instruction of 32 threads, but a block has 48, which"),
+        ('"m16n8k16", "row"', '"m8n8k4", "row"', "ptx_mma.* of m8n8k4 row col fp16 fp16 fp32 has a fragment layout"),
     ],
 )
 def test_what_emulation_says_of_other_warps_and_fragments(there: str, wrong: str, message: str) -> None:

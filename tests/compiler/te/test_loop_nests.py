@@ -146,9 +146,7 @@ def test_factors_longer_than_a_loop_are_cut() -> None:
 def test_a_producer_is_computed_where_it_is_needed() -> None:
     a = te.placeholder((8, 16), name="A")
     padded = te.compute(
-        (10, 18),
-        lambda i, j: te.if_then_else(te.all(i >= 1, i < 9, j >= 1, j < 17), a[i - 1, j - 1], 0.0),
-        name="P",
+        (10, 18), lambda i, j: te.if_then_else(te.all(i >= 1, i < 9, j >= 1, j < 17), a[i - 1, j - 1], 0.0), name="P"
     )
     y, x = te.reduce_axis((0, 3), name="ry"), te.reduce_axis((0, 3), name="rx")
     d = te.compute((8, 16), lambda i, j: te.sum(padded[i + y, j + x], axis=[y, x]), name="D")

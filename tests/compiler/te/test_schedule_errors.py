@@ -211,11 +211,7 @@ CASES: list[tuple[Callable[[Setting], Any], type[Exception], str]] = [
     (lambda x: x.sc.reorder(x.i, x.j, x.i), ScheduleError, "reorder: each axis must be given once, got 'i' twice"),
     (_reorder_fused, ScheduleError, "reorder: axis 'j' of stage 'C' has already been fused"),
     (lambda x: x.sc.fuse(x.i, x.k), ScheduleError, "fuse: axes must be adjacent, got 'i' and 'k'"),
-    (
-        _fuse_after_reorder,
-        ScheduleError,
-        "fuse: axes must be adjacent, got 'i' and 'j' (the loops of 'C' are i, k, j)",
-    ),
+    (_fuse_after_reorder, ScheduleError, "fuse: axes must be adjacent, got 'i' and 'j' (the loops of 'C' are i, k, j)"),
     (lambda x: x.sc.reverse(x.d.op.axis[0]), ScheduleError, "reverse: 'i' is not an axis of 'C'"),
     (
         lambda x: (x.sc.reverse(x.k), x.sc.reverse(x.k)),
@@ -224,21 +220,13 @@ CASES: list[tuple[Callable[[Setting], Any], type[Exception], str]] = [
     ),
     (lambda x: x.sc.vectorize(x.k), ScheduleError, "vectorize: axis 'k' of stage 'C' is a reduction axis"),
     (lambda x: x.sc.parallel(x.k), ScheduleError, "parallel: axis 'k' of stage 'C' is a reduction axis"),
-    (
-        _vectorize_symbolic,
-        ScheduleError,
-        "vectorize: axis 'i' of stage 'Z' must have a constant extent, got n",
-    ),
+    (_vectorize_symbolic, ScheduleError, "vectorize: axis 'i' of stage 'Z' must have a constant extent, got n"),
     (
         _another_number_of_threads,
         ScheduleError,
         "bind: axis 'i' of stage 'D' must have the extent 4 of thread axis 'threadIdx.x', got 20",
     ),
-    (
-        _two_numbers_of_threads,
-        ScheduleError,
-        "thread axis 'threadIdx.x' must have one extent, got 24 and 4",
-    ),
+    (_two_numbers_of_threads, ScheduleError, "thread axis 'threadIdx.x' must have one extent, got 24 and 4"),
     (
         lambda x: x.sd.set_store_predicate(x.d.op.axis[0]),
         ArgumentError,
@@ -309,11 +297,7 @@ CASES: list[tuple[Callable[[Setting], Any], type[Exception], str]] = [
     (lambda x: x.sc.pragma(x.k, 3), ArgumentError, "pragma: pragma_type must be a string, got 3"),
     (lambda x: x.sd.double_buffer(), ScheduleError, "double_buffer: stage 'D' is an output"),
     (lambda x: te.create_schedule(x.d), ArgumentError, "got tensor 'D'; pass D.op"),
-    (
-        lambda x: te.create_schedule("x"),
-        ArgumentError,
-        "ops must be operations, such as C.op, got 'x'",
-    ),
+    (lambda x: te.create_schedule("x"), ArgumentError, "ops must be operations, such as C.op, got 'x'"),
     (lambda x: x.lower(x.a, x.d), LoweringError, "lower: placeholder 'B' is read and must be among args"),
     (lambda x: x.lower(x.a, x.b, x.d, x.d), ArgumentError, "lower: each tensor must be given once in args"),
     (lambda x: x.lower(x.a, x.b, x.d, 3), ArgumentError, "lower: args must be tensors, buffers or variables, got 3"),

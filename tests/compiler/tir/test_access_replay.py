@@ -129,7 +129,7 @@ def test_blocks_and_threads_of_a_gpu_are_told_one_by_one() -> None:
     trace, events = traced(*tiled_on_threads())
     assert in_statements(list(told(trace))) == in_statements(events)
     assert {loop.name for loop in trace.loops if loop.kind == "thread"} == {
-        *("blockIdx.y", "blockIdx.x", "threadIdx.y", "threadIdx.x"),
+        *("blockIdx.y", "blockIdx.x", "threadIdx.y", "threadIdx.x")
     }
     check_caches(trace)
     check_footprints(trace)

@@ -236,11 +236,7 @@ def test_symbolic_shape_is_read_off_the_array() -> None:
 
 @pytest.mark.parametrize(
     ("array", "message"),
-    [
-        (np.zeros((2, 2), np.float32), "2 dimensions|1 dimensions"),
-        (np.zeros(4, np.float64), "float32"),
-        (3.0, "array"),
-    ],
+    [(np.zeros((2, 2), np.float32), "2 dimensions|1 dimensions"), (np.zeros(4, np.float64), "float32"), (3.0, "array")],
 )
 def test_arguments_that_do_not_fit(array: object, message: str) -> None:
     a = decl_buffer((4,), name="A")

@@ -16,9 +16,7 @@ one = tir.FloatImm("float32", 1.0)
 
 
 @pytest.mark.parametrize(
-    "value",
-    [tir.IntImm("int32", 1), 1, tir.FloatImm("float16", 1.0)],
-    ids=["integer", "number", "half"],
+    "value", [tir.IntImm("int32", 1), 1, tir.FloatImm("float16", 1.0)], ids=["integer", "number", "half"]
 )
 def test_a_stored_value_has_the_type_of_the_elements(value: object) -> None:
     with pytest.raises(TypeError, match="dtype mismatch on BufferStore"):

@@ -222,12 +222,7 @@ def test_normalisations():
         vector,
         vector,
     )
-    check(
-        lambda x, g: topi.nn.rms_norm(x, g, [2, 3]),
-        lambda x, g: reference.rms_norm_python(x, g, (2, 3)),
-        x,
-        plane,
-    )
+    check(lambda x, g: topi.nn.rms_norm(x, g, [2, 3]), lambda x, g: reference.rms_norm_python(x, g, (2, 3)), x, plane)
 
 
 @pytest.mark.parametrize("reverse", [False, True])

@@ -52,12 +52,7 @@ def run(step: Step, out: Path, ends: float, emulated: bool) -> Record:
             why = f"ended with {code}" if code else ""
             if not code:
                 break
-    return {
-        "why": why,
-        "seconds": round(time.monotonic() - began, 1),
-        "done": not why,
-        "cases": finished(read(record)),
-    }
+    return {"why": why, "seconds": round(time.monotonic() - began, 1), "done": not why, "cases": finished(read(record))}
 
 
 def main() -> None:

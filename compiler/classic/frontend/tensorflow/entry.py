@@ -15,11 +15,7 @@ from compiler.runtime.arrays.ndarray import NDArray
 if TYPE_CHECKING:
     from compiler.classic.frontend.tensorflow.reader import ModelSource
 
-_CHANNELS_FIRST = {
-    "nn.conv2d": ["NCHW", "default"],
-    "nn.max_pool2d": ["NCHW"],
-    "nn.avg_pool2d": ["NCHW"],
-}
+_CHANNELS_FIRST = {"nn.conv2d": ["NCHW", "default"], "nn.max_pool2d": ["NCHW"], "nn.avg_pool2d": ["NCHW"]}
 
 
 def from_tensorflow(

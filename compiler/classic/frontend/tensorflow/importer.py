@@ -23,12 +23,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import Span, derived_from
 from compiler.relay.expr import Constant, Tuple, Var
-from compiler.relay.frontend.shared.errors import (
-    ConversionError,
-    ModelError,
-    UnsupportedOperatorError,
-    naming_node,
-)
+from compiler.relay.frontend.shared.errors import ConversionError, ModelError, UnsupportedOperatorError, naming_node
 from compiler.relay.frontend.shared.folding import constant, keeping, ops, settle
 from compiler.relay.frontend.shared.parameters import is_weight, module_of
 from compiler.relay.frontend.shared.telling import tell_imported, tell_read

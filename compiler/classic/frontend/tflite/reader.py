@@ -218,11 +218,7 @@ def _buffer(model: tflite.Model, number: int) -> Array | None:
 
 
 def _data(
-    name: str,
-    raw: Array,
-    shape: tuple[int, ...],
-    dtype: str,
-    sparsity: tflite.SparsityParameters | None,
+    name: str, raw: Array, shape: tuple[int, ...], dtype: str, sparsity: tflite.SparsityParameters | None
 ) -> Array:
     """Return the elements of a tensor, densifying sparse ones."""
     if sparsity is None:

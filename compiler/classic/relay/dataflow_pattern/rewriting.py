@@ -16,10 +16,7 @@ from compiler.relay.expr import GraphExpr
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.inference import infer_expr
 
-__all__ = [
-    "DFPatternCallback",
-    "rewrite",
-]
+__all__ = ["DFPatternCallback", "rewrite"]
 
 _ROUNDS = 100
 

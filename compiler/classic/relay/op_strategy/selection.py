@@ -182,12 +182,7 @@ def _holds(condition: SpecializedCondition | None, analyzer: Analyzer) -> bool:
 
 
 def select_implementation(
-    op: RelayOp,
-    attrs: Attrs,
-    inputs: Sequence[Tensor],
-    out_type: Type,
-    target: Target,
-    use_autotvm: bool = True,
+    op: RelayOp, attrs: Attrs, inputs: Sequence[Tensor], out_type: Type, target: Target, use_autotvm: bool = True
 ) -> tuple[OpImplementation, list[Tensor]]:
     """Return the implementation of a call, and the tensors that it computes: the fastest tuned one, else by level.
 

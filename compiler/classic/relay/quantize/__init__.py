@@ -27,13 +27,7 @@ from compiler.driver.relay.params import bind_params
 from compiler.ir.error import expected
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext, Sequential, module_pass
-from compiler.relay.transform import (
-    CanonicalizeOps,
-    FoldConstant,
-    FoldScaleAxis,
-    InferType,
-    SimplifyInference,
-)
+from compiler.relay.transform import CanonicalizeOps, FoldConstant, FoldScaleAxis, InferType, SimplifyInference
 
 __all__ = [
     "QAnnotateExpr", "QAnnotateKind", "QConfig", "QPartitionExpr", "QRealizeIntExpr", "QuantizeAnnotate",

@@ -11,18 +11,7 @@ from compiler.classic.te.autodiff.reduction import is_sum, share_of_source, shar
 from compiler.classic.te.autodiff.tensors import axis_names, sum_of
 from compiler.classic.te.autodiff.zero_elimination import iterations_that_read
 from compiler.ir.error import ArgumentError
-from compiler.ir.expr.primexpr import (
-    And,
-    IntImm,
-    IterVar,
-    PrimExpr,
-    ProducerLoad,
-    Range,
-    Reduce,
-    Var,
-    binary,
-    const,
-)
+from compiler.ir.expr.primexpr import And, IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, binary, const
 from compiler.ir.expr.substitute import post_order_visit, substitute
 from compiler.ir.node import Node
 from compiler.te.definition.compute_body import substitute_body

@@ -7,21 +7,7 @@ from collections.abc import Callable, Mapping
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.expr.primexpr import (
-    Add,
-    Broadcast,
-    Call,
-    Cast,
-    Div,
-    Let,
-    Max,
-    Min,
-    Mul,
-    PrimExpr,
-    Select,
-    Sub,
-    const,
-)
+from compiler.ir.expr.primexpr import Add, Broadcast, Call, Cast, Div, Let, Max, Min, Mul, PrimExpr, Select, Sub, const
 from compiler.ir.functor import Functor
 from compiler.ir.node import Node
 from compiler.tir.expressions import op as tir

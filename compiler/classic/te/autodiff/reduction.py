@@ -46,12 +46,7 @@ def share_of_start(op: ComputeOp, output: int, source: int) -> Tensor:
     return _declare(op, output, [], share)
 
 
-def _declare(
-    op: ComputeOp,
-    output: int,
-    extents: Sequence[PrimExpr],
-    share: Callable[..., list[PrimExpr]],
-) -> Tensor:
+def _declare(op: ComputeOp, output: int, extents: Sequence[PrimExpr], share: Callable[..., list[PrimExpr]]) -> Tensor:
     shape = (*op.output(output).shape, *extents)
     outputs: Sequence[Tensor] = compute(shape, share, f"{op.name}.share", varargs_names=axis_names(len(shape)))
     return outputs[output]

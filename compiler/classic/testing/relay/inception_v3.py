@@ -160,10 +160,7 @@ def get_net(batch_size: int, num_classes: int, image_shape: Sequence[int], dtype
 
 
 def get_workload(
-    batch_size: int = 1,
-    num_classes: int = 1000,
-    image_shape: Sequence[int] = (3, 299, 299),
-    dtype: str = "float32",
+    batch_size: int = 1, num_classes: int = 1000, image_shape: Sequence[int] = (3, 299, 299), dtype: str = "float32"
 ) -> Workload:
     """Return the network as a module, and first values of its parameters."""
     return create_workload(get_net(batch_size, num_classes, image_shape, dtype))

@@ -41,13 +41,7 @@ class Images:
 
 
 def unit(
-    images: Images,
-    data: Expr,
-    num_filter: int,
-    strides: Sequence[int],
-    dim_match: bool,
-    name: str,
-    bottle_neck: bool,
+    images: Images, data: Expr, num_filter: int, strides: Sequence[int], dim_match: bool, name: str, bottle_neck: bool
 ) -> Expr:
     """Return convolutions, normalised and activated before, added to the data or to a convolution of extent 1."""
     inner = int(num_filter * 0.25) if bottle_neck else num_filter

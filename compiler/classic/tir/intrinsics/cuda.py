@@ -276,13 +276,7 @@ def _register_all() -> None:
     ):
         operand = f"{'b' if is_b else 'a'}{'_trans' if trans else ''}_{scope.replace('.', '_')}"
         _register(
-            f"wmma_load_16x16x16_{_SHORT[dtype]}_{operand}",
-            get_wmma_load_intrin,
-            *cube,
-            dtype,
-            scope,
-            is_b,
-            trans,
+            f"wmma_load_16x16x16_{_SHORT[dtype]}_{operand}", get_wmma_load_intrin, *cube, dtype, scope, is_b, trans
         )
     _register_four_bits()
     for dtype in ("float32", "float16", "int32"):

@@ -25,12 +25,7 @@ __all__ = [
 
 
 def depthwise_conv2d_nchw(
-    Input: Tensor,
-    Filter: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    out_dtype: str | None = None,
+    Input: Tensor, Filter: Tensor, stride: Numbers, padding: Padding, dilation: Numbers, out_dtype: str | None = None
 ) -> Tensor:
     """Return the convolution of each channel of data of layout NCHW with its own kernels.
 
@@ -95,12 +90,7 @@ def depthwise_conv2d_NCHWc(
 
 
 def depthwise_conv2d_backward_input_nhwc(
-    Filter: Tensor,
-    Out_grad: Tensor,
-    oshape: Sequence[int],
-    ishape: Sequence[int],
-    stride: Numbers,
-    padding: Padding,
+    Filter: Tensor, Out_grad: Tensor, oshape: Sequence[int], ishape: Sequence[int], stride: Numbers, padding: Padding
 ) -> Tensor:
     """Return the gradient of a depthwise convolution's data, of the shape ``ishape``.
 
@@ -127,12 +117,7 @@ def depthwise_conv2d_backward_input_nhwc(
 
 
 def depthwise_conv2d_backward_weight_nhwc(
-    Input: Tensor,
-    Out_grad: Tensor,
-    oshape: Sequence[int],
-    fshape: Sequence[int],
-    stride: Numbers,
-    padding: Padding,
+    Input: Tensor, Out_grad: Tensor, oshape: Sequence[int], fshape: Sequence[int], stride: Numbers, padding: Padding
 ) -> Tensor:
     """Return the gradient of a depthwise convolution's weight, of the shape ``fshape``, ``(H, W, C, multiplier)``.
 

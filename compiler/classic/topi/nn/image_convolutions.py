@@ -146,11 +146,7 @@ def correlation_nchw(
 
 
 def _winograd(
-    function: str,
-    data: Tensor,
-    weight: Tensor,
-    numbers: tuple[Numbers, Padding, Numbers],
-    out_dtype: str | None,
+    function: str, data: Tensor, weight: Tensor, numbers: tuple[Numbers, Padding, Numbers], out_dtype: str | None
 ) -> Tensor:
     """Return a convolution of data of layout NCHW with a transformed weight, ``(points, points, O, C)``."""
     strides, padding, dilation = numbers
@@ -185,12 +181,7 @@ def conv2d_winograd_nchw(
 
 
 def conv2d_winograd_nchw_without_weight_transform(
-    data: Tensor,
-    weight: Tensor,
-    strides: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    out_dtype: str | None,
+    data: Tensor, weight: Tensor, strides: Numbers, padding: Padding, dilation: Numbers, out_dtype: str | None
 ) -> Tensor:
     """Return :func:`conv2d_winograd_nchw` with a weight that is transformed already, ``(points, points, C, O)``."""
     return conv2d_winograd_nchw(data, weight, strides, padding, dilation, out_dtype, pre_computed=True)
@@ -218,12 +209,7 @@ def conv2d_winograd_nhwc(
 
 
 def conv2d_winograd_nhwc_without_weight_transform(
-    data: Tensor,
-    weight: Tensor,
-    strides: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    out_dtype: str | None,
+    data: Tensor, weight: Tensor, strides: Numbers, padding: Padding, dilation: Numbers, out_dtype: str | None
 ) -> Tensor:
     """Return :func:`conv2d_winograd_nhwc` with a weight that is transformed already, ``(points, points, O, C)``."""
     return conv2d_winograd_nhwc(data, weight, strides, padding, dilation, out_dtype, pre_computed=True)

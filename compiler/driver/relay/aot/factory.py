@@ -13,12 +13,7 @@ from compiler.driver.relay.aot.main_function import MainFunction, main_function
 from compiler.driver.relay.graph import GraphProgram
 from compiler.driver.relay.lower import LoweredKernel
 from compiler.driver.relay.memory import MemoryPlan
-from compiler.driver.relay.metadata import (
-    ExecutorCodegenMetadata,
-    FunctionInfo,
-    function_metadata,
-    main_info,
-)
+from compiler.driver.relay.metadata import ExecutorCodegenMetadata, FunctionInfo, function_metadata, main_info
 from compiler.driver.relay.options import Executor, Runtime, mangle_module_name
 from compiler.ir.error import BuildError
 from compiler.ir.function import BaseFunc
@@ -42,11 +37,7 @@ class CompiledModel:
     """What a model has become before code is generated."""
 
     def __init__(
-        self,
-        module: IRModule,
-        program: GraphProgram,
-        memory: MemoryPlan,
-        kernels: list[LoweredKernel | None],
+        self, module: IRModule, program: GraphProgram, memory: MemoryPlan, kernels: list[LoweredKernel | None]
     ) -> None:
         self.module = module
         self.program = program

@@ -20,12 +20,7 @@ from compiler.relay.frontend.pytorch.registry import Argument, Convert, apply, f
 from compiler.relay.frontend.pytorch.tensors import reshape, settled_value, static_shape
 from compiler.relay.frontend.pytorch.values import TorchValue, as_expr, as_items, as_key, item_of
 from compiler.relay.frontend.pytorch.weights import Weights, tensor_constant
-from compiler.relay.frontend.shared.errors import (
-    ConversionError,
-    ModelError,
-    UnsupportedOperatorError,
-    naming_node,
-)
+from compiler.relay.frontend.shared.errors import ConversionError, ModelError, UnsupportedOperatorError, naming_node
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
 from compiler.relay.frontend.shared.tensors import expand
 from compiler.relay.frontend.span_filling import mint_layer

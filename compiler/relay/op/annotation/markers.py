@@ -118,10 +118,7 @@ def on_device(
     on it; ``is_fixed`` is what programs before 0.9 call ``constrain_result``.
     """
     return _ON_DEVICE(
-        body,
-        virtual_device=device,
-        constrain_result=constrain_result or is_fixed,
-        constrain_body=constrain_body,
+        body, virtual_device=device, constrain_result=constrain_result or is_fixed, constrain_body=constrain_body
     )
 
 

@@ -23,17 +23,7 @@ from compiler.relay.op.slicing import strided_slice
 from compiler.relay.op.sorting import TopKAttrs, top_types, topk
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
-from compiler.relay.operator import (
-    Array,
-    Gradient,
-    Relation,
-    RelationError,
-    RelayOp,
-    StaticForm,
-    Types,
-    call_op,
-    get,
-)
+from compiler.relay.operator import Array, Gradient, Relation, RelationError, RelayOp, StaticForm, Types, call_op, get
 from compiler.relay.ty import AnyDim, Dim, TensorType
 
 _WAIVED = {
@@ -172,11 +162,7 @@ register_dynamic(
     gradient=_reshape_gradient,
 )
 register_dynamic(
-    broadcast_to.op,
-    _SHAPE,
-    _of_length(1, "shape"),
-    "The data, broadcast to ``shape``.",
-    gradient=_broadcast_gradient,
+    broadcast_to.op, _SHAPE, _of_length(1, "shape"), "The data, broadcast to ``shape``.", gradient=_broadcast_gradient
 )
 register_dynamic(full.op, _SHAPE, _of_length(1, "shape"), "A tensor of shape ``shape``.", gradient=_full_gradient)
 register_dynamic(zeros.op, _SHAPE, _of_length(0, "shape"), "Zeros of shape ``shape``.")

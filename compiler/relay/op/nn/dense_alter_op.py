@@ -22,11 +22,7 @@ PANEL = 16
 def pack_dense(attrs: Attrs, inputs: Sequence[RelayExpr], out_dtype: str, group: int = 1, width: int = PANEL) -> Call:
     """Return a dense layer that takes its weight in panels of ``width`` columns, with ``group`` inputs of a unit side
     by side."""
-    values = {
-        "units": attrs["units"],
-        "out_dtype": out_dtype,
-        "weight_layout": panel_layout(group, width),
-    }
+    values = {"units": attrs["units"], "out_dtype": out_dtype, "weight_layout": panel_layout(group, width)}
     return call_op("nn.contrib_dense_pack", *inputs, **values)
 
 

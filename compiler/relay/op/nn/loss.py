@@ -34,10 +34,7 @@ def _gradient(call: Call, grad: Expr) -> list[Expr]:
     predictions, targets = call.args
     scale = _scaled(call, grad)
     logarithm = call_op("log", predictions)
-    return [
-        call_op("multiply", scale, call_op("divide", targets, predictions)),
-        call_op("multiply", scale, logarithm),
-    ]
+    return [call_op("multiply", scale, call_op("divide", targets, predictions)), call_op("multiply", scale, logarithm)]
 
 
 def _logits_gradient(call: Call, grad: Expr) -> list[Expr]:

@@ -158,11 +158,5 @@ def _publish(function: Legalize) -> None:
     extension_point("tvm.topi.nn").add(function.__name__, lambda: function)
 
 
-for _function in (
-    batch_matmul_legalize,
-    conv2d_legalize,
-    conv2d_transpose_legalize,
-    dense_legalize,
-    matmul_legalize,
-):
+for _function in (batch_matmul_legalize, conv2d_legalize, conv2d_transpose_legalize, dense_legalize, matmul_legalize):
     _publish(_function)

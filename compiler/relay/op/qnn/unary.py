@@ -101,10 +101,7 @@ rsqrt = _unary("rsqrt", "One over the square root of quantised numbers.", lambda
 erf = _unary("erf", "Error function of quantised numbers.", _erf)
 sigmoid = _unary("sigmoid", "Logistic function of quantised numbers.", lambda x: 1 / (1 + np.exp(-x)))
 hardswish = _unary(
-    "hardswish",
-    "Hard swish of quantised numbers: x * min(max(x + 3, 0), 6) / 6.",
-    hardswish_func,
-    _hardswish,
+    "hardswish", "Hard swish of quantised numbers: x * min(max(x + 3, 0), 6) / 6.", hardswish_func, _hardswish
 )
 log = _unary("log", "Natural logarithm of quantised numbers.", np.log)
 abs = _unary("abs", "Absolute value of quantised numbers.", np.abs)

@@ -127,8 +127,5 @@ _PROPOSAL = register(
     relation=_relation,
     reference=_reference,
     references=_FASTER_RCNN,
-    waived={
-        "compute": "one choice depends on those before; the reference runs",
-        "gradient": "a choice has none",
-    },
+    waived={"compute": "one choice depends on those before; the reference runs", "gradient": "a choice has none"},
 )

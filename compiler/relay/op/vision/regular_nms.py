@@ -66,10 +66,7 @@ _REGULAR_NMS = register(
     attrs=RegularNonMaximumSuppressionAttrs,
     relation=_relation,
     reference=_reference,
-    waived={
-        "compute": "one choice depends on those before; the reference runs",
-        "gradient": "a choice has none",
-    },
+    waived={"compute": "one choice depends on those before; the reference runs", "gradient": "a choice has none"},
 )
 
 regular_non_max_suppression = tuple_function(_REGULAR_NMS, 4)

@@ -119,10 +119,7 @@ def _pooled(image: Array, taps: Sequence[tuple[Array, Array]], mode: str) -> Arr
 roi_align = register(
     "vision.roi_align",
     doc="Divide regions of images into equally many parts each, and pool elements interpolated in each part.",
-    inputs={
-        "data": "Images in ``layout``.",
-        "rois": "Regions, ``(K, 5)``: the image's number, x1, y1, x2, y2.",
-    },
+    inputs={"data": "Images in ``layout``.", "rois": "Regions, ``(K, 5)``: the image's number, x1, y1, x2, y2."},
     attrs=ROIAlignAttrs,
     relation=_roi_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,

@@ -103,10 +103,7 @@ def _part(i: int, first: int, last: int, count: int, extent: int) -> slice:
 _ROI_POOL = register(
     "vision.roi_pool",
     doc="Divide regions of images into equally many parts each, and take the largest element of each part.",
-    inputs={
-        "data": "Images in ``layout``.",
-        "rois": "Regions, ``(K, 5)``: the image's number, x1, y1, x2, y2.",
-    },
+    inputs={"data": "Images in ``layout``.", "rois": "Regions, ``(K, 5)``: the image's number, x1, y1, x2, y2."},
     attrs=ROIPoolAttrs,
     relation=_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,

@@ -11,20 +11,7 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import (
-    Add,
-    BinaryOp,
-    Cast,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Max,
-    Min,
-    Mul,
-    PrimExpr,
-    Sub,
-    Var,
-)
+from compiler.ir.expr.primexpr import Add, BinaryOp, Cast, FloorDiv, FloorMod, IntImm, Max, Min, Mul, PrimExpr, Sub, Var
 from compiler.ir.functor import Functor
 from compiler.target.codegen.llvm.selection.division import floor_div, floor_mask, floor_mod, floor_shift, power_of_two
 from compiler.target.codegen.llvm.state import FunctionState

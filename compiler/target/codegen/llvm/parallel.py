@@ -49,12 +49,7 @@ class OutlinedLoop:
         self.first.name, self.last.name = "first", "last"
         builder = Builder(body.append_basic_block("entry"))
         inner = FunctionState(
-            shared,
-            body,
-            builder,
-            definitions=dict(state.definitions),
-            accumulated=state.accumulated,
-            in_parallel=True,
+            shared, body, builder, definitions=dict(state.definitions), accumulated=state.accumulated, in_parallel=True
         )
         for var, value in zip(self._captured, values, strict=True):
             value.name = var.name

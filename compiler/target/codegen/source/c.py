@@ -74,10 +74,7 @@ C = Language(
         "max": ("{t} a, {t} b", "return a > b ? a : b;"),
         "fmaximum": ("{t} a, {t} b", "return a > b || a != a ? a : b;"),
         "fminimum": ("{t} a, {t} b", "return a < b || a != a ? a : b;"),
-        "div": (
-            "{t} a, {t} b",
-            "return b == 0 ? 0 : b == ({t})-1 && ({t})-1 < 0 ? ({t})(0 - ({u})a) : a / b;",
-        ),
+        "div": ("{t} a, {t} b", "return b == 0 ? 0 : b == ({t})-1 && ({t})-1 < 0 ? ({t})(0 - ({u})a) : a / b;"),
         "mod": ("{t} a, {t} b", "return b == 0 || (b == ({t})-1 && ({t})-1 < 0) ? 0 : a % b;"),
         "floordiv": (
             "{t} a, {t} b",
@@ -91,12 +88,7 @@ C = Language(
             "return a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b;",
         ),
         "popcount": ("{t} x", "{t} count = 0;", "for ({u} rest = x; rest; rest &= rest - 1) ++count;", "return count;"),
-        "clz": (
-            "{t} x",
-            "{t} count = 8 * sizeof x;",
-            "for ({u} rest = x; rest; rest >>= 1) --count;",
-            "return count;",
-        ),
+        "clz": ("{t} x", "{t} count = 8 * sizeof x;", "for ({u} rest = x; rest; rest >>= 1) --count;", "return count;"),
     },
     parameter="{type}* restrict {name}",
     reserved=frozenset(C_KEYWORDS.split()) | {f"{name}{s}" for name in (*UNARY, *BINARY, "fma") for s in ("", "f")},

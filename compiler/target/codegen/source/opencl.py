@@ -70,11 +70,7 @@ OPENCL = Language(
     },
     functions=_functions(),
     double_functions=_functions(),
-    intrinsics={
-        "Min": "min({0}, {1})",
-        "Max": "max({0}, {1})",
-        "tir.atomic_add": "atomic_add({0}, {1})",
-    },
+    intrinsics={"Min": "min({0}, {1})", "Max": "max({0}, {1})", "tir.atomic_add": "atomic_add({0}, {1})"},
     operators=C.operators,
     helpers=C.helpers,
     reserved=C.reserved | frozenset(C_KEYWORDS.split()) | frozenset(_WORDS.split()) | set(_TYPES.values()),

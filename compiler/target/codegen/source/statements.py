@@ -44,7 +44,7 @@ from compiler.tir.statements.stmt import (
 )
 
 _DECLARATION = [
-    f"__attribute__((weak)) int32_t (*{VARIABLE})(const char*, int64_t*, int32_t*, int32_t, int64_t*) = NULL;",
+    f"__attribute__((weak)) int32_t (*{VARIABLE})(const char*, int64_t*, int32_t*, int32_t, int64_t*) = NULL;"
 ]
 _ARRAY = [
     "struct array {",

@@ -209,12 +209,7 @@ def is_output_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> b
 def check_not_output_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> None:
     """Reject a block that writes what is read outside of its scope."""
     if is_output_block(state, block, scope):
-        refuse(
-            state.mod,
-            "Cannot operate on an output block",
-            "The block {0} is an output block",
-            block.block,
-        )
+        refuse(state.mod, "Cannot operate on an output block", "The block {0} is an output block", block.block)
 
 
 def check_runs_everywhere(state: ScheduleState, block: StmtSRef) -> None:

@@ -37,12 +37,7 @@ def unannotate(state: ScheduleState, block_or_loop: StmtSRef, ann_key: str) -> N
     stmt = block_or_loop.stmt
     assert stmt is not None
     if ann_key not in stmt.annotations:
-        refuse(
-            state.mod,
-            "The block or loop has no such annotation",
-            f"The {{0}} has no annotation {ann_key!r}",
-            stmt,
-        )
+        refuse(state.mod, "The block or loop has no such annotation", f"The {{0}} has no annotation {ann_key!r}", stmt)
     _change(state, block_or_loop, {key: value for key, value in stmt.annotations.items() if key != ann_key})
 
 

@@ -115,11 +115,7 @@ def _blockized(state: ScheduleState, block: StmtSRef, inner: Sequence[StmtSRef],
 
 
 def _divided(
-    state: ScheduleState,
-    block: StmtSRef,
-    realize: BlockRealize,
-    inner: Sequence[StmtSRef],
-    preserve_unit_iters: bool,
+    state: ScheduleState, block: StmtSRef, realize: BlockRealize, inner: Sequence[StmtSRef], preserve_unit_iters: bool
 ) -> _Division:
     loops = loop_ranges(loops_above(block))
     inside = [sref.loop.loop_var for sref in inner]

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from compiler.ir.expr.primexpr import (
-    Call,
-    Div,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    IterVar,
-    Mod,
-    PrimExpr,
-    Range,
-    Var,
-    const,
-)
+from compiler.ir.expr.primexpr import Call, Div, FloorDiv, FloorMod, IntImm, IterVar, Mod, PrimExpr, Range, Var, const
 from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.node import Node, rebuild
 from compiler.ir.structural import structural_equal, structural_hash

@@ -203,10 +203,7 @@ def check_from_zero(state: ScheduleState, sref: StmtSRef) -> None:
     loop = sref.loop
     if not Analyzer().can_prove_equal(loop.min, 0):
         refuse(
-            state.mod,
-            "The primitive only supports loop starting with 0",
-            "The loop {0} does not start with 0",
-            loop,
+            state.mod, "The primitive only supports loop starting with 0", "The loop {0} does not start with 0", loop
         )
 
 

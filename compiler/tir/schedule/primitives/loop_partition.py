@@ -217,9 +217,7 @@ def _with_boxes(block: Block, pointers: Mapping[Var, Buffer]) -> Block:
 
     reads, writes = get_block_read_write_region(block, pointers)
     return rebuild(
-        block,
-        reads=tuple([box(region) for region in reads]),
-        writes=tuple([box(region) for region in writes]),
+        block, reads=tuple([box(region) for region in reads]), writes=tuple([box(region) for region in writes])
     )
 
 

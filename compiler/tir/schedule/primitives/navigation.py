@@ -43,11 +43,7 @@ def get_block(sch: Schedule, name: str, func_name: str | None = None) -> StmtSRe
         raise ArgumentError(f"get_block: the program has no function {func_name!r}")
     blocks = [s for s in state.subtree(root) if s.is_block and s.block.name_hint == name]
     if not blocks:
-        refuse(
-            state.mod,
-            "Cannot find a block with the specified name",
-            f"Cannot find a block with the name: {name}",
-        )
+        refuse(state.mod, "Cannot find a block with the specified name", f"Cannot find a block with the name: {name}")
     if len(blocks) > 1:
         refuse(
             state.mod,

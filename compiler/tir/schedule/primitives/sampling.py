@@ -52,11 +52,7 @@ def _index(decision: int | IntImm | None, count: int, operation: str) -> int | N
 
 @primitive("SamplePerfectTile", pure=True, loop=LOOP)
 def sample_perfect_tile(
-    sch: Schedule,
-    loop: StmtSRef,
-    n: int,
-    max_innermost_factor: int = 16,
-    decision: Sequence[int] | None = None,
+    sch: Schedule, loop: StmtSRef, n: int, max_innermost_factor: int = 16, decision: Sequence[int] | None = None
 ) -> SamplingResult[list[ExprRV]]:
     """Draw factors whose product is the number of iterations of a loop, to split it by.
 

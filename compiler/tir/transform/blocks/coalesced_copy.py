@@ -112,11 +112,7 @@ def in_order_of(loops: Sequence[For], indices: Sequence[PrimExpr]) -> list[For]:
 
 
 def share_out(
-    loops: Sequence[For],
-    conditions: tuple[PrimExpr, ...],
-    body: Stmt,
-    threads: Mapping[str, PrimExpr],
-    lanes: int,
+    loops: Sequence[For], conditions: tuple[PrimExpr, ...], body: Stmt, threads: Mapping[str, PrimExpr], lanes: int
 ) -> CoalescedCopy:
     """Fuse loops, and split them among rounds, threads and the lanes of a vector.
 

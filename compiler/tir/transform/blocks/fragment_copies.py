@@ -8,17 +8,7 @@ from dataclasses import dataclass
 from compiler.arith import Analyzer
 from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir.error import LoweringError
-from compiler.ir.expr.primexpr import (
-    Call,
-    IntImm,
-    IterVar,
-    PrimExpr,
-    Range,
-    StringImm,
-    Var,
-    const,
-    is_const_int,
-)
+from compiler.ir.expr.primexpr import Call, IntImm, IterVar, PrimExpr, Range, StringImm, Var, const, is_const_int
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.tir.expressions.arithmetic import floordiv, floormod

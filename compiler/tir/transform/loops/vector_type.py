@@ -6,19 +6,7 @@ from typing import Any
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import (
-    BinaryOp,
-    Call,
-    Div,
-    FloorDiv,
-    IntImm,
-    PrimExpr,
-    Ramp,
-    Shuffle,
-    Var,
-    binary,
-    const,
-)
+from compiler.ir.expr.primexpr import BinaryOp, Call, Div, FloorDiv, IntImm, PrimExpr, Ramp, Shuffle, Var, binary, const
 from compiler.ir.functor import Visitor
 from compiler.ir.node import rebuild
 from compiler.tir.expressions.builtin import ADDRESS_OF

@@ -14,11 +14,7 @@ from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.analysis.features import features
 from compiler.tir.statements.buffer import BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.stmt import (
-    For,
-    ForKind,
-    Stmt,
-)
+from compiler.tir.statements.stmt import For, ForKind, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.calls.device_targets import FunctionTarget, target_or_current
 from compiler.tir.transform.loops.vectorizer import Vectorizer

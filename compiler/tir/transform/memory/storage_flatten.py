@@ -5,17 +5,7 @@ from __future__ import annotations
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
-from compiler.ir.expr.primexpr import (
-    Call,
-    Cast,
-    IntImm,
-    PrimExpr,
-    Range,
-    Var,
-    cast,
-    const,
-    is_const_int,
-)
+from compiler.ir.expr.primexpr import Call, Cast, IntImm, PrimExpr, Range, Var, cast, const, is_const_int
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext

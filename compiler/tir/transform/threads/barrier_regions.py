@@ -64,10 +64,7 @@ class BarrierRegions(Functor):
     """
 
     def __init__(
-        self,
-        uniformity: Uniformity,
-        each_thread: Callable[[Stmt], Stmt],
-        keep: Callable[[LetStmt], tuple[Stmt, Stmt]],
+        self, uniformity: Uniformity, each_thread: Callable[[Stmt], Stmt], keep: Callable[[LetStmt], tuple[Stmt, Stmt]]
     ) -> None:
         self._uniformity = uniformity
         self._each_thread = each_thread

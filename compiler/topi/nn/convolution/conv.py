@@ -147,11 +147,7 @@ class _Rows:
 
         names = [f"i{d}" for d in range(len(shape))]
         self.padded = compute(
-            (*shape, self._phases, reach),
-            element,
-            name="data_pad",
-            tag=Tag.PAD,
-            varargs_names=[*names, "p", "w"],
+            (*shape, self._phases, reach), element, name="data_pad", tag=Tag.PAD, varargs_names=[*names, "p", "w"]
         )
 
     def read(self, point: Mapping[str, Index], w: Index, tap: Var) -> PrimExpr:

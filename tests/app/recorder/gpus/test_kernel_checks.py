@@ -83,8 +83,7 @@ def test_a_scheduled_program_is_compared_with_itself_before_the_schedule() -> No
 
 def test_faults_are_told_of_a_kernel_by_hand_too() -> None:
     racing = BY_HAND.replace(
-        "B[block * 64 + thread] = A[block * 64 + thread] * T.float32(2)",
-        "if block == 0:\n        B[0] = A[thread]",
+        "B[block * 64 + thread] = A[block * 64 + thread] * T.float32(2)", "if block == 0:\n        B[0] = A[thread]"
     )
     checked = report(racing, "data race")
     assert checked.faults[0].kind == "data race"

@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 
 from app.recorder.measuring import measure
-from app.recorder.measuring.measure import (
-    MAX_REPEATS,
-    RUNG_SECONDS,
-    SETTLED_REPEATS,
-    Timing,
-    compare,
-    time_calls,
-)
+from app.recorder.measuring.measure import MAX_REPEATS, RUNG_SECONDS, SETTLED_REPEATS, Timing, compare, time_calls
 from app.recorder.measuring.random_inputs import random_arrays
 from compiler.runtime.timing.clock import Duration
 

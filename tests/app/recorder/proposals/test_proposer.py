@@ -167,10 +167,7 @@ def test_a_stage_is_dropped_at_a_loop_of_its_consumer() -> None:
             BLUR.replace("f = tvm", "if True:\n    y, x = blur.op.axis\n    f = tvm"),
             "\n    s[blur].parallel(y)\n    f =",
         ),
-        (
-            BLUR.replace("f = ", "axes = blur.op.axis\nf = "),
-            "axes = blur.op.axis\ns[blur].parallel(axes[0])\n",
-        ),
+        (BLUR.replace("f = ", "axes = blur.op.axis\nf = "), "axes = blur.op.axis\ns[blur].parallel(axes[0])\n"),
         (BLUR.replace("f = ", "y, x = 1, 2\nf = "), "s[blur].parallel(s[blur].op.axis[0])\n"),
         (BLUR.rpartition("f = ")[0], "y, x = s[blur].op.axis\ns[blur].parallel(y)\n"),
     ],

@@ -62,11 +62,7 @@ def test_an_error_names_its_cell_and_keeps_the_results_of_the_others() -> None:
         ("Loops", 10, 13, "failed"),
         ("Behind", 14, 16, "ran"),
     ]
-    assert console(answer) == [
-        (1, "stdout", "size 64\n"),
-        (2, "value", "(64,)\n"),
-        (4, "value", "{'x': 'unknown'}\n"),
-    ]
+    assert console(answer) == [(1, "stdout", "size 64\n"), (2, "value", "(64,)\n"), (4, "value", "{'x': 'unknown'}\n")]
     [problem] = answer.problems
     assert (problem.line, problem.message) == (
         12,

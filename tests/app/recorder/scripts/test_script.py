@@ -123,8 +123,7 @@ def test_the_trace_shows_the_users_frames_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "loop",
-    ["while True:\n    pass\n", "while True:\n    try:\n        pass\n    except Exception:\n        pass\n"],
+    "loop", ["while True:\n    pass\n", "while True:\n    try:\n        pass\n    except Exception:\n        pass\n"]
 )
 def test_an_endless_loop_is_stopped_at_its_line(loop: str) -> None:
     script = run("print('before')\n" + loop, budget=0.2)

@@ -16,10 +16,7 @@ MIB = 1 << 20
 
 def one_upload_by_many_names(attacker: Attacker) -> None:
     """Name a stored file of 16 MiB sixty times, and one of 100 MiB a thousand times."""
-    files = [
-        (attacker.upload(os.urandom(16 * MIB)), 60),
-        (attacker.upload(os.urandom(100 * MIB - 1024)), 1000),
-    ]
+    files = [(attacker.upload(os.urandom(16 * MIB)), 60), (attacker.upload(os.urandom(100 * MIB - 1024)), 1000)]
 
     def name(number: int) -> None:
         stored, names = files[number % 2]

@@ -89,10 +89,7 @@ CASES: dict[str, Case] = {
     "conv_dilated": Case(lambda x: tf.nn.conv2d(x, KERNEL, 1, "SAME", dilations=2), ((1, 12, 10, 3),)),
     "depthwise": Case(lambda x: tf.nn.depthwise_conv2d(x, EACH, (1, 1, 1, 1), "SAME"), IMAGE),
     "depthwise_strided": Case(lambda x: tf.nn.depthwise_conv2d(x, EACH, (1, 2, 2, 1), "VALID"), IMAGE),
-    "conv_transpose": Case(
-        lambda x: tf.nn.conv2d_transpose(x, BACK, (2, 18, 16, 2), 2, "SAME"),
-        IMAGE,
-    ),
+    "conv_transpose": Case(lambda x: tf.nn.conv2d_transpose(x, BACK, (2, 18, 16, 2), 2, "SAME"), IMAGE),
     "max_pool": Case(lambda x: tf.nn.max_pool2d(x, 3, 2, "SAME"), IMAGE),
     "avg_pool": Case(lambda x: tf.nn.avg_pool2d(x, 3, 2, "SAME"), IMAGE),
     "avg_pool_valid": Case(lambda x: tf.nn.avg_pool2d(x, (2, 3), (2, 1), "VALID"), IMAGE),

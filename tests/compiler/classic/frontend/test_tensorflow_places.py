@@ -53,10 +53,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "bincount_weights": (lambda x, w: raw.DenseBincount(input=x, size=6, weights=w), (integers(12), reals(12))),
     "boxes": (lambda b, s: tf.image.non_max_suppression(b, s, 3), (BOXES, SCORES)),
     "boxes_padded": (padded_boxes, (BOXES, SCORES)),
-    "boxes_scores": (
-        lambda b, s: list(tf.image.non_max_suppression_with_scores(b, s, 4, 0.5)[:2]),
-        (BOXES, SCORES),
-    ),
+    "boxes_scores": (lambda b, s: list(tf.image.non_max_suppression_with_scores(b, s, 4, 0.5)[:2]), (BOXES, SCORES)),
     "conv3d_transpose": (
         lambda x: tf.nn.conv3d_transpose(x, reals(3, 3, 3, 5, 2), (1, 6, 8, 6, 5), 2, "SAME"),
         (reals(1, 3, 4, 3, 2),),

@@ -64,8 +64,7 @@ def test_arithmetic(operator: str, inputs: list[Any], expected: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("direction", "compare"),
-    enumerate((np.equal, np.not_equal, np.greater_equal, np.greater, np.less_equal, np.less)),
+    ("direction", "compare"), enumerate((np.equal, np.not_equal, np.greater_equal, np.greater, np.less_equal, np.less))
 )
 def test_comparisons(direction: int, compare: Any) -> None:
     x, y = np.array([1, 2, 3], "float32"), np.array([2, 2, 2], "float32")

@@ -101,10 +101,7 @@ CASES: dict[str, tuple[Any, Any]] = {
     ),
     "unfoldr": (lambda p: p.unfoldr(_countdown(p), relay.const(3)), [3, 2, 1]),
     "unfoldl": (lambda p: p.unfoldl(_countdown(p), relay.const(3)), [1, 2, 3]),
-    "tmap": (
-        lambda p: p.tmap(_fn("a", lambda a: a * a), _tree(p)),
-        ("Rose", 9, [("Rose", 16, []), ("Rose", 25, [])]),
-    ),
+    "tmap": (lambda p: p.tmap(_fn("a", lambda a: a * a), _tree(p)), ("Rose", 9, [("Rose", 16, []), ("Rose", 25, [])])),
     "size": (lambda p: p.size(_tree(p)), 3),
     "iterate": (lambda p: p.iterate(_fn("a", lambda a: a + a), relay.const(5))(relay.const(3)), 96),
 }

@@ -31,8 +31,7 @@ class Three:
 
 
 @pytest.mark.parametrize(
-    ("regex", "changed"),
-    [("a.*", ["aa", "ab"]), ("b", ["bc"]), (".*c", ["bc"]), ("aa|bc", ["aa", "bc"]), ("c", [])],
+    ("regex", "changed"), [("a.*", ["aa", "ab"]), ("b", ["bc"]), (".*c", ["bc"]), ("aa|bc", ["aa", "bc"]), ("c", [])]
 )
 def test_functions_whose_names_begin_with_the_expression_are_changed(regex: str, changed: list[str]) -> None:
     made = ApplyPassToFunction(Simplify(), regex)(Three)

@@ -87,10 +87,7 @@ def test_branches_of_different_ranks_need_a_known_condition():
 
 def _loop(stop_after=None):
     """``v`` doubles in each turn, and each turn's is kept; going on may depend on the turn's number."""
-    nodes = [
-        helper.make_node("Add", ["v", "v"], ["next"]),
-        helper.make_node("Identity", ["next"], ["kept"]),
-    ]
+    nodes = [helper.make_node("Add", ["v", "v"], ["next"]), helper.make_node("Identity", ["next"], ["kept"])]
     weights = []
     if stop_after is None:
         nodes.append(helper.make_node("Identity", ["going"], ["on"]))
@@ -156,10 +153,7 @@ def test_a_carried_value_may_grow():
 
 
 def test_a_carried_value_keeps_its_data_type():
-    nodes = [
-        helper.make_node("Cast", ["v"], ["next"], to=INT64),
-        helper.make_node("Identity", ["going"], ["on"]),
-    ]
+    nodes = [helper.make_node("Cast", ["v"], ["next"], to=INT64), helper.make_node("Identity", ["going"], ["on"])]
     inputs = [_value("turn", INT64, []), _value("going", BOOL, []), _value("v")]
     body = helper.make_graph(nodes, "body", inputs, [_value("on", BOOL, []), _value("next", INT64)])
     node = helper.make_node("Loop", ["n", "", "x"], ["y"], name="loop", body=body)

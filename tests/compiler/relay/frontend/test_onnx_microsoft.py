@@ -119,17 +119,10 @@ CASES: dict[str, Case] = {
         "QLinearConcat", (codes(2, 4), scale(0.1), zero(3), *_PART), {"axis": 1, "result": (scale(0.05), zero(11))}, 1
     ),
     "where": Case("QLinearWhere", (np.eye(3, 5, dtype=bool), *_A, *_B, scale(0.06), zero(64)), step=1),
-    "gemm": Case(
-        "QGemm",
-        (*_PART, weights(3, 4), real(4, low=0.1), weights(4), None, scale(30), zero(50)),
-        step=1,
-    ),
+    "gemm": Case("QGemm", (*_PART, weights(3, 4), real(4, low=0.1), weights(4), None, scale(30), zero(50)), step=1),
     "real gemm": Case(
         "QGemm",
-        (
-            *(codes(3, 2), scale(0.02), zero(7), codes(4, 3), scale(0.1), zero(9)),
-            np.arange(4, dtype="int32") * 1000,
-        ),
+        (*(codes(3, 2), scale(0.02), zero(7), codes(4, 3), scale(0.1), zero(9)), np.arange(4, dtype="int32") * 1000),
         {"transA": 1, "transB": 1, "alpha": 0.5},
     ),
     "dynamic": Case(
@@ -159,14 +152,10 @@ CASES: dict[str, Case] = {
         "FusedConv", (real(1, 3, 6, 5), real(4, 3, 3, 3), real(4), real(1, 4, 4, 3)), {"activation": "Relu"}
     ),
     "leaky convolution": Case(
-        "FusedConv",
-        (real(1, 3, 6, 5), real(4, 3, 3, 3)),
-        {"activation": "LeakyRelu", "activation_params": [0.3]},
+        "FusedConv", (real(1, 3, 6, 5), real(4, 3, 3, 3)), {"activation": "LeakyRelu", "activation_params": [0.3]}
     ),
     "clipped convolution": Case(
-        "FusedConv",
-        (real(1, 3, 6, 5), real(4, 3, 3, 3)),
-        {"activation": "Clip", "activation_params": [-0.5, 0.75]},
+        "FusedConv", (real(1, 3, 6, 5), real(4, 3, 3, 3)), {"activation": "Clip", "activation_params": [-0.5, 0.75]}
     ),
     "fused gemm": Case(
         "FusedGemm",
@@ -217,10 +206,7 @@ CASES: dict[str, Case] = {
         "Attention", (_HIDDEN, real(8, 20), real(20)), {"num_heads": 2, "qkv_hidden_sizes": [8, 8, 4]}
     ),
     "attention with a past": Case(
-        "Attention",
-        (_HIDDEN, *_QKV, None, real(2, 2, 2, 3, 4)),
-        {"num_heads": 2, "unidirectional": 1},
-        outputs="11",
+        "Attention", (_HIDDEN, *_QKV, None, real(2, 2, 2, 3, 4)), {"num_heads": 2, "unidirectional": 1}, outputs="11"
     ),
     "heads": Case("MultiHeadAttention", (_HIDDEN, real(2, 6, 8), real(2, 6, 8), real(24)), {"num_heads": 2}),
     "heads masked": Case("MultiHeadAttention", (_HIDDEN, real(2, 5, 8), real(2, 5, 8), None, _MASK), {"num_heads": 2}),

@@ -103,10 +103,7 @@ def test_reflection_wider_than_an_extent_goes_back_and_forth(extent, is_known):
     np.testing.assert_array_equal(got.numpy(), np.pad(x, (5, 7), "reflect"))
 
 
-_RESIZED = {
-    "scales": {"s": np.array([1, 1, 2, 2.5], "float32")},
-    "sizes": {"z": np.array([1, 3, 7, 9])},
-}
+_RESIZED = {"scales": {"s": np.array([1, 1, 2, 2.5], "float32")}, "sizes": {"z": np.array([1, 3, 7, 9])}}
 
 
 @pytest.mark.parametrize("executor", ["debug", "vm"])

@@ -30,10 +30,7 @@ CASES: dict[str, tuple[Function, tuple[Any, ...]]] = {
     "max_pool1d_places": (lambda x: F.max_pool1d(x, 2, 1, dilation=2, return_indices=True), (numbers(2, 3, 7),)),
     "max_pool3d_places": (lambda x: F.max_pool3d(x, 2, return_indices=True), (numbers(1, 2, 4, 4, 5),)),
     "adaptive_max_places": (lambda x: F.adaptive_max_pool2d(x, (3, 4), return_indices=True), (IMAGE,)),
-    "unique": (
-        lambda x: torch.unique(x, return_inverse=True, return_counts=True),
-        (torch.tensor([4, 1, 3, 1, 4, 0]),),
-    ),
+    "unique": (lambda x: torch.unique(x, return_inverse=True, return_counts=True), (torch.tensor([4, 1, 3, 1, 4, 0]),)),
     "msort": (torch.msort, (MATRIX,)),
     "float_power": (lambda x: torch.float_power(x, 2), (MATRIX,)),
     "where_places": (lambda x: torch.where(x > 0), (MATRIX,)),

@@ -94,10 +94,7 @@ def test_branches_that_agree_as_far_as_is_known() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (
-            lambda v: relay.nn.dense(v(1, 8), v(4, 9)),
-            ["nn.dense", "(1, 8)", "(4, 9)", "8 and 9 differ"],
-        ),
+        (lambda v: relay.nn.dense(v(1, 8), v(4, 9)), ["nn.dense", "(1, 8)", "(4, 9)", "8 and 9 differ"]),
         (
             lambda v: relay.add(v(3, 4), v(5)),
             ["add", "(3, 4)", "(5", "cannot be broadcast: extents 4 and 5 differ and neither is 1"],
@@ -110,14 +107,8 @@ def test_branches_that_agree_as_far_as_is_known() -> None:
             lambda v: relay.concatenate([v(1, 8), v(1, 9)], axis=0),
             ["concatenate", "(1, 8)", "(1, 9)", "8 and 9 differ"],
         ),
-        (
-            lambda v: relay.add(v(3), relay.const(1)),
-            ["add", "float32", "int32", "same data type"],
-        ),
-        (
-            lambda v: relay.add(v(3), relay.var("unknown")),
-            ["add", "the type of rhs is unknown; annotate its variable"],
-        ),
+        (lambda v: relay.add(v(3), relay.const(1)), ["add", "float32", "int32", "same data type"]),
+        (lambda v: relay.add(v(3), relay.var("unknown")), ["add", "the type of rhs is unknown; annotate its variable"]),
     ],
 )
 def test_a_mismatch_names_operator_shapes_and_rule(call: Any, words: list[str]) -> None:

@@ -285,12 +285,7 @@ def test_tuples_references_and_incomplete_matches() -> None:
     )
     assert lines(relay.Function((y,), match))[1:4] == ["  %0 = (%y, %y);", "  match? (%0) {", "    (%p, _) => {"]
     body = relay.Let(r, relay.RefCreate(y), relay.Let(p, relay.RefWrite(r, y), relay.RefRead(r)))
-    assert lines(body) == [
-        "free_var %y: float32;",
-        "let %r = ref(%y);",
-        "let %p = ref_write(%r, %y);",
-        "ref_read(%r)",
-    ]
+    assert lines(body) == ["free_var %y: float32;", "let %r = ref(%y);", "let %p = ref_write(%r, %y);", "ref_read(%r)"]
     assert lines(relay.TupleGetItem(relay.Tuple((y, y)), 1))[1:] == ["%0 = (%y, %y);", "%0.1"]
     assert lines(relay.Tuple((y,)))[-1] == "(%y,)"
 

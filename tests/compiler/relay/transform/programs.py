@@ -63,9 +63,7 @@ def closures() -> IRModule:
         scale,
         relay.Function([a], relay.multiply(a, s)),
         relay.Let(
-            twice,
-            relay.Function([f, b], f(f(b))),
-            relay.If(relay.less(s, t), twice(scale, t), relay.exp(scale(t))),
+            twice, relay.Function([f, b], f(f(b))), relay.If(relay.less(s, t), twice(scale, t), relay.exp(scale(t)))
         ),
     )
     return IRModule.from_expr(relay.Function([s, t], body))

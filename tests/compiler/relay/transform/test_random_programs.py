@@ -160,12 +160,7 @@ def test_every_pass_keeps_the_meaning(mod: IRModule) -> None:
         np.testing.assert_allclose(run(infer_module(after), *ARGS), expected, err_msg=str(step))
 
 
-OTHERS = [
-    transform.FoldConstant(),
-    transform.EliminateCommonSubexpr(),
-    transform.SimplifyExpr(),
-    transform.FuseOps(2),
-]
+OTHERS = [transform.FoldConstant(), transform.EliminateCommonSubexpr(), transform.SimplifyExpr(), transform.FuseOps(2)]
 
 
 @given(_programs(), st.lists(st.sampled_from([*PASSES, *OTHERS]), min_size=2, max_size=5))

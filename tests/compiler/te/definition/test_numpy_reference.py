@@ -67,13 +67,7 @@ m = te.reduce_axis((0, 6), name="m")
 
 
 @pytest.mark.parametrize(
-    ("reduce", "expected"),
-    [
-        (te.sum, np.sum),
-        (te.max, np.max),
-        (te.min, np.min),
-        (te.prod, np.prod),
-    ],
+    ("reduce", "expected"), [(te.sum, np.sum), (te.max, np.max), (te.min, np.min), (te.prod, np.prod)]
 )
 def test_reductions(reduce: Any, expected: Any) -> None:
     t = te.compute((6,), lambda i: reduce(A[i, k], axis=k), name="T")

@@ -61,10 +61,7 @@ def test_a_block_of_blocks_covers_what_all_of_them_access() -> None:
     tvm.ir.assert_structural_equal(begins["B"].min, axis.var * 16)
 
 
-REFUSED = [
-    (("B", "D"), "follow each other"),
-    (("B", "B"), "follow each other"),
-]
+REFUSED = [(("B", "D"), "follow each other"), (("B", "B"), "follow each other")]
 
 
 @pytest.mark.parametrize(("names", "reason"), REFUSED)

@@ -34,9 +34,7 @@ for i in range(8):
 
 
 def two_stages(
-    consumer: str = "C[vi] = B[vi] + 1",
-    producer: str = "B[vi] = A[vi] * 2",
-    axis: str = "T.axis.spatial(8, i)",
+    consumer: str = "C[vi] = B[vi] + 1", producer: str = "B[vi] = A[vi] * 2", axis: str = "T.axis.spatial(8, i)"
 ) -> Any:
     def indented(text: str) -> str:
         return text.replace("\n", "\n        ")

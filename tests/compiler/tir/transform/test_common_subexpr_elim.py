@@ -121,7 +121,7 @@ def test_one_side_of_a_branch_does_not_count_outside() -> None:
         A[x * 2] = 1
         if x < y:
             A[x * 2] = 1
-        """,
+        """
     )
 
 
@@ -227,7 +227,7 @@ def test_indices_of_threads_are_left_alone() -> None:
         """
         t = T.launch_thread('threadIdx.x', 4)
         A[t * 4] = t * 4
-        """,
+        """
     )
 
 
@@ -308,7 +308,7 @@ def test_a_function_without_repetition_is_returned_as_it_is() -> None:
         """
         for i in range(4):
             A[i * 3] = x * 2
-        """,
+        """
     )
 
 
@@ -319,7 +319,7 @@ def test_comparisons_in_guards_do_not_count_outside() -> None:
             A[x] = 1
         if x * 9 < 30:
             A[y] = 2
-        """,
+        """
     )
 
 

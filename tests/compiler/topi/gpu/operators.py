@@ -52,17 +52,13 @@ def _softmax(x: Array, axis: int = -1) -> Array:
 
 def _dense(rows: int, depth: int, columns: int) -> Case:
     return Case(
-        lambda x, w: relay.nn.relu(relay.nn.dense(x, w)),
-        ((rows, depth), (columns, depth)),
-        lambda x, w: _relu(x @ w.T),
+        lambda x, w: relay.nn.relu(relay.nn.dense(x, w)), ((rows, depth), (columns, depth)), lambda x, w: _relu(x @ w.T)
     )
 
 
 def _batch_matmul(batch: int, rows: int, depth: int, columns: int, other: int) -> Case:
     return Case(
-        relay.nn.batch_matmul,
-        ((batch, rows, depth), (other, columns, depth)),
-        lambda x, w: x @ w.transpose(0, 2, 1),
+        relay.nn.batch_matmul, ((batch, rows, depth), (other, columns, depth)), lambda x, w: x @ w.transpose(0, 2, 1)
     )
 
 

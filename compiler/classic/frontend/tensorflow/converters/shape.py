@@ -12,14 +12,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Constant
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
-from compiler.relay.frontend.shared.tensors import (
-    bounded,
-    pad,
-    reshape,
-    split,
-    static_dims,
-    transpose,
-)
+from compiler.relay.frontend.shared.tensors import bounded, pad, reshape, split, static_dims, transpose
 from compiler.relay.op.type_relations import broadcast_dims
 
 converters(

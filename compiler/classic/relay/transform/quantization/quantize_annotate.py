@@ -214,15 +214,7 @@ _RULES: dict[str, Callable[[_QuantizationState, Call, Sequence[Argument]], Relay
     "nn.global_avg_pool2d": _last,
     "concatenate": _concatenation,
     **dict.fromkeys(
-        (
-            "reshape",
-            "clip",
-            "nn.relu",
-            "strided_slice",
-            "nn.batch_flatten",
-            "transpose",
-            "annotation.stop_fusion",
-        ),
+        ("reshape", "clip", "nn.relu", "strided_slice", "nn.batch_flatten", "transpose", "annotation.stop_fusion"),
         _same_kind,
     ),
 }

@@ -38,8 +38,7 @@ def _attention(
 
 
 @microsoft(
-    "QAttention",
-    "input weight bias input_scale weight_scale mask_index? input_zero_point? weight_zero_point? past?",
+    "QAttention", "input weight bias input_scale weight_scale mask_index? input_zero_point? weight_zero_point? past?"
 )
 def _q_attention(
     node: Node,
@@ -150,12 +149,7 @@ def _after(past: RelayExpr, new: RelayExpr) -> RelayExpr:
 
 
 def _attended(
-    node: Node,
-    query: RelayExpr,
-    key: RelayExpr,
-    value: RelayExpr,
-    mask: RelayExpr | None,
-    added: RelayExpr | None,
+    node: Node, query: RelayExpr, key: RelayExpr, value: RelayExpr, mask: RelayExpr | None, added: RelayExpr | None
 ) -> RelayExpr:
     """Return the heads' weighted values, side by side: (batch, length, heads * width)."""
     batch, heads, length, width = static_dims(query, "query")

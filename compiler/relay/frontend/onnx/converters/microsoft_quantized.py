@@ -38,12 +38,7 @@ def _like_the_standard(names: str) -> Callable[..., RelayExpr]:
     """Return the converter of operators that are some of the standard on bytes, ``names`` after ``QLinear``."""
 
     def convert(
-        node: Node,
-        x: RelayExpr,
-        scale: RelayExpr,
-        zero: RelayExpr | None,
-        y_scale: RelayExpr,
-        y_zero: RelayExpr | None,
+        node: Node, x: RelayExpr, scale: RelayExpr, zero: RelayExpr | None, y_scale: RelayExpr, y_zero: RelayExpr | None
     ) -> RelayExpr:
         real = _real(x, scale, zero)
         if not node.attr("channels_last", 0):
@@ -61,12 +56,7 @@ for _name in ("Sigmoid", "LeakyRelu", "AveragePool", "GlobalAveragePool"):
 
 @microsoft("QLinearSoftmax", _UNARY)
 def _softmax(
-    node: Node,
-    x: RelayExpr,
-    scale: RelayExpr,
-    zero: RelayExpr | None,
-    y_scale: RelayExpr,
-    y_zero: RelayExpr | None,
+    node: Node, x: RelayExpr, scale: RelayExpr, zero: RelayExpr | None, y_scale: RelayExpr, y_zero: RelayExpr | None
 ) -> RelayExpr:
     """Before operator set 13 of the standard, which an attribute says, the axes from ``axis`` on are one."""
     rows = as_standard("Softmax", node, _real(x, scale, zero), opset=node.required("opset"))

@@ -263,8 +263,7 @@ _KINDS: dict[str, tuple[type[_Direction], int, tuple[str, ...]]] = {
 
 
 @microsoft(
-    "DynamicQuantizeLSTM",
-    "X W R B? sequence_lens? initial_h? initial_c? P? W_scale W_zero_point R_scale R_zero_point",
+    "DynamicQuantizeLSTM", "X W R B? sequence_lens? initial_h? initial_c? P? W_scale W_zero_point R_scale R_zero_point"
 )
 def _dynamic_quantize_lstm(
     node: Node, x: RelayExpr, w: RelayExpr, r: RelayExpr, *others: RelayExpr | None

@@ -84,8 +84,7 @@ def _sequence_map(node: Node) -> list[Tuple]:
     columns = [_items(x) if _is_sequence(x) else None for x in others]
     turns = [
         node.run(
-            node.required("body"),
-            [item, *(x if c is None else c[i] for x, c in zip(others, columns, strict=True))],
+            node.required("body"), [item, *(x if c is None else c[i] for x, c in zip(others, columns, strict=True))]
         )
         for i, item in enumerate(_items(first))
     ]

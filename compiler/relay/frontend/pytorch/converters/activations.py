@@ -6,15 +6,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.converters.elementwise import floating
 from compiler.relay.frontend.pytorch.dtypes import cast, dtype_name
 from compiler.relay.frontend.pytorch.registry import converter, converters
-from compiler.relay.frontend.pytorch.tensors import (
-    axis_of,
-    dims_of,
-    ops,
-    rank_of,
-    reshape,
-    scalar,
-    size,
-)
+from compiler.relay.frontend.pytorch.tensors import axis_of, dims_of, ops, rank_of, reshape, scalar, size
 from compiler.relay.frontend.pytorch.values import DType
 from compiler.relay.frontend.shared.activations import (
     SELU,

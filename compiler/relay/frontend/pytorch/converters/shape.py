@@ -36,7 +36,7 @@ from compiler.relay.ty import Dim
 converters(
     {
         "contiguous clone detach detach_ alias lift_fresh lift_fresh_copy requires_grad_ resolve_conj resolve_neg "
-        "cpu cuda pin_memory prim::unchecked_cast": lambda x: x,
+        "cpu cuda pin_memory prim::unchecked_cast": lambda x: x
     }
 )
 

@@ -27,11 +27,7 @@ from compiler.tir.transform.legalize.bf16_bits import BITS
 BF16_BITS = BITS
 """The data type that bfloat16 is stored in."""
 _NARROW = ("int16", "int8", "uint8")
-_INTRINSICS = {
-    16: "llvm.x86.avx512.pmaddw.d.512",
-    8: "llvm.x86.avx2.pmadd.wd",
-    4: "llvm.x86.sse2.pmadd.wd",
-}
+_INTRINSICS = {16: "llvm.x86.avx512.pmaddw.d.512", 8: "llvm.x86.avx2.pmadd.wd", 4: "llvm.x86.sse2.pmadd.wd"}
 """The intrinsics by the number of lanes of the result."""
 
 

@@ -61,11 +61,7 @@ def test_functions_that_are_parameters_take_continuations():
     made = _typed(to_cps(_typed(relay.Function([f, x], f(f(x)), t, [t]))))
     own, answer = made.type_params
     continuation = relay.FuncType([own], answer)
-    assert [p.checked_type for p in made.params] == [
-        relay.FuncType([own, continuation], answer),
-        own,
-        continuation,
-    ]
+    assert [p.checked_type for p in made.params] == [relay.FuncType([own, continuation], answer), own, continuation]
 
 
 def test_a_long_chain_of_operators():

@@ -53,10 +53,7 @@ def test_whoever_listens_hears_of_each_replacement() -> None:
     log = DerivationLog()
     with instrumented(log):
         done = transform.DynamicToStatic()(mod)
-    assert [(d.before, d.after.op.name) for d in log.entries] == [
-        (dynamic, "reshape"),
-        (mod["main"].body, "tanh"),
-    ]
+    assert [(d.before, d.after.op.name) for d in log.entries] == [(dynamic, "reshape"), (mod["main"].body, "tanh")]
     assert log.entries[-1].after is done["main"].body
 
 

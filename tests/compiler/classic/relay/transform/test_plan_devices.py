@@ -88,9 +88,7 @@ def test_functions_in_tuples_are_on_one_device():
 
 
 def test_conditions_are_computed_on_the_host():
-    mod = _planned(
-        "def @main(%c: bool, %a: Tensor[(5), float32]) { if (%c) { exp(%a) } else { %a } }",
-    )
+    mod = _planned("def @main(%c: bool, %a: Tensor[(5), float32]) { if (%c) { exp(%a) } else { %a } }")
     assert list(mod["main"].attrs["param_device_types"]) == [1, 2]
 
 

@@ -7,12 +7,8 @@ import pytest
 from compiler import relay
 from compiler.ir.error import ArgumentError, InternalError
 from compiler.ir.structural import assert_structural_equal
-from compiler.tir.analysis import (
-    apply_prim_func_arg_and_result_memory_constraints as apply_constraints,
-)
-from compiler.tir.analysis import (
-    get_prim_func_arg_and_result_memory_constraints as get_constraints,
-)
+from compiler.tir.analysis import apply_prim_func_arg_and_result_memory_constraints as apply_constraints
+from compiler.tir.analysis import get_prim_func_arg_and_result_memory_constraints as get_constraints
 from compiler.tir.script import from_source
 from compiler.tir.statements.function import PrimFunc
 

@@ -148,6 +148,6 @@ EXAMPLES: dict[str, list[Example]] = {
             [_ONE_OBJECT, np.zeros((1, 12, 2, 3), "float32"), np.array([[32, 48, 1]], "float32")],
             # The anchors of the second and the third ratio around (7, 7) are cut to the image, which is what all is.
             [[0, 0, 0, 47, 31], [0, 0, 0, 47, 31], [0, 0, 0, 47, 31], [0, 0, 0, 47, 31]],
-        ),
+        )
     ],
 }

@@ -233,14 +233,7 @@ EXAMPLES["image.crop_and_resize"] = [
 EXAMPLES["image.dilation2d"] = [
     _call(image.dilation2d, floats(2, 3, 5, 6), floats(3, 2, 3)),
     _call(image.dilation2d, floats(2, 3, 5, 6), floats(3, 2, 2), strides=2, padding=(1, 0, 2, 1), dilations=(2, 1)),
-    _call(
-        image.dilation2d,
-        floats(1, 5, 6, 3),
-        floats(2, 2, 3),
-        padding=1,
-        data_layout="NHWC",
-        kernel_layout="HWI",
-    ),
+    _call(image.dilation2d, floats(1, 5, 6, 3), floats(2, 2, 3), padding=1, data_layout="NHWC", kernel_layout="HWI"),
 ]
 EXAMPLES["nn.space_to_batch_nd"] = [
     _call(nn.space_to_batch_nd, floats(2, 4, 6, 3), block_shape=(2, 3), paddings=((0, 0), (0, 0))),

@@ -64,8 +64,7 @@ EXAMPLES: dict[str, list[Example]] = {
             [[1, 8, 7], [4, 2, 9], [7, 5, 3]],
         ),
         Example(
-            lambda x, d: relay.matrix_set_diag(x, d, k=(-1, 0), align="LEFT_RIGHT"),
-            [floats(2, 3, 3), floats(2, 2, 3)],
+            lambda x, d: relay.matrix_set_diag(x, d, k=(-1, 0), align="LEFT_RIGHT"), [floats(2, 3, 3), floats(2, 2, 3)]
         ),
     ],
     "trilu": [

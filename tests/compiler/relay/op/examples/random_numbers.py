@@ -36,9 +36,7 @@ EXAMPLES: dict[str, list[Example]] = {
         ),
         Example(lambda k: random.threefry_generate(k, (7,)), [_key()], [_key(counter=8), _bits(*_FIRST, *_REST)]),
         Example(
-            lambda k: random.threefry_generate(k, (4,)),
-            [_key(*_WORDS)],
-            [_key(*_WORDS, counter=4), _bits(*_OF_WORDS)],
+            lambda k: random.threefry_generate(k, (4,)), [_key(*_WORDS)], [_key(*_WORDS, counter=4), _bits(*_OF_WORDS)]
         ),
         # The counter of this key is at its end: it goes on as the right part of its split.
         Example(
@@ -111,6 +109,6 @@ EXAMPLES: dict[str, list[Example]] = {
             lambda k, p: random.multinomial(k, p, 9),
             [_key(), np.array([0.1, 0.4, -1.0, 0.5], "float32")],
             [_key(counter=12), np.array([1, 3, 1, 1, 1, 3, 3, 3, 1], "int32")],
-        ),
+        )
     ],
 }

@@ -81,11 +81,7 @@ EXAMPLES: dict[str, list[Example]] = {
                 np.array([5, 6], "int64"),
                 np.array(default, "int64"),
             ],
-            [
-                [[0, 1], [0, 3], [1, 0], [2, 0], [3, 1], [4, 0]],
-                [1, 2, 10, 3, 4, 10],
-                [False, True, False, False, True],
-            ],
+            [[[0, 1], [0, 3], [1, 0], [2, 0], [3, 1], [4, 0]], [1, 2, 10, 3, 4, 10], [False, True, False, False, True]],
         )
         for default in ([10], 10)
     ],

@@ -102,11 +102,7 @@ def test_convolutions_of_bytes_are_exact(seed: int) -> None:
 
 @pytest.mark.parametrize(
     ("target", "instruction"),
-    [
-        ("llvm -mcpu=alderlake", "vpdpbusd"),
-        ("llvm -mcpu=sapphirerapids", "tdpbusd"),
-        (f"{ARM}neoverse-n1", "sdot"),
-    ],
+    [("llvm -mcpu=alderlake", "vpdpbusd"), ("llvm -mcpu=sapphirerapids", "tdpbusd"), (f"{ARM}neoverse-n1", "sdot")],
 )
 def test_instruction_of_each_cpu_for_convolutions(target: str, instruction: str) -> None:
     mod = _convolution((1, 64, 9, 14), np.ones((64, 64, 3, 3), "int8"), "uint8", 3, padding=(1, 1))

@@ -37,7 +37,4 @@ def test_a_guarded_load_out_of_bounds_is_made_safe() -> None:
 
 def test_a_vector_select_stays() -> None:
     lanes = "T.Ramp(0, 1, 4)"
-    assert_pass(
-        RewriteUnsafeSelect(),
-        f"C[0:4] = T.Select({lanes} < T.Broadcast(n, 4), A[0:4], T.Broadcast(0, 4))",
-    )
+    assert_pass(RewriteUnsafeSelect(), f"C[0:4] = T.Select({lanes} < T.Broadcast(n, 4), A[0:4], T.Broadcast(0, 4))")

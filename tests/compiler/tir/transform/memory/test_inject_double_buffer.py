@@ -231,10 +231,7 @@ def test_threads_wait_for_each_half_where_turns_hold_two_iterations() -> None:
 
 @pytest.mark.parametrize(
     "declaration",
-    [
-        "B = T.decl_buffer((4,), 'int32')",
-        "P = T.allocate([4], 'int32')\n    B = T.Buffer((4,), 'int32', data=P)",
-    ],
+    ["B = T.decl_buffer((4,), 'int32')", "P = T.allocate([4], 'int32')\n    B = T.Buffer((4,), 'int32', data=P)"],
 )
 def test_a_marker_around_the_whole_iteration(declaration: str) -> None:
     """The iterations stay in order, so that it may do anything: the halves of the buffer take turns."""
