@@ -24,8 +24,8 @@ of a file to a module, for ``IRModule.import_from_std``.
 
 COMMANDS = ("query_rpc_tracker", "rpc_proxy", "rpc_server", "rpc_tracker")
 _OWN = """
-    auto_scheduler autotvm autotvm.callback autotvm.env autotvm.tophub autotvm.tuner autotvm.utils contrib
-    contrib.debugger exec ir.analysis meta_schedule relay.analysis.annotated_regions relay.analysis.call_graph
+    auto_scheduler autotvm autotvm.callback autotvm.env autotvm.graph_tuner autotvm.tophub autotvm.tuner autotvm.utils
+    contrib contrib.debugger exec ir.analysis meta_schedule relay.analysis.annotated_regions relay.analysis.call_graph
     relay.analysis.feature relay.backend relay.backend.executor_factory relay.base
     relay.build_module relay.contrib relay.data_dep_optimization relay.dataflow_pattern relay.loops relay.prelude
     relay.quantize relay.scope_builder relay.transform.flexible_shape relay.transform.infer_layout_utils rpc
@@ -49,6 +49,10 @@ MODULES = {
     "tvm.auto_scheduler.dispatcher": "compiler.classic.auto_scheduler.relay_integration",
     "tvm.auto_scheduler.measure_record": "compiler.classic.auto_scheduler.record",
     "tvm.auto_scheduler.workload_registry": "compiler.classic.auto_scheduler.workload",
+    **dict.fromkeys(
+        [f"tvm.autotvm.graph_tuner.{name}" for name in ("base_graph_tuner", "dynamic_programming_tuner", "pbqp_tuner")],
+        "compiler.classic.autotvm.graph_tuner",
+    ),
     "tvm.autotvm.measure.measure_methods": "compiler.classic.autotvm.measure_methods",
     "tvm.autotvm.record": "compiler.classic.autotvm.task.record",
     "tvm.autotvm.task.relay_integration": "compiler.classic.autotvm.extraction",

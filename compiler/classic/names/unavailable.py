@@ -155,7 +155,6 @@ _TUNING = {
     "tvm.auto_scheduler.DispatchContext": "use auto_scheduler.ApplyHistoryBest to choose the schedules of kernels",
     "tvm.autotvm.database": "records are stored in files; use autotvm.callback.log_to_file and autotvm.record",
     "tvm.autotvm.feature": "cost models learn from the values of knobs, not from features of the lowered loops",
-    "tvm.autotvm.graph_tuner": "layouts are not tuned per graph; relay.transform.AlterOpLayout chooses them",
     "tvm.autotvm.task.code_hash": "records are identified by the arguments of their tasks, not by a hash of the code",
     "tvm.autotvm.task.topi_integration.TaskExtractEnv": (
         "extract the tasks of a model with autotvm.task.extract_from_program"

@@ -20,7 +20,8 @@ Record = tuple[MeasureInput, MeasureResult]
 Records = str | PathLike[str] | Iterable[Record]
 
 
-def _read(records: Records) -> Iterable[Record]:
+def read_records(records: Records) -> Iterable[Record]:
+    """Return records, or those of a file."""
     return load_from_file(Path(records)) if isinstance(records, (str, PathLike)) else records
 
 
@@ -40,7 +41,7 @@ class ApplyHistoryBest(DispatchContext):
 
     def load(self, records: Records) -> None:
         """Add records."""
-        for inp, res in _read(records):
+        for inp, res in read_records(records):
             if res.error_no:
                 continue
             workload = inp.task.workload
@@ -68,30 +69,35 @@ class ApplyHistoryBest(DispatchContext):
 
 def _better(table: dict[tuple[str, Workload], Record], key: tuple[str, Workload], record: Record) -> None:
     """Enter a record, unless there is a faster one; its configuration says its cost."""
-    if key not in table or _mean_cost(record) < _mean_cost(table[key]):
+    if key not in table or mean_cost(record) < mean_cost(table[key]):
         table[key] = record
-    record[0].config.cost = _mean_cost(record)
+    record[0].config.cost = mean_cost(record)
 
 
-def _mean_cost(record: Record) -> float:
+def mean_cost(record: Record) -> float:
+    """Return the mean of a record's times, in seconds."""
     costs = [float(cost) for cost in record[1].costs if not isinstance(cost, Exception)]
     return sum(costs) / len(costs)
 
 
 class ApplyGraphBest(DispatchContext):
-    """Chooses the configurations of a graph's calls, in their order, by a record for each, or a file of such."""
+    """Chooses the configurations of a graph's calls by records, or a file of such.
+
+    Calls of a workload that several records are of have them in their order; further ones have the last.
+    """
 
     def __init__(self, records: Records) -> None:
         super().__init__()
-        self._records = list(_read(records))
-        self._next = 0
+        self._records: dict[Workload, list[ConfigSpace]] = {}
+        for inp, _ in read_records(records):
+            self._records.setdefault(inp.task.workload, []).append(inp.config)
         self._chosen: dict[tuple[str, Workload | None], ConfigSpace] = {}
 
     def _query_inside(self, target: Target | None, workload: Workload | None) -> ConfigSpace | None:
         key = (str(target), workload)
-        if self._next < len(self._records):
-            self._chosen[key] = self._records[self._next][0].config
-            self._next += 1
+        left = self._records.get(workload, []) if workload is not None else []
+        if left:
+            self._chosen[key] = left.pop(0)
         return self._chosen.get(key)
 
     def update(self, target: Target, workload: Workload, cfg: ConfigSpace) -> None:

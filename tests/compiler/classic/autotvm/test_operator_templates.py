@@ -150,9 +150,3 @@ def test_tasks_are_those_of_the_operators_asked_for():
     names = [t.name for t in extract(models * 2, params * 2, TARGET, ops=(conv,))]
     assert names == ["conv2d_NCHWc.cpu", "depthwise_conv2d_NCHWc.cpu", "conv2d.cpu"]
     assert extract(models, params, "cuda") == []
-
-
-def test_graphs_are_not_tuned_as_a_whole():
-    graph_tuner = autotvm.graph_tuner
-    with pytest.raises(tvm.TVMError, match=r"graph_tuner\.DPTuner is not available: .*AlterOpLayout chooses them"):
-        graph_tuner.DPTuner(None, {}, [], [], TARGET)
