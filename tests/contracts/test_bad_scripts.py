@@ -117,9 +117,9 @@ BAD = [
     ),
     BadScript(
         "part of TVM that is not provided",
-        "import tvm\ntvm.meta_schedule.TaskScheduler()\n",
+        "import tvm\ntvm.autotvm.feature.get_itervar_feature()\n",
         "UnavailableError",
-        "this part of the search is not a program's to replace",
+        "cost models learn from the values of knobs",
         2,
     ),
     BadScript(

@@ -70,7 +70,7 @@ def test_calls_alternate_in_rounds() -> None:
     calls: list[str] = []
     turns = [lambda name=name: calls.append(name) for name in "ab"]  # type: ignore[misc]
     *_, last = time_rounds(turns, [Duration(0.001), Duration(0.002)], 0.0)
-    assert "".join(calls) == ("a" * 10 + "b" * 5) * 2
+    assert "".join(calls) == ("a" * 5 + "b" * 3) * 2
     assert [len(timing.seconds) for timing in last] == [2, 2]
 
 
