@@ -76,7 +76,7 @@ class BaseGraphTuner:
         self._chosen = list(self._best.values())
 
     def get_optimal_records(self) -> list[Record]:
-        """Return the records that were chosen; raises ArgumentError before :meth:`run`."""
+        """Return the records that were chosen. Raises ArgumentError before :meth:`run`."""
         if not self._chosen:
             raise ArgumentError("graph_tuner: nothing is chosen before run()")
         return self._chosen

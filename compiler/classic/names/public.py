@@ -49,10 +49,6 @@ MODULES = {
     "tvm.auto_scheduler.dispatcher": "compiler.classic.auto_scheduler.relay_integration",
     "tvm.auto_scheduler.measure_record": "compiler.classic.auto_scheduler.record",
     "tvm.auto_scheduler.workload_registry": "compiler.classic.auto_scheduler.workload",
-    **dict.fromkeys(
-        [f"tvm.autotvm.graph_tuner.{name}" for name in ("base_graph_tuner", "dynamic_programming_tuner", "pbqp_tuner")],
-        "compiler.classic.autotvm.graph_tuner",
-    ),
     "tvm.autotvm.measure.measure_methods": "compiler.classic.autotvm.measure_methods",
     "tvm.autotvm.record": "compiler.classic.autotvm.task.record",
     "tvm.autotvm.task.relay_integration": "compiler.classic.autotvm.extraction",
