@@ -108,6 +108,11 @@ class Workspace(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
     """Uploaded files by name, as the SHA-256 hashes that they are stored under."""
     options: Options = Options()
 
+    @property
+    def is_long(self) -> bool:
+        """Whether it has a model, whose compilation takes seconds: others go first."""
+        return bool(self.uploads)
+
 
 class Origin(Struct, frozen=True):
     """A row of the origin table: a source location at some level."""

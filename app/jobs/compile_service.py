@@ -254,7 +254,7 @@ class Compiler:
         self, workspace: Workspace, client: Client, pending: _PendingRequest
     ) -> tuple[AnswerReader, list[CompiledKernels]]:
         """Run the script, read all its messages, and compile its kernels."""
-        ticket = self._compiling.enter(client.address, client.tab, long=bool(workspace.uploads))
+        ticket = self._compiling.enter(client.address, client.tab, long=workspace.is_long)
         try:
             with waiting(pending.abandon):
                 pending.hold(ticket=ticket)

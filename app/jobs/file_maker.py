@@ -136,7 +136,7 @@ class FileMaker:
         self._launcher.check(workspace)
         file = IncomingFile(self.budget, client.address, self.largest)
         try:
-            with self._compiling.turn(client.address, client.tab, long=bool(workspace.uploads)) as ticket:
+            with self._compiling.turn(client.address, client.tab, long=workspace.is_long) as ticket:
                 job = self._launcher.start_file(workspace, subject)
                 ticket.when_asked(job.interrupt)
                 name = self._receive(job, client, file)

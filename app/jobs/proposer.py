@@ -62,7 +62,7 @@ class Proposer:
     ) -> tuple[T | None, str]:
         """Return the answer of a job, or why it has none."""
         self._launcher.check(workspace)
-        with self._compiling.turn(client.address, client.tab, long=bool(workspace.uploads)) as ticket:
+        with self._compiling.turn(client.address, client.tab, long=workspace.is_long) as ticket:
             job = start()
             ticket.when_asked(job.interrupt)
             with self._incoming.read(job, client.address) as reader:

@@ -74,7 +74,7 @@ class RecordedPrograms:
             If the files of the workspace are rejected; see :meth:`~app.jobs.launcher.Launcher.check`.
         """
         self._launcher.check(workspace)
-        with self._compiling.turn(client.address, client.tab, long=bool(workspace.uploads)) as ticket:
+        with self._compiling.turn(client.address, client.tab, long=workspace.is_long) as ticket:
             recorded, problem = self._recorded(workspace, client, ticket)
             if not recorded:
                 return None, problem or "this script builds no function"

@@ -156,7 +156,7 @@ async function start() {
 }
 
 /** How far a search is; after its time come the candidates of the last round, and the best once more. */
-const words = (trials, seconds, most) => `${trials} candidates · ${Math.round(seconds)} s${seconds > most ? ": the best is compared with what the script makes" : ""}`;
+const words = (trials, seconds, most) => `${trials} candidates · ${Math.round(seconds)} s${seconds > most ? ": the time is over; what was begun is measured, then the best once more" : ""}`;
 
 /** Let the seconds pass until the next round is told. */
 function tick(trials, seconds, most) {

@@ -109,10 +109,8 @@ def _gradient(call: Call, grad: Expr) -> list[Expr]:
 
 def _added_up(attrs: PadAttrs, data: TensorType, grad: Expr) -> Expr:
     """Return what the copies of each element add up to, along one axis after the other."""
-    extents, shape = (
-        data.concrete_shape,
-        [n + sum(w) for n, w in zip(data.concrete_shape, attrs.pad_width, strict=True)],
-    )
+    extents = data.concrete_shape
+    shape = [extent + sum(around) for extent, around in zip(extents, attrs.pad_width, strict=True)]
     for at, around in enumerate(attrs.pad_width):
         if any(around):
             places = _reference(attrs.with_values(pad_width=(around,)), np.arange(extents[at]), np.zeros(()))
