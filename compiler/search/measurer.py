@@ -33,6 +33,7 @@ import numpy as np
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
+from compiler.runtime.arrays.ndarray import array
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.parallel.threads import set_num_threads
 from compiler.search.pairing import Pairing, Patience, paired
@@ -209,16 +210,14 @@ class Measurer:
         reference = self._reference
         clock = time.thread_time if self.threads == 1 else time.perf_counter
         flushed = np.zeros(_FLUSHED if self.is_flushing else 0, "uint8")
-        if self.place is None:
-            others = self._copies()
-            before: Callable[[], object] = partial(np.add, flushed, 1, out=flushed)
-        else:
-            copies = others = list(self.place.arrays)
-            before, patience = self.place.before, replace(patience, turn=0.0)
-        return Measurement(pairing=paired(lambda: kernel(*copies), lambda: reference(*others), patience, clock, before))
+        before: Callable[[], object] = partial(np.add, flushed, 1, out=flushed)
+        if self.place is not None:
+            copies, before, patience = list(self.place.arrays), self.place.before, replace(patience, turn=0.0)
+        return Measurement(pairing=paired(lambda: kernel(*copies), lambda: reference(*copies), patience, clock, before))
 
     def _copies(self) -> list[NumPyArray]:
-        return [array.copy() for array in self.arrays]
+        """Return arguments that are aligned as those of programs are; two kernels are compared on the same ones."""
+        return [array(values).view() for values in self.arrays]
 
     def _serve(self, build: Build, work: Callable[[Kernel], Any], pipe: Connection | None) -> Any:
         """Build a candidate, wait until it is its turn, and do the work."""

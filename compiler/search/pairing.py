@@ -2,7 +2,14 @@
 
 On a machine that others use, the time of a kernel is what it takes and what the others take from it: caches, memory
 bandwidth, clock frequency.  Two kernels that take turns share that.  So what is compared is the ratio of turns that
-follow each other, whose logarithms are averaged; a ratio is certain when it is several standard errors from 1.
+follow each other, whose logarithms are averaged; a ratio is certain when it is several standard errors from 1, the more
+the fewer turns the error was estimated from (Student's distribution).  Both kernels have the same conditions, or the
+difference between these is found: each has turns of about the same length, and its first calls, which fetch its code
+and touch its memory, count in none.
+
+References
+----------
+M. Abramowitz, I. A. Stegun, "Handbook of Mathematical Functions", 1964, 26.7.5: quantiles of Student's distribution.
 """
 
 from __future__ import annotations
@@ -14,9 +21,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 _CERTAIN = 3.0
-"""Standard errors."""
+"""Standard errors, where these are known."""
 _TELLING = 1.3
-"""The order is certain where all turns of one kernel take this much longer than all of the other, if only three."""
+"""A kernel is certainly slower where all its turns take this much longer than all of the reference, if only three."""
+_SLOW = 100
+"""How many turns' time a first call takes of a kernel that is too slow for a second one."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +72,14 @@ class Pairing:
     @property
     def is_faster(self) -> bool:
         """Whether the kernel certainly takes less time than the reference."""
-        return -math.log(self.ratio) > _CERTAIN * self.error
+        return -math.log(self.ratio) > _margin(self.error, self.turns)
+
+
+def _margin(error: float, count: int) -> float:
+    """Return how far a mean of so many logarithms is from the true one at most, given its estimated error."""
+    z, freedom = _CERTAIN, max(count - 1, 1)
+    first, second = (z**3 + z) / (4 * freedom), (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+    return (z + first + second) * error
 
 
 def paired(
@@ -92,10 +108,11 @@ def paired(
             runs[which]()
         return max(clock() - started, 1e-9) / calls
 
-    calls = []
-    for which in (0, 1):  # which also warms up
-        first = turn(which, 1)
-        calls.append(1 if first > patience.turn else max(1, math.ceil(patience.turn / min(first, turn(which, 1)))))
+    firsts = [turn(which, 1) for which in (0, 1)]
+    calls = [
+        math.ceil(patience.turn / turn(which, 1)) if 0 < first < _SLOW * patience.turn else 1
+        for which, first in enumerate(firsts)
+    ]
     times: tuple[list[float], list[float]] = ([], [])
     while True:
         for which in (0, 1) if len(times[0]) % 2 else (1, 0):
@@ -105,10 +122,10 @@ def paired(
             continue
         mean = statistics.fmean(logarithms)
         error = statistics.stdev(logarithms) / math.sqrt(len(logarithms))
-        is_certain = len(logarithms) >= 4 and abs(mean) > _CERTAIN * error
-        is_alike = len(logarithms) >= 4 and abs(mean) + _CERTAIN * error < patience.matters
-        is_plain = min(times[0]) > _TELLING * max(times[1]) or min(times[1]) > _TELLING * max(times[0])
-        if is_certain or is_alike or is_plain or len(logarithms) >= patience.most:
+        margin = _margin(error, len(logarithms))
+        is_certain, is_alike = abs(mean) > margin, abs(mean) + margin < patience.matters
+        is_slower = min(times[0]) > _TELLING * max(times[1])
+        if is_certain or is_alike or is_slower or len(logarithms) >= patience.most:
             break
         if clock() - began > patience.seconds:
             break

@@ -72,17 +72,18 @@ class RemoteMeasurer:
 
     def _compared(self, remote: RPCSession, code: bytes, patience: Patience) -> Measurement:
         kernel, reference = self._loaded(remote, "candidate", code), self._loaded(remote, "reference", self._reference)
-        copies, others = self._copies(remote), self._copies(remote)
+        copies = self._copies(remote)
         kernel(*copies)
         if wrong := wrong_result([copy.view() for copy in copies], self._expected, self.tolerance):
             return Measurement("wrong", wrong)
-        return Measurement(pairing=self._paired(remote, (kernel, copies), (reference, others), patience))
+        return Measurement(pairing=self._paired(remote, kernel, reference, copies, patience))
 
     def _paired(
         self,
         remote: RPCSession,
-        kernel: tuple[RemoteModule, list[NDArray]],
-        reference: tuple[RemoteModule, list[NDArray]],
+        kernel: RemoteModule,
+        reference: RemoteModule,
+        arguments: Sequence[NDArray],
         patience: Patience,
     ) -> Pairing:
         """Compare two kernels by turns that the server times: one is a measurement there."""
@@ -90,7 +91,7 @@ class RemoteMeasurer:
         milliseconds = round(patience.turn * 1e3)
         told = [0.0]
 
-        def turns(module: RemoteModule, arguments: list[NDArray]) -> Callable[[], None]:
+        def turns(module: RemoteModule) -> Callable[[], None]:
             evaluate = module.time_evaluator(
                 module.entry_name, remote.cpu(), number=1, min_repeat_ms=milliseconds, f_preproc=flush
             )
@@ -100,7 +101,7 @@ class RemoteMeasurer:
 
             return turn
 
-        return paired(turns(*kernel), turns(*reference), replace(patience, turn=0.0), lambda: told[0])
+        return paired(turns(kernel), turns(reference), replace(patience, turn=0.0), lambda: told[0])
 
     def _loaded(self, remote: RPCSession, name: str, code: bytes) -> RemoteModule:
         remote.get_function("runtime.config_threadpool")(_CORES_OF_ITS_OWN, self.threads)

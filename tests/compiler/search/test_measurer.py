@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import time
 from contextlib import suppress
@@ -139,7 +140,39 @@ class _Clock:
 
 def test_kernels_that_take_the_same_time_are_not_faster_and_what_others_are_is_known_by_their_error() -> None:
     for ratio, error, is_faster in ((0.9, 0.01, True), (0.98, 0.01, False), (1.0, 0.0, False), (1.1, 0.01, False)):
-        assert Pairing(ratio, error, ratio, 1.0).is_faster is is_faster
+        assert Pairing(ratio, error, ratio, 1.0, (ratio,) * 24).is_faster is is_faster
+
+
+def test_an_error_that_few_turns_tell_is_not_relied_on() -> None:
+    assert Pairing(0.9, 0.02, 0.9, 1.0, (0.9,) * 24).is_faster
+    assert not Pairing(0.9, 0.02, 0.9, 1.0, (0.9,) * 4).is_faster
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+def test_what_first_calls_take_gives_no_kernel_other_turns_than_the_other(slow: int) -> None:
+    now, begun = [0.0], [False, False]
+    last = [-1]
+
+    def kernel(which: int) -> Kernel:
+        def run() -> None:
+            first = which == slow and not begun[which]
+            now[0] += 20.0 if first else 1.0 + 0.5 * (last[0] != which)  # it fetches what the other one displaced
+            begun[which], last[0] = True, which
+
+        return run
+
+    found = paired(kernel(0), kernel(1), Patience(turn=16, seconds=1e9), lambda: now[0])
+    assert found.ratio == pytest.approx(1.0, abs=1e-6)
+
+
+def test_hardly_any_of_many_kernels_beside_themselves_are_certainly_faster() -> None:
+    rng, now = random.Random(0), [0.0]
+
+    def kernel() -> None:
+        now[0] += rng.lognormvariate(0, 0.05) * (3 if rng.random() < 0.02 else 1)
+
+    found = [paired(kernel, kernel, Patience(turn=0, most=32, matters=0), lambda: now[0]) for _ in range(500)]
+    assert sum(each.is_faster for each in found) <= 5
 
 
 @pytest.mark.parametrize(("ratio", "is_faster"), [(0.5, True), (0.97, True), (1.0, False), (1.02, False), (3.0, False)])
