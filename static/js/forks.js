@@ -18,7 +18,10 @@ export function startForks() {
   document.addEventListener("click", ({ target }) => {
     const { openKernel, dropKernel } = target.dataset;
     if (openKernel) open(openKernel);
-    if (dropKernel) drop(dropKernel);
+    if (dropKernel) {
+      dropKernels(dropKernel);
+      tell("options");
+    }
   });
   $("#fork-put").addEventListener("click", put);
   $("#fork-leave").addEventListener("click", leave);
@@ -39,7 +42,7 @@ async function open(name) {
 export function takeKernel(name, script, original) {
   delete state.options.kernel;
   attach(ORIGINAL, original || script);
-  if (script.includes("te.create_schedule")) attach(`${name}${MODEL}`, editor.text);
+  attach(`${name}${MODEL}`, editor.text);
   editor.open(script);
   toast(`Edit the schedule: Run measures it in alternation with ${ORIGINAL}`);
 }
@@ -62,10 +65,10 @@ async function leave() {
   editor.open(model);
 }
 
-function drop(name) {
+/** Leave kernels out of the visitor's own; a race that was run, or came with a link, was of other kernels. */
+export function dropKernels(...names) {
   race = null;
-  detach(`${name}${OWN}`);
-  tell("options");
+  detach(...names.map((name) => `${name}${OWN}`));
 }
 
 function arrived() {

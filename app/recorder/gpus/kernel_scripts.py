@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 from app.recorder.scripts.failures import brief, class_name, clean
 from app.recorder.scripts.frames import deepest_line
-from compiler.driver.lower import lower
 from compiler.driver.relay.lower import KernelDefinition
 from compiler.ir.error import ArgumentError
 from compiler.ir.instrument import Instrument, instrumented, uninstrumented
+from compiler.ir.module import IRModule
 from compiler.ir.origin import lowering_to
 from compiler.relay.function import Function
 from compiler.te.definition.tensor import Tensor
 from compiler.te.scheduling.schedule import Schedule
+from compiler.tir.statements.buffer import Buffer
+from compiler.tir.statements.function import PrimFunc
 
 ENDING = ".kernel.py"
 """The suffix of the names of such files."""
@@ -52,7 +55,7 @@ class KernelScripts(Instrument):
         try:
             with uninstrumented(), lowering_to("te", function.span):
                 own = _fitting(_made_by(source, name), definition)
-                lower(own.schedule, [*own.inputs, *own.outputs], name=name)
+                own.lowered(name)
         except Exception as error:  # if the script fails in any way, its kernel is kept
             self.problems[name] = _words(error, name + ENDING)
             return None
@@ -78,7 +81,7 @@ class _Lowering(Instrument):
 
 
 def _made_by(source: str, name: str) -> tuple[object, Sequence[Any]]:
-    """Run a script until it lowers its kernel; return the schedule and its arguments."""
+    """Run a script until it lowers its kernel; return the schedule and its arguments, or the program."""
     module = ModuleType("__main__")
     lowering = _Lowering(name)
     with suppress(_KernelReached), instrumented(lowering):
@@ -90,22 +93,28 @@ def _made_by(source: str, name: str) -> tuple[object, Sequence[Any]]:
 
 def _fitting(made: tuple[object, Sequence[Any]], definition: KernelDefinition) -> KernelDefinition:
     """Convert the result of a script to a definition that can replace the original."""
-    schedule, args = made
-    if not isinstance(schedule, Schedule):
-        raise ArgumentError("a kernel of a model must be a schedule of tensor expressions")
+    source, args = made
+    if isinstance(source, IRModule) and len(source.functions) == 1:
+        (source,) = source.functions.values()
+    if isinstance(source, PrimFunc):
+        args = [source.buffer_map.get(param, param) for param in source.params]
+    elif not isinstance(source, Schedule):
+        raise ArgumentError("a kernel of a model must be a schedule of tensor expressions, or one function of TensorIR")
+    given = [_type(arg) if isinstance(arg, Tensor | Buffer) else str(arg) for arg in args]
+    expected = [_type(tensor) for tensor in (*definition.inputs, *definition.outputs)]
+    if given != expected:
+        raise ArgumentError(f"it takes ({', '.join(given)}), but the model passes ({', '.join(expected)})")
+    if isinstance(source, PrimFunc):
+        return replace(definition, program=source)
     tensors = [arg for arg in args if isinstance(arg, Tensor)]
-    expected = [*definition.inputs, *definition.outputs]
-    if len(tensors) != len(args) or [*map(_type, tensors)] != [*map(_type, expected)]:
-        given = ", ".join(_type(a) if isinstance(a, Tensor) else str(a) for a in args)
-        raise ArgumentError(f"it takes ({given}), but the model passes ({', '.join(map(_type, expected))})")
     count = len(definition.inputs)
     outputs = tensors[count:]
-    if any(tensor.op not in schedule.outputs for tensor in outputs):
+    if any(tensor.op not in source.outputs for tensor in outputs):
         raise ArgumentError(f"its last {len(outputs)} arguments must be what its schedule computes")
-    return KernelDefinition(tensors[:count], outputs, schedule)
+    return KernelDefinition(tensors[:count], outputs, source)
 
 
-def _type(tensor: Tensor) -> str:
+def _type(tensor: Tensor | Buffer) -> str:
     return f"{tensor.dtype}[{', '.join(map(str, tensor.shape))}]"
 
 

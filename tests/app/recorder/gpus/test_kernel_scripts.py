@@ -114,12 +114,28 @@ def test_what_the_noise_hides_is_not_told_as_a_figure() -> None:
         ),
         (
             "import tvm\nfrom tvm.script import tir as T\n\n\n@T.prim_func\n"
-            "def main(a: T.Buffer((1, 2048), 'float32'), b: T.Buffer((1, 2048), 'float32')):\n"
-            f"    b[0, 0] = a[0, 0]\n\n\nf = tvm.build(main, name='{SOFTMAX}')",
-            "must be a schedule of tensor expressions",
+            "def main(a: T.Buffer((1, 2048), 'float32'), b: T.Buffer((2048,), 'float32')):\n"
+            f"    b[0] = a[0, 0]\n\n\nf = tvm.build(main, name='{SOFTMAX}')",
+            "it takes (float32[1, 2048], float32[2048]), but the model passes",
+        ),
+        (
+            "import tvm\nfrom tvm.script import tir as T\n\n\n@T.prim_func\n"
+            "def copy(a: T.Buffer((1, 2048), 'float32'), b: T.Buffer((1, 2048), 'float32')):\n"
+            "    b[0, 0] = a[0, 0]\n\n\n"
+            f"f = tvm.build(tvm.IRModule({{'a': copy, 'b': copy}}), name='{SOFTMAX}')",
+            "must be a schedule of tensor expressions, or one function of TensorIR",
         ),
     ],
-    ids=["raises", "syntax", "builds nothing", "other arguments", "no outputs", "a number", "no schedule"],
+    ids=[
+        "raises",
+        "syntax",
+        "builds nothing",
+        "other arguments",
+        "no outputs",
+        "a number",
+        "a program",
+        "two programs",
+    ],
 )
 def test_a_script_that_does_not_fit_leaves_its_kernel(folder: Path, script: str, reason: str) -> None:
     (folder / (SOFTMAX + ENDING)).write_text(script)
