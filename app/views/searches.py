@@ -87,6 +87,8 @@ class SearchView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where the records come from, if this page has not made them."""
     by_seconds: bool = False
     chosen: Annotated[int, Meta(ge=0)] | None = None
+    used: Annotated[int, Meta(ge=-1)] = -1
+    """The trial that the model is built with."""
     only: Annotated[list[Decision], Meta(max_length=200)] = []
     """What the candidates of the branch that is looked at have decided."""
     pinned: list[Decision] = []

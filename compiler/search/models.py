@@ -508,7 +508,8 @@ class ModelTuning:
         for task in self.tasks:
             task.choices = task.choices if task in chosen else None
             if task.trials or self._log.decision(task.tuning.workload):
-                task.tuning.decide(task.choices, task.best if task.choices is not None else task.default)
+                seconds = task.default if task.choices is None else task.best
+                task.tuning.decide(task.choices, seconds, task.names[0])
         return ModelOutcome(default, ratio * default, self.tasks, self.ways, self._preparing)
 
     def _with(self, chosen: Sequence[KernelTask]) -> BuiltModel:

@@ -243,9 +243,9 @@ class Tuning:
             return None
         return best.candidate
 
-    def decide(self, choices: Choices | None, seconds: float) -> None:
-        """Note what the function is to be built with: a candidate, or the default (None)."""
-        self._database.add([Record(self.workload, self._pattern, choices, "ok", seconds, is_decision=True)])
+    def decide(self, choices: Choices | None, seconds: float, name: str) -> None:
+        """Note what the function is to be built with, a candidate or the default (None), and what a model calls it."""
+        self._database.add([Record(self.workload, self._pattern, choices, "ok", seconds, name, is_decision=True)])
 
 
 def processor_target(target: TargetLike) -> Target:

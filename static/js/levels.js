@@ -56,7 +56,7 @@ function mark() {
 }
 
 /** Show a kernel down to its assembly. */
-function showKernel(name) {
+export function showKernel(name) {
   state.view.unit = -1;
   setOption("kernel", name);
   show("code");

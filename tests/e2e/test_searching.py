@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from compiler.classic.alias import install
-from compiler.search import Machine, ScheduleSpace
+from compiler.search import Machine, ScheduleSpace, Wishes
+from compiler.search.choices import Choices
 from compiler.search.models import numbers_of
 from compiler.search.tuning import workload_of
 from compiler.target.target import Target
-from tests.e2e.steps import MATMUL, violations, write
+from tests.e2e.steps import MATMUL, settled, violations, write
 
 CHOICES = [
     ["C.way", "tiles"], ["C.vector", 1], ["C.1.inner", 16], ["C.0.inner", 4], ["C.0.outer", [4, 2]],
@@ -39,6 +43,8 @@ def line(seconds: float | None, kind: str = "ok", **fields: object) -> str:
     return json.dumps({**record, "message": "", "features": [], "timestamp": 1.0, **fields})
 
 
+DENSE = "tvmgen_default_fused_nn_dense_nn_relu"
+FOUND = "#pane-kernels tr:has(.own)"
 LOG = "\n".join(
     [line(2e-5), line(None, "wrong", message="another result"), line(1e-5, predicted=2e-5), line(3e-5)[:50]]
 )
@@ -159,28 +165,86 @@ def test_a_search_over_a_model_stops_and_goes_on_from_its_log_with_what_is_wante
     expect(button).to_have_text("Search")
 
 
-def test_a_candidate_of_a_kernel_becomes_a_script_that_goes_back_into_the_model(
-    explorer: str, open_page: Callable[..., Page]
-) -> None:
+@cache
+def choices_of(way: str) -> tuple[str, Choices]:
+    """Return what records call the model's first kernel, and the choices of a candidate of it."""
     scope: dict[str, Any] = {}
     install()
     exec(MODEL, scope)
-    definition = scope["lib"].kernels["tvmgen_default_fused_nn_dense_nn_relu"].usual
+    definition = scope["lib"].kernels[DENSE].usual
     func, target = definition.blocks(), Target("llvm -mcpu=native")
-    choices, _ = ScheduleSpace(func, Machine.of(target, 1), None, numbers_of(definition)).usual()
-    text = line(1e-5, workload=workload_of(func, target, 1), choices=choices)
+    space = ScheduleSpace(func, Machine.of(target, 1), Wishes({"way": way}), numbers_of(definition))
+    return workload_of(func, target, 1), space.sample(random.Random(0))
+
+
+def candidate(way: str, seconds: float | None, kind: str = "ok") -> str:
+    workload, choices = choices_of(way)
+    return line(seconds, kind, workload=workload, choices=choices)
+
+
+@pytest.mark.parametrize(("way", "primitive"), [("numbers", "].split("), ("rules", "sch.split(")])
+def test_a_candidate_of_a_kernel_becomes_a_script_that_goes_back_into_the_model(
+    way: str, primitive: str, explorer: str, open_page: Callable[..., Page]
+) -> None:
+    text = candidate(way, 1e-5)
     page = open_page(explorer, script=MODEL)
     page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": text.encode()}])
     page.click('[data-level="code"]')
     page.click('[data-open="search"]')
     search = page.locator("#search")
     search.get_by_role("button", name="Show the best").press("Enter")
-    expect(page.locator("#search-texts pre").first).to_contain_text("].split(")
+    expect(page.locator("#search-texts pre").first).to_contain_text(primitive)
     search.get_by_role("button", name="Open as script").press("Enter")
     expect(page.locator("#fork")).to_be_visible()
     expect(page.locator("#pane-source .file", has_text="original.py")).to_be_visible()
     page.locator("#fork-put").press("Enter")
-    expect(page.locator("#pane-kernels .own").first).to_be_visible(timeout=60_000)
+    expect(page.locator(FOUND)).to_have_attribute("data-kernel", DENSE)
+    expect(page.locator("#pane-kernels .refusal")).to_have_count(0)
+    expect(page.locator("#race")).to_contain_text("Its outputs are the same")
+
+
+def code_of(page: Page) -> list[str | None]:
+    """Return hashes of the loops, LLVM IR and assembly that the page shows."""
+    return [page.locator(f"#body-{pane}").get_attribute("data-key") for pane in ("loops", "llvm", "asm")]
+
+
+def test_the_model_is_built_with_the_candidate_that_is_picked_until_it_is_taken_out(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    text = "\n".join([candidate("rules", 2e-5), candidate("numbers", 1e-5), candidate("rules", None, "wrong")])
+    page = open_page(explorer, script=MODEL)
+    page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": text.encode()}])
+    page.click(f"[data-show-kernel={DENSE}]")
+    page.click('[data-open="search"]')
+    settled(page)
+    search, own = page.locator("#search"), code_of(page)
+    number, use = search.get_by_label("Candidate", exact=True), search.get_by_role("button", name="Use in the model")
+    number.fill("3")
+    use.press("Enter")
+    expect(page.locator("#toast")).to_contain_text("it was wrong when it was measured")
+    search.locator(".point[data-trial='0']").first.click()
+    expect(search.locator("#search-texts pre").first).to_contain_text("sch.")
+    use.press("Enter")
+    expect(search.locator("h3", has_text="Candidate 1")).to_contain_text("in the model")
+    expect(search.locator("tr.current")).to_contain_text("nn_dense_nn_relu kept Take out10 µs")
+    expect(page.locator(FOUND)).to_have_attribute("data-kernel", DENSE)
+    settled(page)
+    picked = code_of(page)
+    assert all(now != before for now, before in zip(picked, own, strict=True))
+    page.locator("#share-menu summary").click()
+    expect(page.locator("#shared-link")).to_have_value(re.compile(r"/z/"))
+    other = open_page(page.locator("#shared-link").input_value())
+    expect(other.locator(FOUND)).to_have_attribute("data-kernel", DENSE)
+    settled(other)
+    assert code_of(other) == picked
+    other.locator("#run-button").click()
+    expect(other.locator("#race")).to_contain_text("Its outputs are the same")
+    other.locator(".own-kernels [data-open=search]").press("Enter")
+    other.get_by_role("button", name="Take out what is kept of nn_dense_nn_relu").press("Enter")
+    expect(other.locator(FOUND)).to_have_count(0)
+    settled(other)
+    assert code_of(other) == own
+    assert violations(other) == []
 
 
 def test_the_log_of_several_kernels_is_shown_kernel_by_kernel(explorer: str, open_page: Callable[..., Page]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -40,7 +41,7 @@ from compiler.te.script import write_script as write_te_script
 PER_ROUND = 4
 """Candidates of a round: the page is told after each, and those of a large kernel take seconds."""
 
-DECISION = '"is_decision": true'
+DECISION = re.compile(r'"is_decision": ?true')
 
 
 def search(request: Request, send: Callable[[Message], None]) -> None:
@@ -61,7 +62,7 @@ def decided() -> AppliedLog | None:
     TVMError
         A decision cannot be read.
     """
-    lines = [line for line in given_log().splitlines() if DECISION in line]
+    lines = [line for line in given_log().splitlines() if DECISION.search(line)]
     return AppliedLog(Database(text="\n".join(lines))) if lines else None
 
 
@@ -200,7 +201,7 @@ def _show_kernel(request: Request, send: Callable[[Message], None]) -> None:
             else:
                 schedule = space.schedule(choices)
                 mod = lower(schedule.mod, name="main")
-                script = write_script(func, schedule, str(target), title)
+                script = write_script(func, schedule, str(target), title, name)
             assembly = build(mod, target=target).get_source("asm")
             original = _script(definition, target, name, f"{name}: as it is without a search")
             send(CandidateTexts(script=script, loops=mod.script(), assembly=assembly, kernel=name, original=original))

@@ -2,8 +2,9 @@
 import { $, element, toast } from "../dom.js";
 import { editor } from "../editor.js";
 import { attach, detach } from "../files.js";
-import { takeKernel } from "../forks.js";
+import { dropKernels, takeKernel } from "../forks.js";
 import { focusPane } from "../layout.js";
+import { showKernel } from "../levels.js";
 import { recall, remember } from "../memory.js";
 import { ask, busyWords, follow, post, unreached } from "../server.js";
 import { on, state, tell, workspaceJson } from "../state.js";
@@ -81,17 +82,17 @@ function logged() {
   const trials = lines.map(read).filter(Boolean);
   const kernels = new Map();
   for (const { workload, choices, seconds } of trials) {
-    const kernel = kernels.get(workload) ?? { name: `kernel ${workload.slice(0, 8)}`, workload, trials: 0, best: null };
+    const kernel = kernels.get(workload) ?? { name: `kernel ${workload.slice(0, 8)}`, workload, trials: 0 };
     kernels.set(workload, kernel);
     if (choices) kernel.trials += 1;
     if (choices && seconds && !(seconds >= kernel.best)) kernel.best = seconds;
   }
   const ways = {};
   let decided = false;
-  for (const line of lines.filter((each) => each.includes('"is_decision": true'))) {
+  for (const { workload, choices, message } of decisions()) {
     decided = true;
-    const { workload, choices } = parse(line) ?? {};
-    if (kernels.has(workload)) kernels.get(workload).kept = Boolean(choices);
+    const kernel = kernels.get(workload);
+    if (kernel) Object.assign(kernel, { kept: Boolean(choices), name: String(message || kernel.name).slice(0, 1000) });
     else if (choices?.[0]?.[0] === "way") ways[String(workload).replace(/ llvm.*/, "")] = String(choices[0][1]);
   }
   const model = decided || kernels.size > 1 || !$("#search-what").hidden ? { ...modelWords, kernels: [...kernels.values()].slice(0, MOST_KERNELS), ways } : null;
@@ -105,6 +106,9 @@ function parse(line) {
     return null; // cut off, or not a log
   }
 }
+
+const isDecision = (line) => parse(line)?.is_decision === true;
+const decisions = () => lines.filter(isDecision).map(parse);
 
 /** A record as the server draws it; null for what is none, or a decision. */
 function read(line) {
@@ -176,21 +180,31 @@ function end({ status, message }) {
   buttons(false);
   if (status === "error" && !shown.failures.length) shown.failures.push(message);
   if (!lines.length) return;
-  attach(LOG, fitting());
-  opened = state.files.get(LOG);
+  keepLog();
   if (shown.model) tell("options"); // which is built with what was found
 }
 
-/** The log, or if it is too long for a file beside the script, its newest records and the fastest. */
+/** The log, or if it is too long for a file beside the script, its newest records, the fastest, and what is decided. */
 function fitting() {
-  const kept = [...lines];
-  const size = () => kept.reduce((sum, line) => sum + line.length + 1, 0);
-  while (size() > MOST_BYTES) {
-    const best = Math.min(...kept.map((line) => read(line)?.seconds || Infinity));
-    const at = kept.findIndex((line) => !(read(line)?.seconds <= best));
-    kept.splice(at < 0 ? 0 : at, Math.ceil(kept.length / 10));
+  const best = new Map(); // by workload
+  for (const line of lines) {
+    const { workload, seconds } = read(line) ?? {};
+    if (seconds && !(seconds >= best.get(workload)?.seconds)) best.set(workload, { seconds, line });
   }
+  const needed = new Set([...best.values()].map(({ line }) => line));
+  let over = lines.reduce((sum, line) => sum + line.length + 1, 0) - MOST_BYTES;
+  const kept = lines.filter((line) => {
+    if (over <= 0 || needed.has(line) || isDecision(line)) return true;
+    over -= line.length + 1;
+    return false;
+  });
   return `${kept.join("\n")}\n`;
+}
+
+function keepLog() {
+  dropKernels();
+  attach(LOG, fitting());
+  opened = state.files.get(LOG);
 }
 
 async function stop() {
@@ -212,6 +226,7 @@ function save() {
 function forget() {
   if (running) return;
   detach(LOG);
+  dropKernels();
   opened = undefined;
   lines = [];
   if (shown.model) tell("options");
@@ -237,6 +252,8 @@ function clicked({ target }) {
   if (ban) wish("banned", "pinned", JSON.parse(ban));
   if ("showCandidate" in target.dataset) show(Number($("#search-candidate").value) - 1);
   if ("showBest" in target.dataset) show(Number(target.dataset.showBest));
+  if ("useCandidate" in target.dataset) use(Number($("#search-candidate").value) - 1);
+  if (target.dataset.takeOut) takeOut(target.dataset.takeOut);
   if ("openCandidate" in target.dataset) openScript(Number($("#search-candidate").value) - 1);
 }
 
@@ -304,6 +321,43 @@ async function openScript(at) {
   toast("Ladder measures it step by step, Measure kernels in alternation with yours; Undo brings yours back");
 }
 
+/** Build the model with a candidate of a kernel from now on, and show that kernel. */
+async function use(at) {
+  const { choices, kind, seconds } = visible()[at] ?? {};
+  const { candidate, problem } = choices && kind !== "ok" ? { problem: `Candidate ${at + 1} is not used in the model: it was ${kind} when it was measured` } : await texts(at);
+  if (!candidate) {
+    toast(problem);
+    return;
+  }
+  const decision = (workload, made, time = null, message = "") => JSON.stringify({ v: 1, workload, structure: "", choices: made, kind: "ok", seconds: time, message, features: [], timestamp: Date.now() / 1000, is_decision: true });
+  const machine = shown.kernel.slice(shown.kernel.indexOf(" "));
+  const ways = Object.entries(shown.model.ways ?? {}).map(([operator, way]) => decision(operator + machine, [["way", way]]));
+  decide([decision(shown.kernel, choices, seconds, candidate.kernel), ...ways]);
+  dropKernels(candidate.kernel); // one of the visitor's own would go before
+  showKernel(candidate.kernel);
+  toast(`The model is built with candidate ${at + 1}: Run compares it with the model without it`);
+}
+
+/** Build the model with a kernel's own schedule again. */
+function takeOut(workload) {
+  lines = lines.filter((line) => !isDecision(line) || parse(line).workload !== workload);
+  decide([]);
+  tell("options");
+}
+
+/** Let decisions take the place of those before of the same workloads; what was measured of the model as a whole is of another one. */
+function decide(made) {
+  const workloads = made.map((line) => parse(line).workload);
+  lines = [...lines.filter((line) => !isDecision(line) || !workloads.includes(parse(line).workload)), ...made];
+  keepLog();
+  const kernels = shown.model.kernels.map((each) => {
+    const { choices, message } = decisions().findLast(({ workload }) => workload === each.workload) ?? {};
+    return { ...each, kept: Boolean(choices), name: message || each.name };
+  });
+  shown.model = { ...shown.model, before: null, after: null, kernels };
+  draw();
+}
+
 let drawing = null;
 let again = false;
 
@@ -321,6 +375,7 @@ async function redraw() {
     $("#search-save").hidden = $("#search-drop").hidden = shown.running || !lines.length;
     const seen = visible();
     const best = seen.reduce((least, { seconds, choices }, at) => (choices && seconds && !(seconds >= seen[least]?.seconds) ? at : least), -1);
+    const used = JSON.stringify(decisions().findLast(({ workload }) => workload === shown.kernel)?.choices);
     const table = new Map(); // a request has few values: decisions are sent once
     const numbered = (decision) => {
       const key = JSON.stringify(decision);
@@ -332,7 +387,7 @@ async function redraw() {
       choices: choices && choices.map(numbered).join(" "),
       ...(shown.chosen !== null && (at === best || at === shown.chosen) ? { features } : {}),
     }));
-    const asked = { ...shown, doing: undefined, trials, table: [...table.keys()].map((key) => JSON.parse(key)), ...wishesOf(shown.kernel), by_seconds: $("#search-axis").value === "seconds", room: Math.max(340, $("#search").clientWidth - 28) };
+    const asked = { ...shown, doing: undefined, trials, used: shown.kernel && used ? seen.findIndex(({ choices }) => JSON.stringify(choices) === used) : -1, table: [...table.keys()].map((key) => JSON.parse(key)), ...wishesOf(shown.kernel), by_seconds: $("#search-axis").value === "seconds", room: Math.max(340, $("#search").clientWidth - 28) };
     await htmx.ajax("POST", "/search", { target: "#search", swap: "morph", source: "#pane-search", values: { asked: JSON.stringify(asked) } });
   }
 }

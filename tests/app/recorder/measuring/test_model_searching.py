@@ -134,6 +134,12 @@ def run(script: str, file: Path) -> dict[str, Any]:
     return runpy.run_path(str(file))
 
 
+def loops_of(kernel: str) -> str:
+    made = answer(SMALL, kernel=kernel)
+    step = next(step for step in reversed(made.units[-1].steps) if step.group == "lowering" and step.listing)
+    return "\n".join(line.text for line in made.listings[step.listing or ""].lines)
+
+
 def test_candidates_of_a_kernel_are_shown(searched: Searched, tmp_path: Path) -> None:
     graph = recorded(SMALL)
     told = searched(graph, trials=20)
@@ -157,6 +163,12 @@ def test_candidates_of_a_kernel_are_shown(searched: Searched, tmp_path: Path) ->
         (found.get("found") or found["f"])(*arrays[:-2], arrays[-1])
         np.testing.assert_allclose(arrays[-1].numpy(), arrays[-2].numpy(), rtol=1e-4)
         assert ".text" in texts.assembly
+        decision = {"v": 1, "structure": "", "kind": "ok", "seconds": None, "features": [], "is_decision": True}
+        made = json.dumps({**decision, "workload": workload, "choices": choices}, separators=(",", ":"))
+        Path(LOG).write_text(made)
+        assert loops_of(texts.kernel) == texts.loops.replace("main", texts.kernel).strip(), "what is picked is built"
+        Path(LOG).write_text(made + "\n" + made.replace(json.dumps(choices, separators=(",", ":")), "null"))
+        assert loops_of(texts.kernel) != texts.loops.replace("main", texts.kernel).strip(), "until it is taken out"
 
 
 @pytest.mark.parametrize(
