@@ -13,8 +13,8 @@ from compiler import __version__
 from compiler.classic.tvmc.autotuner import TUNERS, tune_model
 from compiler.classic.tvmc.compiler import DUMPS, compile_model
 from compiler.classic.tvmc.errors import TVMCException
-from compiler.classic.tvmc.frontends import FORMATS, load_model
-from compiler.classic.tvmc.model import TVMCPackage
+from compiler.classic.tvmc.frontends import FORMATS, guess_frontend, load_model
+from compiler.classic.tvmc.model import TVMCModel, TVMCPackage
 from compiler.classic.tvmc.pass_config import parse_configs
 from compiler.classic.tvmc.pass_list import parse_pass_list_str
 from compiler.classic.tvmc.registry import generate_registry_args, reconstruct_registry_entity
@@ -25,6 +25,8 @@ from compiler.classic.tvmc.target import generate_target_args, reconstruct_targe
 from compiler.classic.tvmc.transform import generate_transform_args, parse_graph_transform_args
 from compiler.driver.relay.options import Executor, Runtime
 from compiler.ir.error import TVMError
+from compiler.ir.expr.scalars import AnyDim
+from compiler.relay.ty import TensorType, is_dynamic
 from compiler.search.turns import STRATEGIES
 
 
@@ -118,9 +120,28 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_run)
 
 
+def _model(given: argparse.Namespace, command: str, otherwise: str = "") -> TVMCModel:
+    """Read the model; raises TVMCException if the shapes of its inputs need a virtual machine that is not asked for."""
+    model, asked = load_model(given.FILE, given.model_format, given.input_shapes), given.input_shapes or {}
+    kind = given.model_format or guess_frontend(given.FILE).format
+    if kind == "relay" or vars(given).get("use_vm"):  # a text says its shapes itself
+        return model
+    types = {p.name_hint: t for p in model.mod["main"].params if isinstance(t := p.type_annotation, TensorType)}
+    if dynamic := [name for name, t in types.items() if is_dynamic(t)]:
+        found = ", ".join(f'input "{name}" has a dynamic shape {_dims(types[name], "?", "(, )")}' for name in dynamic)
+        whole = " ".join(f"{n}:{_dims(t, '1', '[,]')}" for n, t in types.items() if n in dynamic or n in asked)
+        raise TVMCException(f'tvmc {command}: {found}: give --input-shapes "{whole}"{otherwise}')
+    return model
+
+
+def _dims(tensor: TensorType, unknown: str, marks: str) -> str:
+    """Return a shape between the first and the last of some marks, which those in between separate."""
+    return marks[0] + marks[1:-1].join(unknown if isinstance(d, AnyDim) else str(d) for d in tensor.shape) + marks[-1]
+
+
 def _compile(given: argparse.Namespace) -> None:
     compile_model(
-        load_model(given.FILE, given.model_format, given.input_shapes),
+        _model(given, "compile", ", or --use-vm"),
         given.target,
         opt_level=given.opt_level,
         executor=reconstruct_registry_entity(given, Executor),
@@ -160,7 +181,7 @@ def _run(given: argparse.Namespace) -> None:
 
 def _tune(given: argparse.Namespace) -> None:
     tune_model(
-        load_model(given.FILE, given.model_format, given.input_shapes),
+        _model(given, "tune"),
         given.target,
         given.output,
         given.tuning_records,

@@ -111,6 +111,19 @@ def test_shapes_on_the_command_line_reach_the_importer(tmp_path: Path) -> None:
     assert result.get_output("output_0").shape == (5, 4)
 
 
+@pytest.mark.parametrize("command", ["tune", "compile"])
+def test_shapes_that_are_missing_on_the_command_line_are_said(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = str(_write_model(tmp_path, "rows"))
+    for given in ([], ["--input-shapes", "x:[-1,3]"]):
+        assert main([command, "-o", str(tmp_path / "out"), *given, model]) == 1
+        words = f'tvmc {command}: input "x" has a dynamic shape (?, 3): give --input-shapes "x:[1,3]"'
+        assert words in capsys.readouterr().err
+    machine = ["--use-vm", "-o", str(tmp_path / "vm.tar")]
+    assert command == "tune" or main(["compile", *machine, model]) == 0, "which leaves them open"
+
+
 def test_layouts_of_convolutions(tmp_path: Path) -> None:
     text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(1, 4, 8, 8), float32], %w: Tensor[(4, 4, 3, 3), float32]) {\n'
     (tmp_path / "conv.relay").write_text(f"{text}nn.conv2d(%x, %w, padding=[1, 1], channels=4, kernel_size=[3, 3]) }}")
