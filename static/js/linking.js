@@ -117,8 +117,7 @@ function collect(pane) {
 }
 
 function colour() {
-  const lines = editor.text.split("\n");
-  model.colour(TINTS, (line) => lines[line - 1]);
+  model.colour(editor.text, TINTS);
   LISTINGS.forEach(paint);
   editor.tint(model.tints);
   mark();

@@ -16,11 +16,16 @@ export class LinkModel {
     this.uses = new Map();
     this.tints = new Map();
     this.nodeTints = new Map();
-    this.given = new Map(); // text of a source line -> the tint that it keeps
+    this.nodes = []; // of an imported graph, in its order
   }
 
   setOrigins(rows) {
     this.rows = new Map(rows.map(([id, level, line, parents]) => [id, { level, line, parents }]));
+    const of = (kind) => rows.filter(([, level]) => level === kind).map(([id]) => id).sort((a, b) => a - b);
+    this.nodes = of("graph");
+    this.nodeTints = new Map();
+    this.uses = new Map();
+    for (const loop of of("loop")) for (const line of this.footprint([loop]).sources) this.uses.set(line, (this.uses.get(line) ?? 0) + 1);
   }
 
   /** Take the links of a pane.
@@ -102,31 +107,18 @@ export class LinkModel {
     return lines;
   }
 
-  /** Give each source line that is the primary origin of something one of `count` tints, in the order of the lines.  A line
-   * keeps its tint when the panes show another step, and while other lines are edited.
-   * @param {number} count
-   * @param {(line: number) => string} textOf text of a source line */
-  colour(count, textOf) {
-    this.uses = new Map();
+  /** Give each source line that is the primary origin of something the tint that it has in the script.
+   * @param {string} script
+   * @param {number} count how many tints there are */
+  colour(script, count) {
+    const tints = tintsOf(script, count);
     const all = [...this.panes.values()].flatMap(({ footprints }) => footprints).filter(({ sources }) => sources.size);
-    for (const { sources } of all) for (const line of sources) this.uses.set(line, (this.uses.get(line) ?? 0) + 1);
-    const lines = new Set(all.map((footprint) => this.primary(footprint)));
-    const uses = new Array(count).fill(0); // of each tint
-    const ordered = [...lines].sort((a, b) => a - b);
-    for (const line of ordered) if (this.given.has(textOf(line))) uses[this.given.get(textOf(line)) - 1] += 1;
-    for (const line of ordered) {
-      if (this.given.has(textOf(line))) continue;
-      const tint = uses.indexOf(Math.min(...uses)) + 1;
-      uses[tint - 1] += 1;
-      this.given.set(textOf(line), tint);
-    }
-    this.tints = new Map(ordered.map((line) => [line, this.given.get(textOf(line))]));
-    // The nodes of an imported graph all come from one line: they have colours of their own.
-    const nodes = new Set(all.filter(({ graphs }) => graphs.size).map(({ graphs }) => Math.max(...graphs)));
-    this.nodeTints = new Map([...nodes].sort((a, b) => a - b).map((node, index) => [node, (index % count) + 1]));
+    this.tints = new Map(all.map((footprint) => this.primary(footprint)).map((line) => [line, tints[line - 1]]));
+    // The nodes of an imported graph all come from one line: they have colours of their own, those that are 8 apart too.
+    this.nodes.forEach((node, at) => this.nodeTints.set(node, ((at + Math.floor(at / count)) % count) + 1));
   }
 
-  /** The most specific line: the one with the fewest uses; among equals the latest, as primitives follow definitions. */
+  /** The most specific line: the one that the fewest loops come from; among equals the latest, as primitives follow definitions. */
   primary({ sources }) {
     const uses = (line) => this.uses.get(line) ?? 0;
     return [...sources].sort((a, b) => uses(a) - uses(b) || b - a)[0];
@@ -140,6 +132,18 @@ export class LinkModel {
   tintOfSet(pane, set) {
     return this.tintOf(this.panes.get(pane)?.footprints[set] ?? EMPTY);
   }
+}
+
+const MAKES = /\(|\] \+?=/;
+const MAKES_NOTHING = /^\s*(#|import\b|from\b|print\b)|create_schedule|\b(build|lower)\(/;
+
+/** The tint of each line: of those that may make something, one after another have different ones.  They are the script's
+ * alone, so that two who look at it speak of the same colours, and they stay when a line is edited or panes show another step.
+ * @param {string} script
+ * @param {number} count how many tints there are */
+export function tintsOf(script, count) {
+  let made = 0;
+  return script.split("\n").map((text) => ((MAKES.test(text) && !MAKES_NOTHING.test(text) ? made++ : made) % count) + 1);
 }
 
 export const EMPTY = { loops: new Set(), graphs: new Set(), sources: new Set(), accessed: new Set() };

@@ -49,23 +49,29 @@ def test_scalar_code_is_called_scalar(explorer: str, open_page: Callable[..., Pa
     expect(page.locator("#pane-assembly .facts, #pane-asm .facts").first).to_contain_text("scalar")
 
 
-@pytest.mark.long
-def test_a_line_keeps_its_colour_from_step_to_step(explorer: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(explorer)
-    write(page, MATMUL)
+def tints(page: Page, lines: str = ".cm-line") -> dict[str, str]:
+    names = page.locator(lines).evaluate_all("nodes => nodes.map((n) => [n.textContent, n.className])")
+    return {text: tint[0] for text, name in names if (tint := re.findall(r"\bt\d", name))}
 
-    def tints() -> dict[str, str]:
-        names = page.locator(".cm-line").evaluate_all("nodes => nodes.map((n) => [n.textContent, n.className])")
-        return {text: tint[0] for text, name in names if (tint := re.findall(r"\bt\d", name))}
 
-    whole = tints()
-    assert len(whole) >= 4
-    page.click("#strip .chip[data-prefix='1']")
-    settled(page)
-    first = tints()
-    shared = whole.keys() & first.keys()
-    assert len(shared) >= 2
-    assert {text: whole[text] for text in shared} == {text: first[text] for text in shared}
+def test_the_colours_of_a_script_are_the_same_whatever_a_browser_has_shown_before(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    one, other = open_page(explorer, script=MATMUL), open_page(explorer)
+    whole, assembly = tints(one), tints(one, "#body-asm .l")
+    assert len(set(whole.values())) == len(whole) >= 4
+    backwards = "".join(reversed(MATMUL.splitlines(keepends=True)))
+    for script in (backwards, MATMUL.replace("64", "32"), MATMUL):
+        write(other, script)
+    assert tints(other) == whole
+    other.click("#strip .chip[data-prefix='1']")
+    settled(other)
+    first = tints(other)
+    assert len(first.keys() & whole.keys()) >= 2
+    assert first.items() <= whole.items()
+    other.click("#strip .chip[data-group='schedule'] >> nth=-1")
+    settled(other)
+    assert tints(other, "#body-asm .l") == assembly
 
 
 @pytest.mark.long
