@@ -20,7 +20,8 @@ from compiler.ir.error import ArgumentError
 from compiler.runtime.log_lines import append_lines, whole_lines
 from compiler.search.choices import Choices, from_json
 
-_VERSION = 1
+_VERSION = 2
+"""Features of version 1 are others."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,15 @@ class Record:
 def _record(line: str) -> Record:
     try:
         fields: dict[str, Any] = json.loads(line)
-        if fields.pop("v") > _VERSION:
+        if (version := fields.pop("v")) > _VERSION:
             raise ArgumentError("search: the log was written by a later version")
         seconds, choices, features = (fields.pop(name) for name in ("seconds", "choices", "features"))
         seconds = math.inf if seconds is None else float(seconds)
         made = None if choices is None else from_json(choices)
         if not seconds >= 0 or not all(isinstance(fields[name], str) for name in ("workload", "structure", "kind")):
             raise ValueError(fields)
-        return Record(**fields, seconds=seconds, choices=made, features=tuple(map(float, features)))
+        row = tuple(map(float, features)) if version == _VERSION else ()
+        return Record(**fields, seconds=seconds, choices=made, features=row)
     except ArgumentError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError):

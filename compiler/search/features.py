@@ -3,7 +3,8 @@
 The loops are those of a scheduled or lowered function.  Of each access its movement along each loop gives how much
 memory the inner loops touch, and with that what moves between the levels of memory: into registers, and into each
 cache (working sets, as :mod:`compiler.tir.analysis.memory_traffic` has them).  All that counts is summed up over the
-program; the sizes are logarithms, relative to the work, so that programs of other shapes teach something, too.
+program; the sizes are logarithms, relative to the work, so that programs of other shapes teach something, too.  The
+estimated cycles are not relative: what a program computes twice counts twice.
 
 References
 ----------
@@ -104,6 +105,7 @@ def features(program: IRModule | PrimFunc, machine: Machine) -> list[float]:
     row = {name: math.log2(1e-6 + total[name] / work) for name in NAMES}
     row |= {name: math.log2(max(value, 1e-3)) for name, value in dearest[1].items()}
     row["operations"], row["buffers"] = math.log2(work), float(len(buffers))
+    row["estimate"] += row["operations"]
     row["scalar_share"] = total["scalar_share"] / work
     return [row[name] for name in NAMES]
 

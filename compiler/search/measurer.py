@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import faulthandler
 import gc
+import math
 import os
 import signal
 import time
@@ -45,6 +46,8 @@ Build = Callable[[], Kernel]
 
 _CLOCK_PER_PROCESSOR = 8
 """How many times its processor time a child may take by the clock: others need the processors, too."""
+_BUILD_OF_DEFAULT, _LEAST_BUILD = 10.0, 2.0
+"""A candidate may take so many times as long to build as the default does, and so many seconds in any case."""
 REFUSALS = (TVMError, ArithmeticError, LookupError, TypeError, ValueError, RuntimeError)
 """What a candidate raises that cannot be built or run."""
 _FLUSHED = 1 << 27
@@ -57,7 +60,8 @@ class Limits:
     Attributes
     ----------
     build, run : float
-        Seconds of processor time to build a candidate, and to check and compare it.
+        Seconds of processor time to build a candidate, less where the default takes much less, and to check and compare
+        it.
     clock : float
         Seconds by the clock for each of both; several times the processor time if 0.
     """
@@ -167,6 +171,7 @@ class Measurer:
     is_apart: bool = True
     _reference: Kernel | None = field(default=None, init=False)
     _expected: list[NumPyArray] = field(default_factory=list, init=False)
+    _enough: float = field(default=0.0, init=False)
 
     def expect(self, build: Build) -> Measurement:
         """Take the default's results as what is to be computed, and the default as the reference.
@@ -182,12 +187,15 @@ class Measurer:
 
     def refer(self, build: Build) -> None:
         """Take another kernel, one that was measured, as the reference."""
+        started = time.process_time()
         with uninstrumented():
             self._reference = build()
+        self._enough = max(self._enough, _LEAST_BUILD, _BUILD_OF_DEFAULT * (time.process_time() - started))
 
     def measure(self, builds: Sequence[Build], patience: Patience | None = None) -> Iterator[Measurement]:
         """Measure candidates beside the reference, in their order."""
-        patient = replace(self.limits, run=self.limits.run + (patience or self.patience).seconds)
+        run = self.limits.run + (patience or self.patience).seconds
+        patient = replace(self.limits, build=min(self.limits.build, self._enough), run=run)
 
         def compare(kernel: Kernel) -> Measurement:
             return self._compared(kernel, patience or self.patience)
@@ -219,8 +227,10 @@ class Measurer:
         """Return arguments that are aligned as those of programs are; two kernels are compared on the same ones."""
         return [array(values).view() for values in self.arrays]
 
-    def _serve(self, build: Build, work: Callable[[Kernel], Any], pipe: Connection | None) -> Any:
-        """Build a candidate, wait until it is its turn, and do the work."""
+    def _serve(
+        self, build: Build, work: Callable[[Kernel], Any], pipe: Connection | None = None, run: float = 0.0
+    ) -> Any:
+        """Build a candidate, wait until it is its turn, and do the work, in a child within ``run`` seconds."""
         set_num_threads(self.threads)
         started = time.process_time()
         try:
@@ -230,6 +240,7 @@ class Measurer:
                 if pipe is not None:
                     pipe.send("built")
                     pipe.recv()
+                    _limit_processor_time(run)
                 made = work(kernel)
         except REFUSALS as error:
             return Measurement("refused", f"{type(error).__name__}: {error}")
@@ -245,7 +256,7 @@ class Measurer:
         """Yield what came of each candidate: what the work gave, or a measurement that says why it gave nothing."""
         allowed = limits or self.limits
         if not (self.is_apart and hasattr(os, "fork")):
-            yield from (self._serve(build, work, None) for build in builds)
+            yield from (self._serve(build, work) for build in builds)
             return
         waiting, running = list(enumerate(builds)), dict[int, _Child]()
         done: dict[int, Any] = {}
@@ -270,7 +281,7 @@ class Measurer:
         if not pid:
             _become_child(limits)
             try:
-                theirs.send(self._serve(build, work, theirs))
+                theirs.send(self._serve(build, work, theirs, limits.run))
             finally:
                 os._exit(0)
         theirs.close()
@@ -333,16 +344,19 @@ def _tolerance(array: NumPyArray) -> float:
 
 def _become_child(limits: Limits) -> None:
     """Let the system end this process when its processor time is over, and be the only one that is interrupted."""
-    import resource
-
     gc.disable()
     faulthandler.disable()  # what crashes is told by its record
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    seconds = int(limits.build + limits.run) + 1
+    _limit_processor_time(limits.build)
+
+
+def _limit_processor_time(seconds: float) -> None:
+    """Let the system end this process after some more seconds, without a file of its memory."""
+    import resource
+
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    used = int(time.process_time())
-    within = used + seconds if hard == resource.RLIM_INFINITY else min(used + seconds, hard)
-    resource.setrlimit(resource.RLIMIT_CPU, (within, hard))
+    end = math.ceil(time.process_time() + seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (end if hard == resource.RLIM_INFINITY else min(end, hard), hard))
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 _CERTAIN = 3.0
 """Standard errors, where these are known."""
 _TELLING = 1.3
-"""A kernel is certainly slower where all its turns take this much longer than all of the reference, if only three."""
+"""A kernel is certainly slower where its turns, if only three, all take this much longer than most of the reference."""
 _SLOW = 100
 """How many turns' time a first call takes of a kernel that is too slow for a second one."""
 
@@ -124,7 +124,7 @@ def paired(
         error = statistics.stdev(logarithms) / math.sqrt(len(logarithms))
         margin = _margin(error, len(logarithms))
         is_certain, is_alike = abs(mean) > margin, abs(mean) + margin < patience.matters
-        is_slower = min(times[0]) > _TELLING * max(times[1])
+        is_slower = min(times[0]) > _TELLING * statistics.median(times[1])
         if is_certain or is_alike or is_slower or len(logarithms) >= patience.most:
             break
         if clock() - began > patience.seconds:

@@ -28,6 +28,7 @@ from functools import partial
 from itertools import product
 from typing import NamedTuple
 
+from compiler.arith import Analyzer
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars
 from compiler.search.blocks import BlockFacts, block_facts, blocks_of, divisors
@@ -315,17 +316,17 @@ def _mapping(rank: int, function: Callable[..., Sequence[PrimExpr]]) -> Callable
 
 def _packed(d: Derivation, facts: BlockFacts, tiles: _Tiles) -> list[BlockRV]:
     """Copy operands so that what a vector reads are neighbours, tile after tile."""
-    axis = facts.axes("S")[tiles.vector]
+    axis, analyzer = facts.axes("S")[tiles.vector], Analyzer()
     made = []
     for at, (region, read) in enumerate(zip(facts.block.reads, facts.reads, strict=True)):
-        dims = [r.min for r in region.region]
+        dims = [analyzer.simplify(r.min) for r in region.region]  # an operand that is packed anyway, inlined, is not
         place = next((i for i, index in enumerate(dims) if index is facts.block.iter_vars[axis].var), None)
         axes = {iter_var.var for iter_var in facts.block.iter_vars}
         if region.buffer is facts.block.writes[0].buffer or place is None or not set(dims) <= axes:
             continue
         if len(set(dims)) < len(dims) or facts.extents[axis] % tiles.width:
             continue
-        ways = (True, True, True, False) if abs(read[axis]) != 1 else (False, False, True)
+        ways = (True,) if abs(read[axis]) != 1 else (False, False, True)  # vectors of what is no neighbour are slow
         if d.pick(f"{d.name(facts.rv)}.pack{at}", ways):
             copy = d.sch.cache_read(facts.rv, at, "global")
             packing = _mapping(len(dims), partial(_pack, place, tiles.width))

@@ -54,6 +54,11 @@ def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
             Database(tmp_path / "log")
 
 
+def test_features_that_meant_something_else_are_none() -> None:
+    (record,) = Database(text=json.dumps({**json.loads(_records()[0].line()), "v": 1}))
+    assert (record.features, record.seconds) == ((), _records()[0].seconds)
+
+
 def test_no_record_has_values_of_other_types() -> None:
     good = _records()[0].line()
     Database(text=good.replace('"seconds": 0.25', '"seconds": 0'))

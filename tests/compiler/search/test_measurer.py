@@ -90,6 +90,20 @@ def test_processor_time_ends_a_loop_that_a_patient_clock_would_wait_for() -> Non
     assert (found.kind, found.message) == ("hung", "it took too much processor time")
 
 
+def test_a_candidate_may_take_a_few_times_as_long_to_build_as_the_default() -> None:
+    def slow() -> Kernel:
+        while True:
+            pass
+
+    measurer = _measurer()
+    measurer.limits = Limits(build=60, run=60)
+    measurer.expect(lambda: _double)
+    began = time.monotonic()
+    (found,) = measurer.measure([slow], _QUICK)
+    assert (found.kind, found.message) == ("hung", "it took too much processor time")
+    assert time.monotonic() - began < 50
+
+
 def _children() -> set[int]:
     """The processes that this one has started, those that ended and were not waited for among them."""
     found = set()

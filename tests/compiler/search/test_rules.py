@@ -231,6 +231,16 @@ def test_sums_of_a_vector_are_neighbours_where_their_place_is_the_axes() -> None
     assert 'B_global = T.alloc_buffer((64,), "int32")' in tiled(function(FLAT), "B", vector=0)
 
 
+def test_what_vectors_would_gather_is_packed_though_its_rows_were_cut_before() -> None:
+    a, b, k = te.placeholder((8, 12), name="A"), te.placeholder((32, 12), name="B"), te.reduce_axis((0, 12))
+    panels = te.compute((4, 12, 8), lambda p, k, i: b[p * 8 + i, k], name="panels")
+    c = te.compute((8, 32), lambda i, j: te.sum(a[i, k] * panels[j // 8, k, j % 8], axis=k), name="C")
+    func, wishes = te.create_prim_func([a, b, c]), Wishes({"panels.inline": True, "C.way": "tiles", "C.vector": 1})
+    space, rng = ScheduleSpace(func, MACHINE, wishes), random.Random(0)
+    programs = [str(space.program(space.sample(rng))) for _ in range(4)]
+    assert all("B_global[" in program and "* B[" not in program for program in programs)
+
+
 def test_what_reads_a_product_element_by_element_is_computed_tile_by_tile() -> None:
     a, b = te.placeholder((8, 12), name="A"), te.placeholder((12, 16), name="B")
     k = te.reduce_axis((0, 12))

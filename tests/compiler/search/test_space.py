@@ -19,7 +19,7 @@ from compiler.search.tuning import random_arrays
 from compiler.tir.schedule.random_variables import BlockRV
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.script import from_source
-from tests.compiler.search.workloads import WORKLOADS, matrices, product
+from tests.compiler.search.workloads import WORKLOADS, matrices, product, softmax
 
 RUNNING_SUM = """@T.prim_func
 def main(C: T.Buffer((8,), "int32")):
@@ -164,6 +164,18 @@ def test_features_tell_tiles_and_vectors_apart_and_shapes_have_a_structure() -> 
     assert 2 ** plain["operations"] == pytest.approx(begun + 2 * begun * 16)
     assert structure(func) == structure(product(random.Random(4))[0]) != structure(WORKLOADS["layer"](rng)[0])
     assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+def test_what_a_program_computes_again_is_expected_to_take_its_time() -> None:
+    func, _ = softmax(random.Random(4))
+
+    def estimate(depth: int) -> float:
+        sch = Schedule(func)
+        sums = sch.get_block("total")
+        sch.compute_at(sums, sch.get_loops(sch.get_block("softmax"))[depth])
+        return features(sch.mod, MACHINE)[NAMES.index("estimate")]
+
+    assert estimate(0) < estimate(1) - 1
 
 
 def test_what_is_pinned_and_banned_holds_for_every_candidate() -> None:
