@@ -30,8 +30,7 @@ function colour() {
   for (const body of bodies()) {
     if (body.dataset.pane !== SCRIPT) model.setPane(body.dataset.pane, JSON.parse($("script[id^='links-']", body).textContent));
   }
-  const script = readBlock("script").split("\n");
-  model.colour(TINTS, (line) => script[line - 1]);
+  model.colour(readBlock("script"), TINTS);
   for (const node of $$(".l, p[data-origins], .node")) {
     const source = node.matches(`#body-${SCRIPT} .l`);
     const tint = source ? model.tints.get(indexOf(node) + 1) : model.tintOf(footprintOf(node));
