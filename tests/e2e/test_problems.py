@@ -14,7 +14,7 @@ from playwright.sync_api import Page, Route, expect
 from app.artifacts import Drawing, GraphEdge, GraphNode, Origin, Problem, Step, Unit, drawing_key
 from app.sandbox import Runner
 from tests.app.fixtures import AnswerRunner, full_answer
-from tests.e2e.steps import settled, violations, write
+from tests.e2e.steps import MATMUL, settled, violations, write
 
 TENSORFLOW = Path(__file__).parent.parent / "compiler" / "classic" / "frontend" / "data"
 OTHER = 'M = 1\nx = te.placeholder((M,), name="x")\ny = M + 1\nraise ValueError\n'
@@ -185,3 +185,22 @@ def test_open_dimensions_of_a_model_have_sizes_that_can_be_edited(fixed: str, op
     attribute = part(5, part(1, b"shape") + part(2, part(7, sizes)))
     attach(page, "frozen.pb", part(1, part(1, b"signal") + part(2, b"Placeholder") + attribute))
     expect(shape).to_contain_text('{"signal": (1, 32, 3)}')
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1680, 980), (390, 844)])
+def test_heads_keep_their_height_when_a_script_fails(
+    size: tuple[int, int], explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer, *size, script=MATMUL)
+
+    def heights() -> dict[str, float]:
+        return page.locator(".pane-head:visible").evaluate_all(
+            "heads => Object.fromEntries(heads.map((h) => [h.parentElement.dataset.pane, h.offsetHeight]))"
+        )
+
+    before = heights()
+    write(page, MATMUL.replace("te.create_schedule(", "te.create_schedul("))
+    expect(page.locator("#state")).to_have_text("✗ UnknownNameError at line 10")
+    expect(page.locator("#problems-button")).to_be_visible()
+    assert heights() == before
+    assert page.locator("#state").evaluate("state => state.scrollWidth <= state.clientWidth"), "cut off"
