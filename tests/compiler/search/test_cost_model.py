@@ -41,3 +41,14 @@ def test_a_model_learns_from_one_workload_what_holds_for_another(trees: bool, mo
 def test_a_model_without_measurements_goes_by_the_estimate() -> None:
     rows, _ = _rows(5, 3)
     assert rank_correlation(LearnedModel().predict(rows), [row[NAMES.index("estimate")] for row in rows]) == 1
+
+
+def test_a_few_measurements_of_like_programs_do_not_outweigh_the_estimate() -> None:
+    rng, (rows, seconds) = random.Random(4), _rows(42, 4)
+    near = [
+        [value / 40 if name != "estimate" else value for name, value in zip(NAMES, row, strict=True)] for row in rows
+    ]
+    noisy = [s * 2.0 ** rng.uniform(-3, 3) for s in seconds]
+    model = LearnedModel()
+    model.update("a", near[:12], noisy[:12])
+    assert rank_correlation(model.predict(rows[12:]), seconds[12:]) > 0.85
