@@ -1,19 +1,26 @@
-"""What a search finds, beside the schedules of ``relay.build`` and NumPy, in processor time of one thread.
+"""What a search finds, beside the schedules of ``relay.build``, NumPy and the searches of classic TVM.
 
     python -m tests.benchmarks.search [--seconds N] [--seed N] [--log F] [WORKLOAD …]
 
-A workload is searched for so many seconds of processor time of this process and of those that measure (60).  The
-default is the kernel that ``relay.build`` makes of the same operators, with the same arguments: weights are parameters,
-so that packing them is part of every call, for both.  ``found`` was compared with the default in alternating turns, and
-so is NumPy with what was found.  Regret is how much slower the best of the first trials was than the best of all; the
-rank correlation is that of a model of the first half of the trials with the times of the second half.
+A workload is searched for so many seconds by the clock (60), for one thread; what is found is told in processor time of
+one thread.  The default is the kernel that ``relay.build`` makes of the same operators, with the same arguments:
+weights are parameters, so that packing them is part of every call, for both.  ``found`` was compared with the default
+in alternating turns, and so are the others with what was found: NumPy, and what classic TVM finds in as many seconds,
+if ``STRATA_CLASSIC_TVM`` is the path of an interpreter that has it.  Numbers are how many times as fast found is.
+Regret is how much slower the best of the first trials was than the best of all; the rank correlation is that of a model
+of the first half of the trials with the times of the second half.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import subprocess
+import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -27,19 +34,23 @@ from compiler.ir.passes.context import PassContext
 from compiler.relay.expr import Expr
 from compiler.relay.function import Function
 from compiler.runtime.machine import this_machine
+from compiler.runtime.modules.native_code import host_cpu
 from compiler.search import LearnedModel, Outcome, Patience, paired, rank_correlation, tune
 from compiler.search.tuning import random_arrays
 from compiler.target.target import Target
 from compiler.te.definition.numpy_reference import numpy_program
 from compiler.te.lowering.create_prim_func import create_prim_func
+from tests.benchmarks.against_classic.__main__ import CLASSIC, aligned, call_classic
 
 TARGET = "llvm -mcpu=native"
-STEPS = (16, 64)
+STEPS = (16, 64, 256)
 """Trials after which the regret is told."""
+THEIRS = ("auto_scheduler", "meta_schedule")
+TURNS = Patience(turn=0.005, most=30, seconds=5.0, matters=0)
 
 
-def _matmul() -> Expr:
-    a, b = (relay.var(name, shape=(512, 512)) for name in "ab")
+def _matmul(size: int) -> Expr:
+    a, b = (relay.var(name, shape=(size, size)) for name in "ab")
     return relay.nn.matmul(a, b)
 
 
@@ -58,17 +69,27 @@ def _layer_norm() -> Expr:
     return relay.nn.layer_norm(x, gamma, beta)
 
 
-def _convolution() -> Expr:
-    x, w = relay.var("x", shape=(1, 64, 56, 56)), relay.var("w", shape=(64, 64, 3, 3))
-    return relay.nn.relu(relay.nn.conv2d(x, w, padding=(1, 1), channels=64, kernel_size=(3, 3)))
+def _attention() -> Expr:
+    q, k = (relay.var(name, shape=(12, 128, 64)) for name in "qk")
+    return relay.nn.batch_matmul(q, k)
+
+
+def _convolution(channels: int, size: int) -> Expr:
+    x, w = relay.var("x", shape=(1, channels, size, size)), relay.var("w", shape=(channels, channels, 3, 3))
+    return relay.nn.relu(relay.nn.conv2d(x, w, padding=(1, 1), channels=channels, kernel_size=(3, 3)))
 
 
 WORKLOADS: dict[str, Callable[[], Expr]] = {
-    "matmul 512": _matmul,
+    "matmul 512": partial(_matmul, 512),
+    "matmul 1024": partial(_matmul, 1024),
     "dense+bias+GELU 128x768x3072": _dense_gelu,
     "softmax 128x1024": _softmax,
     "layer norm 128x768": _layer_norm,
-    "conv2d 64x56x56 3x3 + relu": _convolution,
+    "attention 12x128x64": _attention,
+    "conv2d 64x56x56 3x3 + relu": partial(_convolution, 64, 56),
+    "conv2d 128x28x28 3x3 + relu": partial(_convolution, 128, 28),
+    "conv2d 256x14x14 3x3 + relu": partial(_convolution, 256, 14),
+    "conv2d 512x7x7 3x3 + relu": partial(_convolution, 512, 7),
 }
 
 
@@ -78,11 +99,6 @@ def kernel_of(expr: Expr) -> KernelDefinition:
         built = build_graph(IRModule.from_expr(Function(relay.analysis.free_vars(expr), expr)), Target(TARGET))
     (kernel,) = built.kernels.values()
     return kernel.usual
-
-
-def processor_seconds() -> float:
-    """Return the processor time of this process and of its children that ended."""
-    return sum(os.times()[:4])
 
 
 def regret(found: Outcome, count: int) -> float:
@@ -100,27 +116,51 @@ def correlation(found: Outcome) -> float:
     return rank_correlation(model.predict([t.row for t in second]), [t.seconds for t in second])
 
 
+def theirs(search: str, name: str, seconds: float, folder: Path) -> str:
+    """Let a search of classic TVM run for some time; return the library of what it found, empty if that is nothing."""
+    script, target = Path(__file__).with_name("search_in_tvm.py"), f"llvm -mcpu={host_cpu()} -num-cores=1"
+    command = [CLASSIC, str(script), name, target, str(folder), search]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": {**os.environ, "TVM_NUM_THREADS": "1"}}
+    with suppress(subprocess.TimeoutExpired):
+        subprocess.run(command, timeout=seconds, check=False, **quiet)
+    subprocess.run([*command, "build"], check=False, **quiet)
+    library = folder / "found.so"
+    return str(library) if library.exists() else ""
+
+
+def beside(found: Callable[[], object], other: Callable[[], object]) -> str:
+    """Return how many times as fast as another kernel what was found is."""
+    with threadpool_limits(1):
+        return f"{1 / paired(found, other, TURNS).ratio:>17.2f}"
+
+
 def searched(name: str, given: argparse.Namespace) -> str:
     """Search a workload and return a line of the table."""
     kernel = kernel_of(WORKLOADS[name]())
     args = [*kernel.inputs, *kernel.outputs]
     func = create_prim_func(args)
     found = tune(
-        func, TARGET, seconds=given.seconds, seed=given.seed, log=given.log, clock=processor_seconds,
+        func, TARGET, seconds=given.seconds, seed=given.seed, log=given.log,
         default=lambda: build(kernel.schedule, args, TARGET),
     )  # fmt: skip
-    arrays = random_arrays(func, 0)
+    arrays = [aligned(array) for array in random_arrays(func, 0)]
     _, numpy = numpy_program(kernel.outputs, dict(zip(kernel.inputs, arrays[: len(kernel.inputs)], strict=True)))
-    best = build(func if found.schedule is None else found.schedule.mod, target=TARGET)
-    if found.schedule is None:
-        best = build(kernel.schedule, args, TARGET)
-    with threadpool_limits(1):
-        beside = paired(lambda: best(*arrays), numpy, Patience(turn=0.005, most=30, seconds=5.0, matters=0))
+    best = build(kernel.schedule, args, TARGET) if found.schedule is None else build(found.schedule.mod, target=TARGET)
+    others = beside(lambda: best(*arrays), numpy)
+    expected = arrays[-1].copy()
+    for search in THEIRS if CLASSIC else ():
+        with tempfile.TemporaryDirectory() as folder:
+            library = theirs(search, name, given.seconds, Path(folder))
+            call = call_classic(library, arrays) if library else None
+            others += beside(lambda: best(*arrays), call) if call else f"{'none':>17}"
+            if call:
+                call()
+                np.testing.assert_allclose(arrays[-1], expected, rtol=1e-3, atol=1e-3)
     regrets = " ".join(f"{regret(found, count):>6.0%}" for count in STEPS)
     kept = "" if found.schedule else "  the default stays"
     return (
         f"{name:<30}{found.default_seconds * 1e3:>10.3f}{found.seconds * 1e3:>10.3f}"
-        f"{found.default_seconds / found.seconds:>10.2f}{1 / beside.ratio:>10.2f}{len(found.trials):>8d}  {regrets}"
+        f"{found.default_seconds / found.seconds:>10.2f}{others}{len(found.trials):>8d}  {regrets}"
         f"{correlation(found):>8.2f}{kept}"
     )
 
@@ -133,9 +173,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--log")
     given = parser.parse_args(arguments)
-    print(f"{this_machine().processor}, one thread, {given.seconds:g} s of processor time each")
+    print(f"{this_machine().processor}, one thread, {given.seconds:g} s by the clock each")
     after = " ".join(f"{'@' + str(count):>6}" for count in STEPS)
-    print(f"{'':<30}{'default':>10}{'found':>10}{'speed':>10}{'x NumPy':>10}{'trials':>8}  {after}{'rank':>8}")
+    others = "".join(f"{'x ' + each:>17}" for each in ("NumPy", *THEIRS * bool(CLASSIC)))
+    print(f"{'ms':<30}{'default':>10}{'found':>10}{'speed':>10}{others}{'trials':>8}  {after}{'rank':>8}")
     for name in WORKLOADS:
         if not given.workload or any(name.startswith(begun) for begun in given.workload):
             print(searched(name, given), flush=True)

@@ -20,6 +20,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ class _Tensor(ctypes.Structure):
     )
 
 
-def _aligned(array: np.ndarray) -> np.ndarray:
+def aligned(array: np.ndarray) -> np.ndarray:
     """Return a copy that begins at a multiple of 64 bytes, as classic TVM's machine code demands."""
     room = np.empty(array.nbytes + 64, np.uint8)
     start = -room.ctypes.data % 64
@@ -66,7 +67,7 @@ def arrays_of(args: list[Any]) -> list[np.ndarray]:
     """Return random inputs, and an output."""
     rng = np.random.default_rng(0)
     shapes = [tuple(int(d) for d in t.shape) for t in args]
-    return [_aligned(rng.standard_normal(shape).astype(t.dtype)) for shape, t in zip(shapes, args, strict=True)]
+    return [aligned(rng.standard_normal(shape).astype(t.dtype)) for shape, t in zip(shapes, args, strict=True)]
 
 
 def call_here(schedule: Any, args: list[Any], target: str, arrays: list[np.ndarray], folder: Path, name: str) -> Call:
@@ -92,10 +93,29 @@ _FREE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_void
 )
 
 
+_LAUNCH = """
+struct env { void *sync; int tasks; };
+int launch(int (*task)(int, struct env *, void *), void *data, int count) {
+    struct env alone = {0, 1};
+    return task(0, &alone, data);
+}
+"""
+
+
+@cache
+def _launch() -> ctypes.CDLL:
+    """Return what runs a parallel loop as one task, as on one thread."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "launch.so"
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-xc", "-o", path, "-"], input=_LAUNCH, text=True, check=True)
+        return ctypes.CDLL(str(path))
+
+
 def call_classic(library: str, arrays: list[np.ndarray]) -> Call:
     """Return a call of classic TVM's machine code, by its packed calling convention."""
     loaded = ctypes.CDLL(library)
-    for name, function in (("AllocWorkspace", _ALLOCATE), ("FreeWorkspace", _FREE)):
+    functions = (("AllocWorkspace", _ALLOCATE), ("FreeWorkspace", _FREE), ("ParallelLaunch", _launch().launch))
+    for name, function in functions:
         try:
             place = ctypes.c_void_p.in_dll(loaded, f"__TVMBackend{name}")
         except ValueError:
