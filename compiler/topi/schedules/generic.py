@@ -232,13 +232,17 @@ class _Expensive(Visitor):
 
 
 def _contiguous_axes(op: ComputeOp) -> list[IterVar]:
-    """Return the last axes of a reduction that together go over neighbours in memory in everything that it reads."""
+    """Return the last axes of a reduction that together go over neighbours in memory in all that it reads along them.
+
+    What is the same for all of a sum, such as the mean of a row, may lie anywhere.
+    """
     reduction = op.body[0]
     if not isinstance(reduction, Reduce):
         return []
-    loads: list[ProducerLoad] = []
+    reduced, every = {axis.var for axis in op.reduce_axis}, list[ProducerLoad]()
     for source in reduction.source:
-        post_order_visit(source, lambda n: loads.append(n) if isinstance(n, ProducerLoad) and n.indices else None)
+        post_order_visit(source, lambda n: every.append(n) if isinstance(n, ProducerLoad) else None)
+    loads = [load for load in every if any(not reduced.isdisjoint(free_vars(index)) for index in load.indices)]
     if any(load.indices[-1] is axis.var for load in loads for axis in op.axis):
         return []
     found: list[IterVar] = []

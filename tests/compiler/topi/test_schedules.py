@@ -132,6 +132,16 @@ def test_what_reads_a_reduction_with_partial_results_is_scheduled_too() -> None:
     np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=1e-5)
 
 
+def test_a_sum_along_rows_that_reads_a_number_of_each_row_is_in_vectors_of_neighbours() -> None:
+    x, m = te.placeholder((8, 64), name="x"), te.placeholder((8,), name="m")
+    k = te.reduce_axis((0, 64), "k")
+    squares = te.compute((8,), lambda i: te.sum((x[i, k] - m[i]) * (x[i, k] - m[i]), axis=k), name="squares")
+    text, (a, b), (found,) = _run(schedule_reduce, [x, m], [squares])
+    assert "squares_rf" in text
+    assert ":64]" not in text, "no vector takes an element of each row"
+    np.testing.assert_allclose(found, ((a - b[:, None]) ** 2).sum(1), rtol=1e-5)
+
+
 def test_a_reduction_over_rows_is_in_vectors_of_columns() -> None:
     x = te.placeholder((6, 64), name="x")
     total = topi.sum(x, 0)
