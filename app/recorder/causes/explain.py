@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from app.artifacts import Options
@@ -39,7 +40,11 @@ from compiler.tir.printing.printer import script
 from compiler.tir.statements.function import PrimFunc
 
 SECONDS = 1.5
-"""Processor time that primitives are tried for."""
+"""Processor time that primitives are tried for, and again pairs of them if no single one helps."""
+FACTORS = (16, 64, 8, 32)
+"""Of the splits that come first in a pair."""
+PAIRED = frozenset({"vectorize", "reorder"})
+"""What comes second."""
 LEAST = 0.02
 """The share of the time below which a cause is not mentioned."""
 LEAST_GAIN = 1.9
@@ -92,14 +97,16 @@ class _Explanation:
         self._record = function.schedule
         self._model = self._of(self._func)
         self._cycles = self._model.cycles()
+        self._trying: Trials[Any] | None = None
+        self._untried: list[str] = []
         record = next((code for code in reversed(function.codes) if code.form == "assembly"), None)
         self._facts = loop_facts(record.text, record.target or target) if record is not None else None
 
     def run(self, source: str, recorder: Recorder, scopes: Scopes, options: Options) -> Why:
-        tried, untried = self._tried(source, recorder, scopes, options)
+        tried = self._tried(source, recorder, scopes, options)
         causes = [*self._of_loops(tried), *self._of_assembly()]
         causes.sort(key=lambda cause: -cause.share)
-        unknown = [untried] if untried else []
+        unknown = self._untried
         if not self._model.knows_memory:
             unknown.append("bytes moved: an index or an extent is not one that the model of the memory traffic knows")
         if guarded := [each.name for each in self._model.statements if self._model.branches(each)]:
@@ -151,20 +158,28 @@ class _Explanation:
                     yield self._cause(rule, several, min(share, 1.0), self._cycles / max(after, 1e-9), tried)
 
     def _cause(self, rule: Rule, found: list[Found], share: float, without: float, tried: list[_Trial]) -> Cause:
-        suitable = [trial for trial in tried if trial.proposal.primitive in rule.primitives]
-        best = min(suitable, key=lambda trial: trial.cycles, default=None)
-        gain = self._cycles / max(best.cycles, 1e-9) if best is not None else 0.0
+        best = self._best(rule, tried)
+        if best is None and rule.primitives & PAIRED:
+            best = self._best(rule, self._pairs)
         heaviest = max(found, key=lambda each: sum(statement.trips for statement in each.statements))
         more = f" (and {len(found) - 1} more like it)" if len(found) > 1 else ""
-        helps = best is not None and gain >= LEAST_GAIN
         return Cause(
             kind=rule.kind,
             words=heaviest.words + more,
             share=share,
             lines=self._lines([s.store for each in found for s in each.statements]),
-            remedy=best.proposal if best is not None and helps else None,
-            gain=gain if helps else without,
+            remedy=best.proposal if best is not None else None,
+            gain=self._gain(best) if best is not None else without,
         )
+
+    def _gain(self, trial: _Trial) -> float:
+        return self._cycles / max(trial.cycles, 1e-9)
+
+    def _best(self, rule: Rule, tried: list[_Trial]) -> _Trial | None:
+        """Return the trial of a rule's primitives that makes the function fastest, if it is enough faster."""
+        suitable = [trial for trial in tried if trial.proposal.primitive in rule.primitives]
+        best = min(suitable, key=lambda trial: trial.cycles, default=None)
+        return best if best is not None and self._gain(best) >= LEAST_GAIN else None
 
     def _lines(self, nodes: list[Any]) -> list[str]:
         wanted = {id(node) for node in nodes}
@@ -188,26 +203,40 @@ class _Explanation:
 
     # remedies
 
-    def _tried(self, source: str, recorder: Recorder, scopes: Scopes, options: Options) -> tuple[list[_Trial], str]:
-        """Apply what could come next, and return the cycles after each, with what was left out."""
+    def _tried(self, source: str, recorder: Recorder, scopes: Scopes, options: Options) -> list[_Trial]:
+        """Apply what could come next, and return the cycles after each."""
         record, function = self._record, self._function
         if record is None:
-            return [], "remedies: the script did not schedule this function"
+            self._untried.append("remedies: the script did not schedule this function")
+            return []
         if function.primitives != record.count:
-            return [], "remedies: the script changes this schedule after lowering what is shown"
+            self._untried.append("remedies: the script changes this schedule after lowering what is shown")
+            return []
         trying: Trials[Any] = trials(record, function, source, recorder, scopes, options)
+        self._trying = trying
         wanted = frozenset().union(*(rule.primitives for rule in RULES))
+        every = (c for place in _places(record) for c in trying.candidates(Subject(place=place)))
+        return self._trials(trying, (c for c in every if trying.primitive(c) in wanted), "primitives")
+
+    @cached_property
+    def _pairs(self) -> list[_Trial]:
+        """The cycles after each split of a loop with a primitive that follows it, tried once they are needed."""
+        trying = self._trying
+        if trying is None:
+            return []
+        subjects = [Subject(place=place, factor=factor) for factor in FACTORS for place in _places(self._record)]
+        return self._trials(trying, (pair for each in subjects for pair in trying.pairs(each)), "pairs of primitives")
+
+    def _trials(self, trying: Trials[Any], candidates: Iterable[Any], what: str) -> list[_Trial]:
         began = time.process_time()
         out: list[_Trial] = []
-        for place in _places(record):
-            for candidate in trying.candidates(Subject(place=place)):
-                if trying.primitive(candidate) not in wanted:
-                    continue
-                if time.process_time() - began > SECONDS:
-                    return out, f"remedies: after {SECONDS:g} s not all primitives had been tried"
-                if (trial := self._trial(trying, candidate)) is not None:
-                    out.append(trial)
-        return out, ""
+        for candidate in candidates:
+            if time.process_time() - began > SECONDS:
+                self._untried.append(f"remedies: after {SECONDS:g} s not all {what} had been tried")
+                break
+            if (trial := self._trial(trying, candidate)) is not None:
+                out.append(trial)
+        return out
 
     def _trial(self, trying: Trials[Any], candidate: Any) -> _Trial | None:
         try:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from app.proposals import Place, ProposedPrimitive
 from app.recorder.proposals.wording import Wording
+from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IntImm, IterVar
 from compiler.te import thread_axis
 from compiler.te.definition.dataflow import depends_on
@@ -183,6 +184,43 @@ class Bind(LoopCandidate):
 
 
 @dataclass(frozen=True, slots=True)
+class Tile(LoopCandidate):
+    """A loop in two, and then a primitive for one of them, told by its position after the split."""
+
+    factor: int
+    then: Annotate | Reorder
+
+    def label(self, schedule: Schedule) -> str:
+        then = "vectorize the inner loop"
+        if isinstance(self.then, Reorder):
+            then = "move the outer loop out" if self.then.to < self.then.loop else "move the inner loop inside"
+        return f"split {self.axis(schedule).var.name} by {self.factor}, {then}"
+
+    def apply(self, schedule: Schedule) -> None:
+        Split(self.stage, self.loop, self.factor).apply(schedule)
+        self.then.apply(schedule)
+
+    def statement(self, schedule: Schedule, wording: Wording) -> str:
+        """Return it in two lines; raises TVMError if a loop that it reorders has only a position for a name."""
+        stage, then = schedule.stages[self.stage], self.then
+        halves, order = wording.halves(self.axis(schedule)), [then.loop]
+        if isinstance(then, Reorder):
+            others = [at for at in range(min(then.loop, then.to), max(then.loop, then.to) + 1) if at != then.loop]
+            order = [*order, *others] if then.to < then.loop else [*others, *order]
+
+        def name(at: int) -> str:
+            if at - self.loop in (0, 1):
+                return halves[at - self.loop]
+            return wording.axis(stage, self.axis(schedule, at - (at > self.loop)))
+
+        names = ", ".join(map(name, order))
+        if "leaf_iter_vars" in names:
+            raise TVMError("split: it changes the positions of the loops that are reordered then")
+        split = Split(self.stage, self.loop, self.factor).statement(schedule, wording)
+        return f"{split}\n{self.call(schedule, wording, names)}"
+
+
+@dataclass(frozen=True, slots=True)
 class ComputeAt(Candidate):
     """A stage inside of a loop of another."""
 
@@ -245,6 +283,19 @@ def loop_candidates(schedule: Schedule, stage: int, loop: int, factors: Sequence
     for tag in THREAD_TAGS:
         if bound is None or bound.thread_tag != tag:
             yield Bind(stage, loop, tag)
+
+
+def tiles(schedule: Schedule, stage: int, loop: int, factor: int) -> Iterator[Tile]:
+    """Yield what may come next for a loop together with its split; nothing if that would drop its annotation."""
+    owner = schedule.stages[stage]
+    attr, innermost = owner.iter_var_attrs.get(owner.leaf_iter_vars[loop]), len(owner.leaf_iter_vars)
+    if attr is not None and attr.iter_type in ANNOTATIONS.values():
+        return
+    then: list[Annotate | Reorder] = [Annotate(stage, loop + 1, primitive="vectorize")]
+    then += [Reorder(stage, loop, to) for to in range(loop)]
+    then += [Reorder(stage, loop + 1, innermost)] if loop + 1 < innermost else []
+    for each in then:
+        yield Tile(stage, loop, factor, each, primitive=each.primitive)
 
 
 def stage_candidates(schedule: Schedule, stage: int) -> Iterator[Candidate]:

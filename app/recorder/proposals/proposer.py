@@ -23,6 +23,7 @@ from app.recorder.proposals.candidates import (
     Split,
     loop_candidates,
     stage_candidates,
+    tiles,
 )
 from app.recorder.proposals.gains import Gains
 from app.recorder.proposals.insertion import ScriptText
@@ -134,6 +135,12 @@ class _Proposer(Trials[Candidate]):
         factors = [factor for factor in FACTORS if extent is None or factor < extent]
         return loop_candidates(self._schedule, number, place.loop, factors)
 
+    def pairs(self, subject: Subject) -> Iterator[Candidate]:
+        number, loop, factor = self._shown[subject.place.stage], subject.place.loop, subject.factor or 0
+        if loop is None or self._extents.get(loops_of(self._schedule.stages[number])[loop], 0) <= factor:
+            return iter(())
+        return tiles(self._schedule, number, loop, factor)
+
     def primitive(self, candidate: Candidate) -> ProposedPrimitive:
         return candidate.primitive
 
@@ -189,7 +196,7 @@ class _Proposer(Trials[Candidate]):
     def edit(self, candidate: Candidate) -> Edit:
         self._wording.begin()
         statement = candidate.statement(self._schedule, self._wording)
-        statements = [*self._wording.definitions, statement]
+        statements = [*self._wording.definitions, *statement.splitlines()]
         applied = self._applied(candidate.stage)
         if isinstance(candidate, Reorder):
             structural = [primitive for primitive in applied if primitive.name not in ANNOTATING]

@@ -60,6 +60,10 @@ class Trials(ABC, Generic[Tried]):
     def candidates(self, subject: Subject) -> Iterable[Tried]:
         """Return what may come next for a loop or a stage."""
 
+    def pairs(self, subject: Subject) -> Iterable[Tried]:
+        """Return what may come next for a loop together with a split of it by the factor of the subject."""
+        return ()
+
     @abstractmethod
     def lowered(self, candidate: Tried) -> IRModule:
         """Return the function that the schedule is lowered to with a candidate.

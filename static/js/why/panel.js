@@ -64,7 +64,7 @@ function parts({ words, share, source, lines, remedy, gain }, script) {
     button.addEventListener("click", () => point(line));
     out.push(button);
   }
-  if (!remedy) return gain ? [...out, element("small", {}, `without it ${times(gain)}; no primitive alone removes it`)] : out;
+  if (!remedy) return gain ? [...out, element("small", {}, `without it ${times(gain)}; no primitive that was tried removes it`)] : out;
   const said = element("output", {});
   const attempt = element("button", { type: "button", class: "small" }, "Try it");
   attempt.addEventListener("click", () => tried(remedy, gain, script, attempt, said));

@@ -11,7 +11,7 @@ from compiler.target.target import Target
 from compiler.tir.script.functions import from_source
 from compiler.tir.statements.function import PrimFunc
 from tests.app.recorder.proposals.test_proposer import edited
-from tests.benchmarks.causes import PLANTED, scripts, why
+from tests.benchmarks.causes import KERNELS, PLANTED, scripts, why
 
 SAMPLE = ("row sums, one chain each", "a function of C", "an intermediate in memory",
           "computed again for each column", "one thread of two", "a tile of more registers than there are")  # fmt: skip
@@ -37,6 +37,48 @@ def test_words_numbers_lines_and_the_remedy_belong_to_the_kernel() -> None:
     after = why(edited(script, first.remedy.edit), "skylake-avx512")
     assert all(cause.kind != "order" for cause in after.causes)
     assert first.gain == pytest.approx(why(script, "skylake-avx512").cycles / after.cycles)
+
+
+EVERY = {case.name: case for kernels in KERNELS.values() for case in kernels}
+POWER = "a column per line, a power of two apart"
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("row sums, one chain each", "split i by 16, vectorize the inner loop"),
+        (POWER, "split i by 16, move the inner loop inside"),
+        ("columns of a table of 512 doubles", "split j by 8, move the outer loop out"),
+    ],
+)
+def test_what_no_primitive_removes_a_split_and_another_one_may(name: str, label: str) -> None:
+    script = scripts(EVERY[name], "skylake-avx512")
+    said = why(script, "skylake-avx512")
+    first = said.causes[0]
+    assert first.remedy is not None
+    assert first.remedy.label == label
+    after = why(edited(script, first.remedy.edit), "skylake-avx512")
+    assert first.gain == pytest.approx(said.cycles / after.cycles), "the lines do what was tried"
+
+
+def test_a_loop_that_would_lose_its_annotation_is_not_split() -> None:
+    causes = why(scripts(EVERY["columns of one table for two threads"], "haswell"), "haswell", 2).causes
+    assert not [cause for cause in causes if cause.remedy and "split" in cause.remedy.label]
+
+
+def test_loops_that_only_their_positions_name_are_not_reordered_after_a_split() -> None:
+    script = scripts(EVERY[POWER], "haswell").replace("\nf = tvm.build", "\ns[B].split(j, factor=16)\nf = tvm.build")
+    first = why(script, "haswell").causes[0]
+    assert (first.kind, first.remedy) == ("conflicts", None)
+
+
+def test_what_there_was_no_time_to_try_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.recorder.causes.explain.SECONDS", 0)
+    said = why(scripts(EVERY[POWER], "haswell"), "haswell")
+    assert said.unknown == [
+        f"remedies: after 0 s not all {what} had been tried" for what in ("primitives", "pairs of primitives")
+    ]
+    assert said.causes[0].remedy is None
 
 
 def test_a_kernel_without_its_defect_is_not_said_to_have_it() -> None:
