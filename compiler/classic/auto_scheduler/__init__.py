@@ -7,6 +7,7 @@ The numbers in it, sizes of tiles above all, are searched by evolution, guided b
 from typing import TYPE_CHECKING
 
 from compiler.classic.auto_scheduler.cost_model import RandomModel, XGBModel
+from compiler.classic.auto_scheduler.layout_rewrite import LayoutRewriteOption
 from compiler.classic.auto_scheduler.measure import (
     LocalBuilder,
     LocalRPCMeasureContext,
@@ -32,7 +33,7 @@ from compiler.classic.auto_scheduler.scheduled_dag import ScheduledDAG as Comput
 from compiler.classic.auto_scheduler.search_policy import PreloadMeasuredStates, SketchPolicy
 from compiler.classic.auto_scheduler.search_task import HardwareParams, SearchTask, auto_schedule, create_task
 from compiler.classic.auto_scheduler.sketch import State
-from compiler.classic.auto_scheduler.sketch_rules import LayoutRewriteOption, PreloadCustomSketchRule
+from compiler.classic.auto_scheduler.sketch_rules import PreloadCustomSketchRule
 from compiler.classic.auto_scheduler.task_scheduler import TaskScheduler
 from compiler.classic.auto_scheduler.workload import make_workload_key, register_workload, workload_key_to_tensors
 from compiler.ir.extension import public_module

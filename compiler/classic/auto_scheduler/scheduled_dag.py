@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from compiler.classic.auto_scheduler.layout_rewrite import LayoutRewriteOption, layouts_for, rewritten, spread
 from compiler.classic.auto_scheduler.loop_state import State as LoopState
 from compiler.classic.auto_scheduler.sketch import Sketch, State
 from compiler.classic.auto_scheduler.transform_steps import StepState
@@ -37,35 +38,62 @@ class ScheduledDAG(ComputeDAG):
         return Sketch(self)
 
     def apply_steps_from_state(
-        self, state: State | StepState | LoopState, layout_rewrite: object = None
+        self, state: State | StepState | LoopState, layout_rewrite: int = LayoutRewriteOption.NO_REWRITE
     ) -> tuple[Schedule, list[Tensor]]:
-        """Return the schedule of a state, with the parameters of the function."""
+        """Return the schedule of a state, with the parameters of the function.
+
+        ``layout_rewrite``, of :class:`LayoutRewriteOption`, says how layout-free placeholders become packed.
+        """
         if isinstance(state, LoopState):
             state = state.state_object
+        if layout_rewrite:
+            return self._rewritten(state, layout_rewrite)[1]
         if isinstance(state, StepState):
             return state.schedule(self)
         if self.default is not None and not state.decisions:
             return self.default, self.tensors
         return self.sketch.schedule(state)
 
+    def rewrite_layout_from_state(self, state: State | StepState | LoopState) -> ScheduledDAG:
+        """Return the operations with packed placeholders in place of the layout-free ones."""
+        given = state.state_object if isinstance(state, LoopState) else state
+        return self._rewritten(given, LayoutRewriteOption.REWRITE_FOR_PRE_TRANSFORMED)[0]
+
+    def _rewritten(self, state: State | StepState, option: int) -> tuple[ScheduledDAG, tuple[Schedule, list[Tensor]]]:
+        """Return the operations with packed placeholders, or copies, and the schedule of a state for them."""
+        schedule, tensors = self.apply_steps_from_state(state)
+        is_searched = isinstance(state, StepState) or state.decisions
+        layouts = layouts_for(schedule) if is_searched else {}
+        if not layouts:
+            return self, (schedule, tensors)
+        is_packed_before = option == LayoutRewriteOption.REWRITE_FOR_PRE_TRANSFORMED
+        new, packed = rewritten(self.ops, layouts, is_packed_before)
+        dag = ScheduledDAG([new.get(tensor, tensor) for tensor in self.tensors])
+        dag.ops = [new.get(out := op.output(0), out).op for op in self.ops]  # states do not know the copies
+        schedule, tensors = dag.apply_steps_from_state(state)
+        for tensor in () if is_packed_before else packed.values():
+            spread(schedule[tensor])
+        return dag, (schedule, tensors)
+
     def get_init_state(self) -> LoopState:
         """Return a state without any steps, which programs change."""
         return LoopState(StepState(()), self)
 
-    def lowered(self, state: State | StepState) -> IRModule:
+    def lowered(self, state: State | StepState, layout_rewrite: int = LayoutRewriteOption.NO_REWRITE) -> IRModule:
         """Return the loops of a state, the same ones each time."""
-        if state not in self._lowered:
+        key = state, layout_rewrite
+        if key not in self._lowered:
             if len(self._lowered) > _REMEMBERED:
                 self._lowered.clear()
-            self._lowered[state] = lower(*self.apply_steps_from_state(state))
-        return self._lowered[state]
+            self._lowered[key] = lower(*self.apply_steps_from_state(*key))
+        return self._lowered[key]
 
     def features(self, state: State | StepState) -> list[float]:
         """Return what a cost model sees of a state."""
         return features(self.lowered(state), Machine())
 
     @lazy_attribute
-    def _lowered(self) -> dict[State | StepState, IRModule]:
+    def _lowered(self) -> dict[tuple[State | StepState, int], IRModule]:
         return {}
 
     def print_python_code_from_state(self, state: State | StepState | LoopState) -> str:

@@ -8,9 +8,10 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from compiler.classic.auto_scheduler.cost_model import XGBModel
+from compiler.classic.auto_scheduler.layout_rewrite import LayoutRewriteOption
 from compiler.classic.auto_scheduler.measure import TuningOptions
 from compiler.classic.auto_scheduler.record import load_best_record
-from compiler.classic.auto_scheduler.scheduled_dag import ScheduledDAG, primitives_as_code
+from compiler.classic.auto_scheduler.scheduled_dag import ScheduledDAG
 from compiler.classic.auto_scheduler.search_policy import SketchPolicy
 from compiler.classic.auto_scheduler.transform_steps import StepState
 from compiler.classic.auto_scheduler.workload import make_workload_key, workload_key_to_tensors
@@ -44,7 +45,8 @@ class SearchTask:
     """A workload for a target, the current one by default; ``desc`` is what tables call it.
 
     It is a registered function with arguments, the ``workload_key`` of both, or ``compute_dag``, the operations.
-    Inputs are random numbers and layouts stay as they are, whatever ``task_inputs`` and ``layout_rewrite_option`` say.
+    Inputs are random numbers, whatever ``task_inputs`` says. A schedule is measured with the packing of layout-free
+    placeholders if the ``layout_rewrite_option`` is ``INSERT_TRANSFORM_STAGE``, the default for processors.
     """
 
     def __init__(
@@ -56,7 +58,7 @@ class SearchTask:
         target: TargetLike | None = None,
         target_host: TargetLike | None = None,
         hardware_params: HardwareParams | None = None,
-        layout_rewrite_option: object = None,
+        layout_rewrite_option: int | None = None,
         task_inputs: Mapping[str, object] | None = None,
         task_inputs_overwrite: bool = False,
         task_inputs_save_to_file: bool = False,
@@ -73,16 +75,18 @@ class SearchTask:
         self.target = Target.target_or_current(target)
         self.hardware_params = hardware_params or HardwareParams(available_cores())
         self.desc = desc
+        self.layout_rewrite_option = _or(layout_rewrite_option, LayoutRewriteOption.get_target_default(self.target))
 
     def tune(self, tuning_options: TuningOptions, search_policy: SketchPolicy | None = None) -> None:
         """Search for the best schedule, by boosted trees by default; the options' callbacks write what is measured."""
         (search_policy or SketchPolicy(self, XGBModel())).search(tuning_options)
 
     def apply_best(
-        self, log_file: str | PathLike[str], include_compatible: bool = False, layout_rewrite_option: object = None
+        self, log_file: str | PathLike[str], include_compatible: bool = False, layout_rewrite_option: int | None = None
     ) -> tuple[Schedule, list[Tensor]]:
-        """Return the best schedule of a file of records."""
-        return self.compute_dag.apply_steps_from_state(self._best(log_file))
+        """Return the best schedule of a file of records, with the task's ``layout_rewrite_option`` by default."""
+        option = _or(layout_rewrite_option, self.layout_rewrite_option)
+        return self.compute_dag.apply_steps_from_state(self._best(log_file), option)
 
     def print_best(self, log_file: str | PathLike[str], print_mode: str = "schedule") -> str:
         """Return the best schedule of a file of records as Python code; there is no other ``print_mode``.
@@ -91,13 +95,17 @@ class SearchTask:
         """
         if print_mode != "schedule":
             raise ArgumentError(f"SearchTask.print_best: print_mode must be 'schedule', got {print_mode!r}")
-        return primitives_as_code(self.apply_best(log_file)[0])
+        return self.compute_dag.print_python_code_from_state(self._best(log_file))
 
     def _best(self, log_file: str | PathLike[str]) -> State | StepState:
         inp, _ = load_best_record(log_file, self.workload_key, self.target)
         if inp is None:
             raise ArgumentError(f"Cannot find any valid schedule for {self.workload_key} in file {log_file}")
         return inp.state
+
+
+def _or(option: int | None, default: int) -> int:
+    return default if option is None else option
 
 
 def create_task(
@@ -116,4 +124,5 @@ def auto_schedule(
 ) -> tuple[Schedule, list[Tensor]]:
     """Search for the best schedule of a task, by boosted trees by default, and return it."""
     policy = search_policy or SketchPolicy(task, XGBModel())
-    return task.compute_dag.apply_steps_from_state(policy.search(tuning_options or TuningOptions()))
+    best = policy.search(tuning_options or TuningOptions())
+    return task.compute_dag.apply_steps_from_state(best, task.layout_rewrite_option)

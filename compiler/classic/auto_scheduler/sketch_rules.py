@@ -156,14 +156,3 @@ def _is_free(stage: Any, loop: Iterator) -> bool:
     said = stage.iter_var_attrs.get(loop.axis)
     is_reduced = loop.axis.iter_type == IterVar.CommReduce
     return not is_reduced and (said is None or (said.iter_type is None and said.bind_thread is None))
-
-
-class LayoutRewriteOption:
-    """What ``apply_best`` does with the layouts of weights: nothing, whatever a program asks for."""
-
-    NO_REWRITE, INSERT_TRANSFORM_STAGE, REWRITE_FOR_PRE_TRANSFORMED = 0, 1, 2
-
-    @staticmethod
-    def get_target_default(target: object, in_relay_integration: bool = False) -> int:
-        """Return ``NO_REWRITE``."""
-        return LayoutRewriteOption.NO_REWRITE

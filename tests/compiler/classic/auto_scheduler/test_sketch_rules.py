@@ -156,5 +156,3 @@ def test_a_rule_that_returns_something_else_is_told(tmp_path: Path) -> None:
         ArgumentError, match="PreloadCustomSketchRule 'wrong': its states must be states, got 'a state'"
     ):
         policy_of(Rule(is_product, wrong, "wrong"))
-    option = auto_scheduler.LayoutRewriteOption
-    assert option.get_target_default("llvm") == option.NO_REWRITE
