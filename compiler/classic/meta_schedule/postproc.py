@@ -5,12 +5,17 @@ from __future__ import annotations
 from compiler.classic.meta_schedule.part import Part
 from compiler.classic.meta_schedule.picked_schedule import derivation_of
 from compiler.classic.meta_schedule.schedule_rule import ROWS, TENSORIZE, require_llvm
+from compiler.classic.tir.transform.remove_weight_layout_rewrite_block import LAYOUT_REWRITE
 from compiler.ir.error import ArgumentError
-from compiler.ir.expr.primexpr import IntImm
+from compiler.ir.expr.primexpr import IntImm, is_const_int
+from compiler.ir.expr.substitute import substitute
 from compiler.search.blocks import blocks_of
 from compiler.search.rules import Derivation, are_reduced
+from compiler.tir.schedule.analysis import suggest_index_map
 from compiler.tir.schedule.error import ScheduleError
 from compiler.tir.schedule.schedule import Schedule
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.function import PrimFunc
 
 
 class Postproc(Part):
@@ -130,8 +135,51 @@ class RewriteTensorize(Postproc):
         return True
 
 
+class RewriteLayout(Postproc):
+    """Packs parameters of a function's ``layout_free_buffers`` as the loops of the block that reads them first go.
+
+    The copy has the annotation of :class:`~compiler.tir.transform.RemoveWeightLayoutRewriteBlock`, which lets the
+    parameters be packed before. A parameter is left as it is where its index is none of the loops, or guarded.
+    """
+
+    def apply(self, sch: Schedule) -> bool:
+        """Pack the parameters, and return that the schedule may be a candidate."""
+        for func in sch.mod.functions.values():
+            free = func.attrs.get(_LAYOUT_FREE, ()) if isinstance(func, PrimFunc) else ()
+            for at in map(int, free):
+                assert isinstance(func, PrimFunc)
+                _pack(sch, func.buffer_map[func.params[at]])
+        return True
+
+
+_LAYOUT_FREE = "layout_free_buffers"
+
+
+def _pack(sch: Schedule, buffer: Buffer) -> None:
+    """Let the first block that reads a buffer read a copy in the order of its loops, or note that a copy is packed."""
+    readers = [(rv, sch.get_sref(rv).block) for rv in blocks_of(sch)]
+    rv, block = next((each for each in readers if any(r.buffer is buffer for r in each[1].reads)), (None, None))
+    if rv is None or block is None or not (loops := [sch.get_sref(loop) for loop in sch.get_loops(rv)]):
+        return
+    if isinstance(block.body, BufferStore) and isinstance(block.body.value, BufferLoad) and not block.init:
+        nests = [sch.get_loops(consumer) for consumer in sch.get_consumers(rv)]
+        if nests and not any(nest and sch.get_sref(nest[0]) is loops[0] for nest in nests):
+            sch.annotate(rv, LAYOUT_REWRITE, True)
+        return
+    realize = sch.state.realize_of(sch.get_sref(rv))
+    at, region = next((n, r.region) for n, r in enumerate(block.reads) if r.buffer is buffer)
+    values = {axis.var: value for axis, value in zip(block.iter_vars, realize.iter_values, strict=True)}
+    indices = [substitute(part.min, values) for part in region if is_const_int(part.extent, 1)]
+    if len(indices) < len(region) or not is_const_int(realize.predicate, 1):
+        return
+    layout = suggest_index_map(buffer, indices, [loop.loop for loop in loops], realize.predicate)
+    if layout is not None:
+        sch.annotate(sch.cache_read(rv, at, "global"), LAYOUT_REWRITE, True)
+        sch.transform_layout(rv, ("read", at), layout)
+
+
 class NothingToDo(Postproc):
-    """Is for GPUs or Hexagon, or rewrites layouts of weights, which :mod:`tvm.relay` chooses before."""
+    """Is for GPUs or Hexagon."""
 
     def __init__(self, max_threadblocks: int = 256) -> None:
         self.max_threadblocks = max_threadblocks
@@ -141,5 +189,5 @@ class NothingToDo(Postproc):
         return True
 
 
-DisallowAsyncStridedMemCopy = RewriteCooperativeFetch = RewriteLayout = RewriteUnboundBlock = NothingToDo
+DisallowAsyncStridedMemCopy = RewriteCooperativeFetch = RewriteUnboundBlock = NothingToDo
 VerifyGPUCode = VerifyVTCMLimit = NothingToDo

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from compiler.classic.meta_schedule.mutator import Mutator
 from compiler.classic.meta_schedule.part import Part
 from compiler.classic.meta_schedule.picked_schedule import PickedSchedule
-from compiler.classic.meta_schedule.postproc import Postproc
+from compiler.classic.meta_schedule.postproc import Postproc, RewriteLayout
 from compiler.classic.meta_schedule.schedule_rule import (
     ROWS,
     AddRFactor,
@@ -59,7 +59,7 @@ class SpaceGenerator(Part):
     postprocs: Sequence[Postproc] | None = None
     mutator_probs: Mapping[Mutator, float] | None = None
     is_default = False
-    """Whether all is as the search's own rules have it, which need no postprocessors."""
+    """Whether all is as the search's own rules have it, which need no postprocessors but that of layouts."""
     _traces: Sequence[Trace] | None = None
     _machine = Machine()
 
@@ -292,8 +292,8 @@ class GeneratedSpace(ScheduleSpace):
         self.generator.derive(d)
         if not self.generator.is_default:
             d.sch.enter_postproc()
-            for postproc in self.generator.postprocs or ():
-                postproc.act(d)
+        for postproc in [RewriteLayout()] if self.generator.is_default else self.generator.postprocs or ():
+            postproc.act(d)
         return d.sch
 
     def mutated(self, candidate: Choices, rng: random.Random) -> Choices:
