@@ -39,17 +39,6 @@ def is_auto_scheduler_enabled() -> bool:
     return bool(PassContext.current().config.get("relay.backend.use_auto_scheduler", False))
 
 
-class _Definitions(Instrument):
-    """Notes the definitions of a model's kernels."""
-
-    def __init__(self) -> None:
-        self.dags: dict[str, ScheduledDAG] = {}
-
-    def kernel_defined(self, name: str, function: Function, definition: KernelDefinition) -> KernelDefinition | None:
-        self.dags[name] = _dag(definition)
-        return None
-
-
 def _dag(definition: KernelDefinition) -> ScheduledDAG:
     dag = ScheduledDAG([*definition.inputs, *definition.outputs])
     dag.default = definition.schedule
@@ -71,15 +60,15 @@ def extract_tasks(
 
     Raises ArgumentError if the model is built for another executor than that of graphs.
     """
-    module, definitions = mod if isinstance(mod, IRModule) else IRModule.from_expr(mod), _Definitions()
-    with instrumented(definitions), PassContext(opt_level=opt_level):
-        built = build(module, target, params=params)
+    with PassContext(opt_level=opt_level):
+        built = build(mod, target, params=params)
     if not isinstance(built, BuiltGraph):
         raise ArgumentError("auto_scheduler.extract_tasks: only the tasks of a graph executor are extracted")
     calls = Counter(node.get("attrs", {}).get("func_name") for node in json.loads(built.get_graph_json())["nodes"])
     weights: dict[str, int] = {}
     tasks: dict[str, SearchTask] = {}
-    for name, dag in definitions.dags.items():
+    for name, kernel in built.kernels.items():
+        dag = _dag(kernel.usual)
         if not include_simple_tasks and not any(isinstance(op, ComputeOp) and op.reduce_axis for op in dag.ops):
             continue
         task = SearchTask(compute_dag=dag, target=target, hardware_params=hardware_params, desc=name)

@@ -75,7 +75,8 @@ class SearchTask:
         self.target = Target.target_or_current(target)
         self.hardware_params = hardware_params or HardwareParams(available_cores())
         self.desc = desc
-        self.layout_rewrite_option = _or(layout_rewrite_option, LayoutRewriteOption.get_target_default(self.target))
+        usual = LayoutRewriteOption.get_target_default(self.target)
+        self.layout_rewrite_option = usual if layout_rewrite_option is None else layout_rewrite_option
 
     def tune(self, tuning_options: TuningOptions, search_policy: SketchPolicy | None = None) -> None:
         """Search for the best schedule, by boosted trees by default; the options' callbacks write what is measured."""
@@ -85,7 +86,7 @@ class SearchTask:
         self, log_file: str | PathLike[str], include_compatible: bool = False, layout_rewrite_option: int | None = None
     ) -> tuple[Schedule, list[Tensor]]:
         """Return the best schedule of a file of records, with the task's ``layout_rewrite_option`` by default."""
-        option = _or(layout_rewrite_option, self.layout_rewrite_option)
+        option = self.layout_rewrite_option if layout_rewrite_option is None else layout_rewrite_option
         return self.compute_dag.apply_steps_from_state(self._best(log_file), option)
 
     def print_best(self, log_file: str | PathLike[str], print_mode: str = "schedule") -> str:
@@ -102,10 +103,6 @@ class SearchTask:
         if inp is None:
             raise ArgumentError(f"Cannot find any valid schedule for {self.workload_key} in file {log_file}")
         return inp.state
-
-
-def _or(option: int | None, default: int) -> int:
-    return default if option is None else option
 
 
 def create_task(
