@@ -119,17 +119,9 @@ class LocalRPCMeasureContext:
     """
 
     def __init__(
-        self,
-        priority: int = 1,
-        n_parallel: int = 1,
-        timeout: int = 10,
-        number: int = 3,
-        repeat: int = 1,
-        min_repeat_ms: int = 0,
-        cooldown_interval: float = 0.0,
-        enable_cpu_cache_flush: bool = False,
-        device: int = 0,
-    ) -> None:
+        self, priority: int = 1, n_parallel: int = 1, timeout: int = 10, number: int = 3, repeat: int = 1,
+        min_repeat_ms: int = 0, cooldown_interval: float = 0.0, enable_cpu_cache_flush: bool = False, device: int = 0,
+    ) -> None:  # fmt: skip
         self.runner = LocalRunner(
             timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush, device
         )

@@ -46,16 +46,11 @@ def _dag(definition: KernelDefinition) -> ScheduledDAG:
 
 
 def extract_tasks(
-    mod: IRModule | Function,
-    params: Mapping[str, ArrayLike] | None,
-    target: TargetLike,
-    target_host: TargetLike | None = None,
-    hardware_params: HardwareParams | None = None,
-    include_simple_tasks: bool = False,
-    dump_workload_to_dag_log: str | None = None,
-    opt_level: int = 3,
+    mod: IRModule | Function, params: Mapping[str, ArrayLike] | None, target: TargetLike,
+    target_host: TargetLike | None = None, hardware_params: HardwareParams | None = None,
+    include_simple_tasks: bool = False, dump_workload_to_dag_log: str | None = None, opt_level: int = 3,
     other_targets: object = None,
-) -> tuple[list[SearchTask], list[int]]:
+) -> tuple[list[SearchTask], list[int]]:  # fmt: skip
     """Return the tasks of a model: its kernels, those without reductions only with ``include_simple_tasks``.
 
     Raises ArgumentError if the model is built for another executor than that of graphs.

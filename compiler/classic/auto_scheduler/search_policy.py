@@ -85,14 +85,10 @@ class SketchPolicy:
     """
 
     def __init__(
-        self,
-        task: SearchTask,
-        program_cost_model: RandomModel | None = None,
-        params: object = None,
-        seed: int | None = None,
-        verbose: int = 1,
+        self, task: SearchTask, program_cost_model: RandomModel | None = None, params: object = None,
+        seed: int | None = None, verbose: int = 1,
         init_search_callbacks: Sequence[PreloadMeasuredStates | PreloadCustomSketchRule] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.task = self.search_task = task
         self.verbose = verbose
         self.best_state: Scheduled | None = None

@@ -50,20 +50,12 @@ class SearchTask:
     """
 
     def __init__(
-        self,
-        func: str | Callable[..., Sequence[Tensor]] | None = None,
-        args: Sequence[object] | None = None,
-        compute_dag: ScheduledDAG | None = None,
-        workload_key: str | None = None,
-        target: TargetLike | None = None,
-        target_host: TargetLike | None = None,
-        hardware_params: HardwareParams | None = None,
-        layout_rewrite_option: int | None = None,
-        task_inputs: Mapping[str, object] | None = None,
-        task_inputs_overwrite: bool = False,
-        task_inputs_save_to_file: bool = False,
-        desc: str = "",
-    ) -> None:
+        self, func: str | Callable[..., Sequence[Tensor]] | None = None, args: Sequence[object] | None = None,
+        compute_dag: ScheduledDAG | None = None, workload_key: str | None = None, target: TargetLike | None = None,
+        target_host: TargetLike | None = None, hardware_params: HardwareParams | None = None,
+        layout_rewrite_option: int | None = None, task_inputs: Mapping[str, object] | None = None,
+        task_inputs_overwrite: bool = False, task_inputs_save_to_file: bool = False, desc: str = "",
+    ) -> None:  # fmt: skip
         if func is not None:
             workload_key = make_workload_key(func, args or ())
         if compute_dag is None:

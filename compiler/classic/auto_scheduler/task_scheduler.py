@@ -82,19 +82,12 @@ class TaskScheduler:
     """
 
     def __init__(
-        self,
-        tasks: Sequence[SearchTask],
-        task_weights: Sequence[float] | None = None,
-        objective_func: Callable[[Sequence[float]], float] | None = None,
-        strategy: str = "gradient",
-        load_model_file: str | None = None,
-        load_log_file: str | PathLike[str] | None = None,
-        alpha: float = 0.2,
-        beta: float = 2,
-        gamma: float = 0.5,
-        backward_window_size: int = 3,
+        self, tasks: Sequence[SearchTask], task_weights: Sequence[float] | None = None,
+        objective_func: Callable[[Sequence[float]], float] | None = None, strategy: str = "gradient",
+        load_model_file: str | None = None, load_log_file: str | PathLike[str] | None = None, alpha: float = 0.2,
+        beta: float = 2, gamma: float = 0.5, backward_window_size: int = 3,
         callbacks: Sequence[TaskSchedulerCallback] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if strategy not in STRATEGIES:
             expected("TaskScheduler", "strategy", " or ".join(map(repr, STRATEGIES)), strategy)
         self.tasks = list(tasks)

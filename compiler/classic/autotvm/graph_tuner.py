@@ -44,14 +44,9 @@ class BaseGraphTuner:
     """
 
     def __init__(
-        self,
-        graph: IRModule | Function,
-        input_shapes: Mapping[str, Sequence[int]],
-        records: Records,
-        target_ops: Iterable[RelayOp],
-        target: TargetLike,
-        **options: object,
-    ) -> None:
+        self, graph: IRModule | Function, input_shapes: Mapping[str, Sequence[int]], records: Records,
+        target_ops: Iterable[RelayOp], target: TargetLike, **options: object,
+    ) -> None:  # fmt: skip
         mod = InferType()(graph if isinstance(graph, IRModule) else IRModule.from_expr(graph))
         free = [v for v in mod["main"].params if v.name_hint not in input_shapes]
         weights = {v.name_hint: np.ones(v.checked_type.concrete_shape, numpy_dtype(v.checked_type.dtype)) for v in free}

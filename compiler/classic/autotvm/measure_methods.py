@@ -71,15 +71,9 @@ class LocalRunner(Runner):
     """
 
     def __init__(
-        self,
-        timeout: float = 10,
-        number: int = 4,
-        repeat: int = 3,
-        min_repeat_ms: int = 0,
-        cooldown_interval: float = 0.0,
-        enable_cpu_cache_flush: bool = False,
-        module_loader: object = None,
-    ) -> None:
+        self, timeout: float = 10, number: int = 4, repeat: int = 3, min_repeat_ms: int = 0,
+        cooldown_interval: float = 0.0, enable_cpu_cache_flush: bool = False, module_loader: object = None,
+    ) -> None:  # fmt: skip
         super().__init__(timeout, 1)
         self.number = number
         self.repeat = repeat
@@ -129,20 +123,10 @@ class RPCRunner(LocalRunner):
     """
 
     def __init__(
-        self,
-        key: str,
-        host: str | None,
-        port: int | None,
-        priority: int = 1,
-        timeout: float = 10,
-        n_parallel: int | None = None,
-        number: int = 4,
-        repeat: int = 3,
-        min_repeat_ms: int = 0,
-        cooldown_interval: float = 0.1,
-        enable_cpu_cache_flush: bool = False,
-        module_loader: object = None,
-    ) -> None:
+        self, key: str, host: str | None, port: int | None, priority: int = 1, timeout: float = 10,
+        n_parallel: int | None = None, number: int = 4, repeat: int = 3, min_repeat_ms: int = 0,
+        cooldown_interval: float = 0.1, enable_cpu_cache_flush: bool = False, module_loader: object = None,
+    ) -> None:  # fmt: skip
         super().__init__(timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush)
         self.key, self.host, self.port, self.priority = key, host, port, priority
         self.n_parallel = n_parallel or 1

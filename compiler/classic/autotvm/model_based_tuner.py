@@ -34,16 +34,10 @@ class XGBTuner(Tuner):
     """
 
     def __init__(
-        self,
-        task: Task,
-        plan_size: int = 64,
-        feature_type: str = "itervar",
-        loss_type: str = "reg",
-        num_threads: int | None = None,
-        optimizer: str = "sa",
-        diversity_filter_ratio: float | None = None,
+        self, task: Task, plan_size: int = 64, feature_type: str = "itervar", loss_type: str = "reg",
+        num_threads: int | None = None, optimizer: str = "sa", diversity_filter_ratio: float | None = None,
         log_interval: int = 50,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if loss_type not in _LOSSES:
             expected("XGBTuner", "loss_type", f"one of {', '.join(map(repr, _LOSSES))}", loss_type)
         if optimizer != "sa":

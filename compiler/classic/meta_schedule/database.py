@@ -289,14 +289,10 @@ class JSONDatabase(Database):
     """
 
     def __init__(
-        self,
-        path_workload: str | os.PathLike[str] | None = None,
-        path_tuning_record: str | os.PathLike[str] | None = None,
-        *,
-        work_dir: str | os.PathLike[str] | None = None,
-        allow_missing: bool = True,
-        module_equality: str = "structural",
-    ) -> None:
+        self, path_workload: str | os.PathLike[str] | None = None,
+        path_tuning_record: str | os.PathLike[str] | None = None, *, work_dir: str | os.PathLike[str] | None = None,
+        allow_missing: bool = True, module_equality: str = "structural",
+    ) -> None:  # fmt: skip
         super().__init__(module_equality)
         folder = Path(work_dir or ".")
         self._programs = Path(path_workload or folder / "database_workload.json")

@@ -33,14 +33,9 @@ def _module(mod: IRModule | Function) -> IRModule:
 
 
 def extract_tasks(
-    mod: IRModule | Function,
-    target: TargetLike,
-    params: Params,
-    *,
-    module_equality: str = "structural",
-    pass_config: Mapping[str, object] | None = None,
-    opt_level: int = 3,
-) -> list[ExtractedTask]:
+    mod: IRModule | Function, target: TargetLike, params: Params, *, module_equality: str = "structural",
+    pass_config: Mapping[str, object] | None = None, opt_level: int = 3,
+) -> list[ExtractedTask]:  # fmt: skip
     """Return the kernels of a model, those that compute the same as one task whose weight is how often it is called.
 
     Raises ArgumentError if the model needs the virtual machine.
@@ -64,16 +59,9 @@ def extract_tasks(
 
 
 def tune_relay(
-    mod: IRModule | Function,
-    params: Params,
-    target: TargetLike,
-    work_dir: str | os.PathLike[str],
-    max_trials_global: int,
-    *,
-    pass_config: Mapping[str, object] | None = None,
-    opt_level: int = 3,
-    **options: Any,
-) -> Database:
+    mod: IRModule | Function, params: Params, target: TargetLike, work_dir: str | os.PathLike[str],
+    max_trials_global: int, *, pass_config: Mapping[str, object] | None = None, opt_level: int = 3, **options: Any,
+) -> Database:  # fmt: skip
     """Search the kernels of a model, and return a database of those that are faster than the default build's.
 
     The other options are those of :func:`tune_tir`.
@@ -94,15 +82,9 @@ def extracted_tasks_to_tune_contexts(
 
 
 def compile_relay(
-    database: Database,
-    mod: IRModule | Function,
-    target: TargetLike,
-    params: Params,
-    *,
-    backend: str = "graph",
-    pass_config: Mapping[str, object] | None = None,
-    opt_level: int = 3,
-) -> Any:
+    database: Database, mod: IRModule | Function, target: TargetLike, params: Params, *, backend: str = "graph",
+    pass_config: Mapping[str, object] | None = None, opt_level: int = 3,
+) -> Any:  # fmt: skip
     """Build a model with the kernels of a database, and by default those that it does not have.
 
     Raises ArgumentError if the ``backend`` is another one than ``graph``.

@@ -117,15 +117,9 @@ class AutoInline(_BuiltIn):
     row = "inline"
 
     def __init__(
-        self,
-        into_producer: bool,
-        into_consumer: bool,
-        inline_const_tensor: bool,
-        disallow_if_then_else: bool,
-        require_injective: bool,
-        require_ordered: bool,
-        disallow_op: Sequence[str] | None = None,
-    ) -> None:
+        self, into_producer: bool, into_consumer: bool, inline_const_tensor: bool, disallow_if_then_else: bool,
+        require_injective: bool, require_ordered: bool, disallow_op: Sequence[str] | None = None,
+    ) -> None:  # fmt: skip
         self.into_consumer = into_consumer
         self._banned = {*(disallow_op or ()), *(["tir.if_then_else"] if disallow_if_then_else else [])}
 
@@ -181,15 +175,10 @@ class MultiLevelTiling(Reduction):
     way = "tiles"
 
     def __init__(
-        self,
-        structure: str,
-        tile_binds: Sequence[str] | None = None,
-        max_innermost_factor: int | None = None,
-        vector_load_lens: Sequence[int] | None = None,
-        reuse_read: ReuseType | None = None,
-        reuse_write: ReuseType | None = None,
-        filter_fn: Callable[[Schedule, BlockRV], bool] | None = None,
-    ) -> None:
+        self, structure: str, tile_binds: Sequence[str] | None = None, max_innermost_factor: int | None = None,
+        vector_load_lens: Sequence[int] | None = None, reuse_read: ReuseType | None = None,
+        reuse_write: ReuseType | None = None, filter_fn: Callable[[Schedule, BlockRV], bool] | None = None,
+    ) -> None:  # fmt: skip
         if tile_binds:
             raise ArgumentError(f"{type(self).__name__}: tile_binds must be left out, a processor has no threads")
         self.structure, self.filter_fn, self._most = structure, filter_fn, max_innermost_factor or 64

@@ -130,14 +130,9 @@ class EvolutionarySearch(SearchStrategy):
     """
 
     def __init__(
-        self,
-        *,
-        population_size: int = 512,
-        genetic_num_iters: int = 4,
-        genetic_mutate_prob: float = 0.85,
-        eps_greedy: float = 0.05,
-        **options: float,
-    ) -> None:
+        self, *, population_size: int = 512, genetic_num_iters: int = 4, genetic_mutate_prob: float = 0.85,
+        eps_greedy: float = 0.05, **options: float,
+    ) -> None:  # fmt: skip
         self.evolution = Evolution(population_size, genetic_num_iters, genetic_mutate_prob, eps_greedy)
 
 

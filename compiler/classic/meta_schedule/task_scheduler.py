@@ -166,18 +166,11 @@ class TaskScheduler:
         self.tasks_[task_id].is_terminated = True
 
     def tune(
-        self,
-        tasks: Sequence[TuneContext],
-        task_weights: Sequence[float],
-        max_trials_global: int,
-        max_trials_per_task: int,
-        num_trials_per_iter: int = 64,
-        builder: Builder | str = "local",
-        runner: Runner | str = "local",
-        measure_callbacks: Sequence[MeasureCallback] | None = None,
-        database: Database | None = None,
-        cost_model: CostModel | None = None,
-    ) -> None:
+        self, tasks: Sequence[TuneContext], task_weights: Sequence[float], max_trials_global: int,
+        max_trials_per_task: int, num_trials_per_iter: int = 64, builder: Builder | str = "local",
+        runner: Runner | str = "local", measure_callbacks: Sequence[MeasureCallback] | None = None,
+        database: Database | None = None, cost_model: CostModel | None = None,
+    ) -> None:  # fmt: skip
         """Measure so many schedules of tasks together, and of each, at most.
 
         Without ``measure_callbacks``, only what is certainly fastest is noted in the database.
@@ -221,14 +214,9 @@ class TaskScheduler:
                 callback.apply(self, at, task.measure_candidates or (), task.builder_results or (), task.runner_results)
 
     def _tuning(
-        self,
-        context: TuneContext,
-        log: Log,
-        learned: LearnedModel,
-        measuring: MeasuringBy | None,
-        most: int,
+        self, context: TuneContext, log: Log, learned: LearnedModel, measuring: MeasuringBy | None, most: int,
         per_round: int,
-    ) -> Tuning | ChosenTuning:
+    ) -> Tuning | ChosenTuning:  # fmt: skip
         """Return the search of a task: by its own generator and strategy, and a program's own model if there is one."""
         strategy, generator = context.search_strategy, context.space_generator or PostOrderApply()
         default = partial(build, context.default or context.func, target=context.target)

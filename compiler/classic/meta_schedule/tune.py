@@ -50,18 +50,11 @@ class ExtractedTask:
 
 
 def tune_tir(
-    mod: IRModule | PrimFunc,
-    target: TargetLike,
-    work_dir: str | os.PathLike[str],
-    max_trials_global: int,
-    *,
-    space: Any = "post-order-apply",
-    strategy: SearchStrategy | str = "evolutionary",
-    num_tuning_cores: int | str = "physical",
-    seed: int | None = None,
-    special_space: Mapping[str, Any] | None = None,
+    mod: IRModule | PrimFunc, target: TargetLike, work_dir: str | os.PathLike[str], max_trials_global: int, *,
+    space: Any = "post-order-apply", strategy: SearchStrategy | str = "evolutionary",
+    num_tuning_cores: int | str = "physical", seed: int | None = None, special_space: Mapping[str, Any] | None = None,
     **options: Any,
-) -> Database:
+) -> Database:  # fmt: skip
     """Search for the fastest schedules of a program's functions, and return a database that has them.
 
     The other options are those of :func:`tune_tasks`.
@@ -109,20 +102,13 @@ def contexts_of(
 
 
 def tune_tasks(
-    tasks: Sequence[TuneContext],
-    task_weights: Sequence[float],
-    work_dir: str | os.PathLike[str],
-    max_trials_global: int,
-    max_trials_per_task: int | None = None,
-    num_trials_per_iter: int = 64,
-    builder: Builder | str = "local",
-    runner: Runner | str = "local",
-    database: Database | str = "json",
+    tasks: Sequence[TuneContext], task_weights: Sequence[float], work_dir: str | os.PathLike[str],
+    max_trials_global: int, max_trials_per_task: int | None = None, num_trials_per_iter: int = 64,
+    builder: Builder | str = "local", runner: Runner | str = "local", database: Database | str = "json",
     cost_model: CostModel | str = "xgb",
     measure_callbacks: MeasureCallback | Sequence[MeasureCallback] | str = "default",
-    task_scheduler: TaskScheduler | str = "gradient",
-    module_equality: str = "structural",
-) -> Database:
+    task_scheduler: TaskScheduler | str = "gradient", module_equality: str = "structural",
+) -> Database:  # fmt: skip
     """Search for the fastest schedules of tasks, and return a database that has them.
 
     A schedule is noted if it is faster than the function as it stands; otherwise that is what the database has. The

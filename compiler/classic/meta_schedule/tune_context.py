@@ -41,17 +41,10 @@ class TuneContext:
     weight = 1.0
 
     def __init__(
-        self,
-        mod: IRModule | PrimFunc | None = None,
-        *,
-        target: TargetLike | None = None,
-        space_generator: Any = None,
-        search_strategy: SearchStrategy | str | None = None,
-        task_name: str = "main",
-        rand_state: int = -1,
-        num_threads: int | str = "physical",
-        logger: logging.Logger | None = None,
-    ) -> None:
+        self, mod: IRModule | PrimFunc | None = None, *, target: TargetLike | None = None,
+        space_generator: Any = None, search_strategy: SearchStrategy | str | None = None, task_name: str = "main",
+        rand_state: int = -1, num_threads: int | str = "physical", logger: logging.Logger | None = None,
+    ) -> None:  # fmt: skip
         self.mod = IRModule({"main": mod}) if isinstance(mod, PrimFunc) else mod or IRModule()
         self.target = Target.target_or_current(target)
         self.task_name, self.rand_state, self.logger = task_name, rand_state, logger

@@ -26,14 +26,9 @@ _Sizes: TypeAlias = Sequence[int | PrimExpr]
 
 
 def intrin_wmma_load_matrix_A(
-    strides_dst: _Sizes,
-    strides_from: _Sizes,
-    shape: tuple[int, int, int],
-    layout: str,
-    A_shape: _Sizes,
-    C_shape: _Sizes,
-    in_dtype: str,
-) -> TensorIntrin:
+    strides_dst: _Sizes, strides_from: _Sizes, shape: tuple[int, int, int], layout: str, A_shape: _Sizes,
+    C_shape: _Sizes, in_dtype: str,
+) -> TensorIntrin:  # fmt: skip
     """Return the copy of a tile of the first operand from shared memory to a fragment.
 
     Strides are those of the fragments' tensor and of the tile, in elements; ``shape`` are the extents ``m``, ``n`` and
@@ -45,14 +40,9 @@ def intrin_wmma_load_matrix_A(
 
 
 def intrin_wmma_load_matrix_W(
-    strides_dst: _Sizes,
-    strides_from: _Sizes,
-    shape: tuple[int, int, int],
-    layout: str,
-    A_shape: _Sizes,
-    C_shape: _Sizes,
-    in_dtype: str,
-) -> TensorIntrin:
+    strides_dst: _Sizes, strides_from: _Sizes, shape: tuple[int, int, int], layout: str, A_shape: _Sizes,
+    C_shape: _Sizes, in_dtype: str,
+) -> TensorIntrin:  # fmt: skip
     """Return the copy of a tile of the second operand; the arguments are those of :func:`intrin_wmma_load_matrix_A`."""
     _, n, k = shape
     tile = (k, n) if layout == "row_major" else (n, k)
@@ -87,14 +77,9 @@ def intrin_wmma_store_matrix(
 
 
 def intrin_wmma_gemm(
-    AL_gemm: Tensor,
-    WL_gemm: Tensor,
-    CL_compute: Tensor,
-    strides_A: _Sizes,
-    strides_W: _Sizes,
-    strides_Conv: _Sizes,
+    AL_gemm: Tensor, WL_gemm: Tensor, CL_compute: Tensor, strides_A: _Sizes, strides_W: _Sizes, strides_Conv: _Sizes,
     shape: tuple[int, int, int],
-) -> TensorIntrin:
+) -> TensorIntrin:  # fmt: skip
     """Return the product of two fragments, added to a third one.
 
     ``CL_compute`` is the product of the two, as ``te.compute`` describes it; strides are in elements, and ``shape`` are
@@ -122,16 +107,9 @@ def intrin_wmma_gemm(
 
 
 def _load(
-    scope: str,
-    tile: tuple[int, int],
-    strides_dst: _Sizes,
-    strides_from: _Sizes,
-    shape: tuple[int, int, int],
-    layout: str,
-    source_shape: _Sizes,
-    fragment_shape: _Sizes,
-    dtype: str,
-) -> TensorIntrin:
+    scope: str, tile: tuple[int, int], strides_dst: _Sizes, strides_from: _Sizes, shape: tuple[int, int, int],
+    layout: str, source_shape: _Sizes, fragment_shape: _Sizes, dtype: str,
+) -> TensorIntrin:  # fmt: skip
     source, fragment, binds = _copied(
         source_shape, fragment_shape, dtype, ("shared", strides_from), (scope, strides_dst)
     )

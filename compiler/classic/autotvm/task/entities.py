@@ -89,16 +89,10 @@ class AnnotateEntity(Entity):
         return self.anns
 
     def apply(
-        self,
-        sch: Schedule,
-        op: Stageable,
-        axes: Sequence[IterVar],
-        axis_lens: Sequence[int] | None = None,
-        max_unroll: int | None = None,
-        vec_size: Sequence[int] | None = None,
-        cfg: object = None,
+        self, sch: Schedule, op: Stageable, axes: Sequence[IterVar], axis_lens: Sequence[int] | None = None,
+        max_unroll: int | None = None, vec_size: Sequence[int] | None = None, cfg: object = None,
         source: object = None,
-    ) -> list[IterVar]:
+    ) -> list[IterVar]:  # fmt: skip
         """Annotate loops, whose extents ``axis_lens`` are limited by ``max_unroll`` and ``vec_size``.
 
         Raises ArgumentError if a loop is to become something else.

@@ -77,14 +77,10 @@ def get_pow2s(n: int) -> list[int]:
 
 
 def splits(
-    axis: VirtualAxis,
-    policy: str = "factors",
-    num_outputs: int = 2,
-    max_factor: int | None = None,
-    filter: Callable[[SplitEntity], bool] | None = None,
-    no_tail: bool | None = None,
+    axis: VirtualAxis, policy: str = "factors", num_outputs: int = 2, max_factor: int | None = None,
+    filter: Callable[[SplitEntity], bool] | None = None, no_tail: bool | None = None,
     candidate: Sequence[Sequence[int]] | None = None,
-) -> Knob:
+) -> Knob:  # fmt: skip
     """Return the splits of an axis.
 
     Parameters

@@ -71,14 +71,9 @@ def binary_dense(data: Tensor, weight: Tensor) -> Tensor:
 
 
 def bitserial_dense(
-    data: Tensor,
-    weight: Tensor,
-    data_bits: int,
-    weight_bits: int,
-    pack_dtype: str = "uint32",
-    out_dtype: str = "int16",
-    unipolar: bool = True,
-) -> Tensor:
+    data: Tensor, weight: Tensor, data_bits: int, weight_bits: int, pack_dtype: str = "uint32",
+    out_dtype: str = "int16", unipolar: bool = True,
+) -> Tensor:  # fmt: skip
     """Return the product of ``(rows, K)`` and the transpose of ``(units, K)``, integers, bit by bit.
 
     ``data_bits`` and ``weight_bits`` of each number count, and are packed into words of ``pack_dtype``. If
@@ -104,16 +99,9 @@ def _conv2d(
 
 def _bitserial(name: str, data_layout: str, kernel_layout: str) -> Callable[..., Tensor]:
     def build(
-        data: Tensor,
-        kernel: Tensor,
-        stride: Numbers,
-        padding: Padding,
-        activation_bits: int,
-        weight_bits: int,
-        pack_dtype: str = "uint32",
-        out_dtype: str = "int16",
-        unipolar: bool = True,
-    ) -> Tensor:
+        data: Tensor, kernel: Tensor, stride: Numbers, padding: Padding, activation_bits: int, weight_bits: int,
+        pack_dtype: str = "uint32", out_dtype: str = "int16", unipolar: bool = True,
+    ) -> Tensor:  # fmt: skip
         """Return a convolution of data of layout {data} and a weight {kernel}, integers, bit by bit.
 
         Stride and padding are as in :func:`~compiler.classic.topi.nn.convolutions.conv`, the rest as in

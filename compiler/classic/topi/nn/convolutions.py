@@ -32,16 +32,9 @@ _KERNEL_LAYOUTS = {
 
 
 def conv(
-    inp: Tensor,
-    filt: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    groups: int,
-    data_layout: str,
-    kernel_layout: str = "",
-    out_dtype: str | None = None,
-) -> Tensor:
+    inp: Tensor, filt: Tensor, stride: Numbers, padding: Padding, dilation: Numbers, groups: int, data_layout: str,
+    kernel_layout: str = "", out_dtype: str | None = None,
+) -> Tensor:  # fmt: skip
     """Return a convolution over as many spatial dimensions as the layout has.
 
     Raises ArgumentError if there are too many or too few numbers.
@@ -72,30 +65,17 @@ def conv(
 
 
 def conv1d(
-    data: Tensor,
-    kernel: Tensor,
-    strides: Numbers = 1,
-    padding: Padding = "VALID",
-    dilation: Numbers = 1,
-    groups: int = 1,
-    data_layout: str = "NCW",
-    kernel_layout: str = "",
-    out_dtype: str | None = None,
-) -> Tensor:
+    data: Tensor, kernel: Tensor, strides: Numbers = 1, padding: Padding = "VALID", dilation: Numbers = 1,
+    groups: int = 1, data_layout: str = "NCW", kernel_layout: str = "", out_dtype: str | None = None,
+) -> Tensor:  # fmt: skip
     """Return a convolution over one spatial dimension; the arguments are those of :func:`conv`."""
     return conv(data, kernel, strides, padding, dilation, groups, data_layout, kernel_layout, out_dtype)
 
 
 def conv2d(
-    input: Tensor,
-    filter: Tensor,
-    strides: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    data_layout: str = "NCHW",
-    kernel_layout: str = "",
-    out_dtype: str | None = None,
-) -> Tensor:
+    input: Tensor, filter: Tensor, strides: Numbers, padding: Padding, dilation: Numbers, data_layout: str = "NCHW",
+    kernel_layout: str = "", out_dtype: str | None = None,
+) -> Tensor:  # fmt: skip
     """Return a convolution over two spatial dimensions; the arguments are those of :func:`conv`.
 
     Raises ArgumentError if there are too many or too few numbers, or the layout is not ``NCHW``, ``NHWC`` or ``HWCN``.
@@ -122,14 +102,9 @@ def _conv1d(name: str, layout: str) -> Convolution:
 
 def _group_conv1d(name: str, layout: str) -> Convolution:
     def build(
-        data: Tensor,
-        kernel: Tensor,
-        strides: Numbers = 1,
-        padding: Padding = "VALID",
-        dilation: Numbers = 1,
-        groups: int = 1,
-        out_dtype: str | None = None,
-    ) -> Tensor:
+        data: Tensor, kernel: Tensor, strides: Numbers = 1, padding: Padding = "VALID", dilation: Numbers = 1,
+        groups: int = 1, out_dtype: str | None = None,
+    ) -> Tensor:  # fmt: skip
         return conv(data, kernel, strides, padding, dilation, groups, layout, out_dtype=out_dtype)
 
     return _with_layout(build, name, layout)
@@ -151,14 +126,9 @@ def _conv2d(name: str, layout: str, dtype: str | None = None) -> Convolution:
 
 def _group_conv(name: str, layout: str, dtype: str | None = None) -> Convolution:
     def build(
-        Input: Tensor,
-        Filter: Tensor,
-        stride: Numbers,
-        padding: Padding,
-        dilation: Numbers,
-        groups: int,
+        Input: Tensor, Filter: Tensor, stride: Numbers, padding: Padding, dilation: Numbers, groups: int,
         out_dtype: str | None = dtype,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         return conv(Input, Filter, stride, padding, dilation, groups, layout, out_dtype=out_dtype)
 
     return _with_layout(build, name, layout)

@@ -41,14 +41,9 @@ def depthwise_conv2d_nchw(
 
 
 def depthwise_conv2d_nhwc(
-    Input: Tensor,
-    Filter: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    kernel_layout: str = "HWOI",
+    Input: Tensor, Filter: Tensor, stride: Numbers, padding: Padding, dilation: Numbers, kernel_layout: str = "HWOI",
     out_dtype: str | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return the convolution of each channel of data of layout NHWC with its own kernels.
 
     The weight is ``(H, W, C, multiplier)``, or ``(H, W, multiplier, C)`` where ``kernel_layout`` is ``HWIO``; a data
@@ -67,15 +62,9 @@ def depthwise_conv2d_nhwc(
 
 
 def depthwise_conv2d_NCHWc(
-    Input: Tensor,
-    Filter: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    layout: str,
-    out_layout: str,
+    Input: Tensor, Filter: Tensor, stride: Numbers, padding: Padding, dilation: Numbers, layout: str, out_layout: str,
     out_dtype: str | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return the convolution of each channel with its own kernel; channels stand in blocks.
 
     Data are ``(N, C / c, H, W, c)`` and the weight ``(C / c, 1, H, W, 1, c)``.  The other arguments are those of

@@ -32,15 +32,9 @@ _TILE = 4
 
 
 def conv2d_NCHWc(
-    data: Tensor,
-    kernel: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    layout: str,
-    out_layout: str,
+    data: Tensor, kernel: Tensor, stride: Numbers, padding: Padding, dilation: Numbers, layout: str, out_layout: str,
     out_dtype: str = "float32",
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return a convolution of images whose channels stand in blocks, ``(N, O / o, H, W, o)``.
 
     Data are ``(N, C / i, H, W, i)`` and the weight ``(O / o, C / i, H, W, i, o)``, which say the layouts too. The other
@@ -56,16 +50,9 @@ def conv2d_NCHWc(
 
 
 def conv2d_NCHWc_int8(
-    data: Tensor,
-    kernel: Tensor,
-    stride: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    layout: str,
-    out_layout: str,
-    out_dtype: str = "int32",
-    n_elems: int = 4,
-) -> Tensor:
+    data: Tensor, kernel: Tensor, stride: Numbers, padding: Padding, dilation: Numbers, layout: str, out_layout: str,
+    out_dtype: str = "int32", n_elems: int = 4,
+) -> Tensor:  # fmt: skip
     """Return :func:`conv2d_NCHWc` by a weight with groups of ``e``, or ``n_elems``, input channels last.
 
     The weight is ``(O / o, C / i, H, W, i / e, o, e)``. Raises ArgumentError if the weight's last extent is another
@@ -97,16 +84,9 @@ def unpack_NCHWc_to_nchw(packed_out: Tensor, out_dtype: str) -> Tensor:
 
 def _deformable(name: str, layout: str, kernel_layout: str, offsets: str) -> Callable[..., Tensor]:
     def build(
-        data: Tensor,
-        offset: Tensor,
-        kernel: Tensor,
-        strides: Numbers,
-        padding: Padding,
-        dilation: Numbers,
-        deformable_groups: int,
-        groups: int,
-        out_dtype: str | None,
-    ) -> Tensor:
+        data: Tensor, offset: Tensor, kernel: Tensor, strides: Numbers, padding: Padding, dilation: Numbers,
+        deformable_groups: int, groups: int, out_dtype: str | None,
+    ) -> Tensor:  # fmt: skip
         """Return the convolution of data {layout} by a weight {kernel_layout}, read at places moved by offsets.
 
         ``offset``, {offsets}, is how far each element of each window is moved, for each group of channels. The other
@@ -125,15 +105,9 @@ deformable_conv2d_nhwc = _deformable("deformable_conv2d_nhwc", "NHWC", "HWIO", _
 
 
 def correlation_nchw(
-    data1: Tensor,
-    data2: Tensor,
-    kernel_size: int,
-    max_displacement: int,
-    stride1: int,
-    stride2: int,
-    padding: int | Sequence[int],
-    is_multiply: bool,
-) -> Tensor:
+    data1: Tensor, data2: Tensor, kernel_size: int, max_displacement: int, stride1: int, stride2: int,
+    padding: int | Sequence[int], is_multiply: bool,
+) -> Tensor:  # fmt: skip
     """Return how windows of one image go with windows around the same places of another.
 
     The result, ``(N, displacements, H, W)``, is the mean of products, or of absolute differences, over the window and
@@ -160,14 +134,9 @@ def _winograd(
 
 
 def conv2d_winograd_nchw(
-    data: Tensor,
-    weight: Tensor,
-    strides: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    out_dtype: str | None,
+    data: Tensor, weight: Tensor, strides: Numbers, padding: Padding, dilation: Numbers, out_dtype: str | None,
     pre_computed: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return a convolution with steps of 1 by Winograd's algorithm, of data of layout NCHW.
 
     The weight is square, of layout OIHW, or ``(points, points, C, O)`` where ``pre_computed``.
@@ -188,14 +157,9 @@ def conv2d_winograd_nchw_without_weight_transform(
 
 
 def conv2d_winograd_nhwc(
-    data: Tensor,
-    weight: Tensor,
-    strides: Numbers,
-    padding: Padding,
-    dilation: Numbers,
-    out_dtype: str | None,
+    data: Tensor, weight: Tensor, strides: Numbers, padding: Padding, dilation: Numbers, out_dtype: str | None,
     pre_computed: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return a convolution with steps of 1 by Winograd's algorithm, of data of layout NHWC.
 
     The weight is square, of layout HWIO, or ``(points, points, O, C)`` where ``pre_computed``.

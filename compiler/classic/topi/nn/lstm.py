@@ -97,23 +97,11 @@ def _inputs_product(x: Tensor, weight: Tensor, biases: list[Tensor], reverse: bo
 
 
 def lstm(
-    Xs: Tensor,
-    Wi: Tensor,
-    Wh: Tensor,
-    Bi: Tensor | None = None,
-    Bh: Tensor | None = None,
-    h_init: Tensor | None = None,
-    c_init: Tensor | None = None,
-    proj: Tensor | None = None,
-    p_i: Tensor | None = None,
-    p_f: Tensor | None = None,
-    p_o: Tensor | None = None,
-    f_act: Activation = sigmoid,
-    g_act: Activation = tanh,
-    h_act: Activation = tanh,
-    reverse: bool = False,
-    weight_layout: str = _GATES,
-) -> tuple[Tensor, Tensor]:
+    Xs: Tensor, Wi: Tensor, Wh: Tensor, Bi: Tensor | None = None, Bh: Tensor | None = None,
+    h_init: Tensor | None = None, c_init: Tensor | None = None, proj: Tensor | None = None, p_i: Tensor | None = None,
+    p_f: Tensor | None = None, p_o: Tensor | None = None, f_act: Activation = sigmoid, g_act: Activation = tanh,
+    h_act: Activation = tanh, reverse: bool = False, weight_layout: str = _GATES,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Return the states and the memories of long short-term memory over a sequence, ``(steps, batch, …)``.
 
     The inputs are ``(steps, batch, features)``, their weights ``(4 * hidden, features)``, in the order

@@ -49,14 +49,9 @@ def instance_norm(data: Tensor, gamma: Tensor, beta: Tensor, axis: Axes, epsilon
 
 
 def group_norm(
-    data: Tensor,
-    gamma: Tensor | None,
-    beta: Tensor | None,
-    num_groups: int,
-    channel_axis: int,
-    axes: Sequence[int],
+    data: Tensor, gamma: Tensor | None, beta: Tensor | None, num_groups: int, channel_axis: int, axes: Sequence[int],
     epsilon: float = 1e-05,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return groups of channels less their mean, divided by their standard deviation; scaled and shifted.
 
     ``gamma`` and ``beta`` have an element for each channel; ``axes`` are normalised besides the channels of a group;

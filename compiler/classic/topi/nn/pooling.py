@@ -44,15 +44,9 @@ def _windows(function: str, extent: Extent, reach: int, stride: int, ceil_mode: 
 
 
 def _spec(
-    function: str,
-    data: Tensor,
-    kernel: Numbers,
-    stride: Numbers,
-    dilation: Numbers,
-    padding: Numbers,
-    ceil_mode: bool,
-    name: str,
-) -> pool.PoolSpec:
+    function: str, data: Tensor, kernel: Numbers, stride: Numbers, dilation: Numbers, padding: Numbers,
+    ceil_mode: bool, name: str,
+) -> pool.PoolSpec:  # fmt: skip
     letters = spatial_letters(name)
     rank, extents = len(letters), layout(name).extents(dims(data))
     kernels, strides = _numbers(function, "kernel", kernel, rank), _numbers(function, "stride", stride, rank)
@@ -77,16 +71,9 @@ def _pooled(function: str, data: Tensor, spec: pool.PoolSpec, pool_type: str, co
 
 def _pool(name: str, default: str) -> Pool:
     def build(
-        data: Tensor,
-        kernel: Numbers,
-        stride: Numbers,
-        dilation: Numbers,
-        padding: Numbers,
-        pool_type: str,
-        ceil_mode: bool = False,
-        layout: str = default,
-        count_include_pad: bool = True,
-    ) -> Tensor:
+        data: Tensor, kernel: Numbers, stride: Numbers, dilation: Numbers, padding: Numbers, pool_type: str,
+        ceil_mode: bool = False, layout: str = default, count_include_pad: bool = True,
+    ) -> Tensor:  # fmt: skip
         """Return the mean or the largest element of each window of data of a layout such as ``{layout}``.
 
         Raises ArgumentError if ``pool_type`` is another, or a window larger than the padded data.
@@ -116,16 +103,9 @@ pool3d = _pool("pool3d", "NCDHW")
 
 
 def pool_grad(
-    grads: Tensor,
-    data: Tensor,
-    kernel: Numbers,
-    stride: Numbers,
-    padding: Numbers,
-    pool_type: str,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    layout: str = "NCHW",
-) -> Tensor:
+    grads: Tensor, data: Tensor, kernel: Numbers, stride: Numbers, padding: Numbers, pool_type: str,
+    ceil_mode: bool = False, count_include_pad: bool = True, layout: str = "NCHW",
+) -> Tensor:  # fmt: skip
     """Return the gradient of the data of :func:`pool2d`, ``avg`` or ``max``, whose windows are not dilated."""
     _check_type("pool_grad", pool_type)
     spec = _spec("pool_grad", data, kernel, stride, 1, padding, ceil_mode, layout)

@@ -75,14 +75,9 @@ def _transposed_nd(name: str, rank: int) -> Convolution:
 
 def _grouped(name: str, rank: int) -> Convolution:
     def build(
-        data: Tensor,
-        kernel: Tensor,
-        stride: Numbers,
-        padding: Padding,
-        out_dtype: str,
-        output_padding: Numbers,
+        data: Tensor, kernel: Tensor, stride: Numbers, padding: Padding, out_dtype: str, output_padding: Numbers,
         groups: int,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         return _transposed(name, (data, kernel), (stride, padding, output_padding), groups, out_dtype)
 
     return _named(build, name, rank)
@@ -90,14 +85,9 @@ def _grouped(name: str, rank: int) -> Convolution:
 
 def _grouped3d(name: str) -> Convolution:
     def build(
-        data: Tensor,
-        kernel: Tensor,
-        strides: Numbers,
-        padding: Padding,
-        out_dtype: str,
-        output_padding: Numbers,
+        data: Tensor, kernel: Tensor, strides: Numbers, padding: Padding, out_dtype: str, output_padding: Numbers,
         groups: int,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         return _transposed(name, (data, kernel), (strides, padding, output_padding), groups, out_dtype)
 
     return _named(build, name, 5)

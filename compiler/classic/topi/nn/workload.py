@@ -43,14 +43,9 @@ def _pair(value: int | Sequence[int]) -> tuple[int, int]:
 
 
 def get_workload(
-    data: Tensor,
-    kernel: Tensor,
-    stride: int | Sequence[int],
-    padding: Padding,
-    dilation: int | Sequence[int],
-    out_dtype: str,
-    data_layout: str = "NCHW",
-) -> Workload:
+    data: Tensor, kernel: Tensor, stride: int | Sequence[int], padding: Padding, dilation: int | Sequence[int],
+    out_dtype: str, data_layout: str = "NCHW",
+) -> Workload:  # fmt: skip
     """Return the numbers of a convolution by a weight OIHW, or HWIO for data whose channels are last."""
     if data_layout not in ("NCHW", "NHWC", "HWCN"):
         expected("_get_workload", "data_layout", "'NCHW', 'NHWC' or 'HWCN'", data_layout)
