@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from pathlib import Path
@@ -17,6 +18,7 @@ from compiler.classic.auto_scheduler.loop_state import State
 from compiler.runtime.numpy_types import NumPyArray
 
 Option = auto_scheduler.LayoutRewriteOption
+_LINES = (Path(__file__).parent / "data" / "layouts_of_classic_tvm.json").read_text().splitlines()
 EVERY = (Option.NO_REWRITE, Option.INSERT_TRANSFORM_STAGE, Option.REWRITE_FOR_PRE_TRANSFORMED)
 
 
@@ -96,6 +98,18 @@ def test_dimensions_are_the_loops_that_run_over_the_placeholder(make: Any) -> No
         "auto_scheduler_layout_transform[ax0_ax1_fused_ax2_fused*64 + ax3*32 + ax4*8 + ax5] = "
         "B[floormod(ax0_ax1_fused_ax2_fused, 8)*128 + ax4*32 + floordiv(ax0_ax1_fused_ax2_fused, 8)*16 + ax3*8 + ax5]"
     ) in lowered
+
+
+@pytest.mark.parametrize("line", _LINES)
+def test_states_that_tvm_found_have_the_layouts_that_it_gives_them(line: str) -> None:
+    """The records, and the shapes that their schedules give the placeholder, were written by TVM 0.19."""
+    record, shape = json.loads(line)
+    inp, _ = auto_scheduler.load_record_from_string(json.dumps(record))
+    n, depth, m = json.loads(inp.task.workload_key)[1:]
+    dag = auto_scheduler.ComputeDAG(free_product(n, depth, m))
+    assert list(map(int, dag.apply_steps_from_state(inp.state, EVERY[2])[1][1].shape)) == shape
+    a, b, c = numbers((n, depth), (depth, m), (n, m))
+    np.testing.assert_allclose(computed(dag, inp.state, EVERY[1], [a, b, c]), a @ b + c, rtol=1e-4)
 
 
 def test_loops_of_the_stage_around_count_and_those_that_are_one_are_taken_apart() -> None:
