@@ -162,8 +162,7 @@ def _pack(sch: Schedule, buffer: Buffer) -> None:
     if rv is None or block is None or not (loops := [sch.get_sref(loop) for loop in sch.get_loops(rv)]):
         return
     if isinstance(block.body, BufferStore) and isinstance(block.body.value, BufferLoad) and not block.init:
-        nests = [sch.get_loops(consumer) for consumer in sch.get_consumers(rv)]
-        if nests and not any(nest and sch.get_sref(nest[0]) is loops[0] for nest in nests):
+        if sch.get_consumers(rv):  # packed by the search's rules, perhaps tile by tile
             sch.annotate(rv, LAYOUT_REWRITE, True)
         return
     realize = sch.state.realize_of(sch.get_sref(rv))

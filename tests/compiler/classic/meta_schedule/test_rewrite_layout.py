@@ -79,16 +79,18 @@ def test_other_parameters_stay_as_they_are(case: str) -> None:
     assert sch.mod.script() == before
 
 
-def test_a_copy_that_is_there_is_not_copied_and_one_within_the_loops_is_no_preparation() -> None:
-    for is_near in (False, True):
-        sch = tiled(product(8, 8, 16), [2, 2], 4)
-        copy = sch.cache_read("C", 1, "global")
-        if is_near:
-            sch.compute_at(copy, sch.get_loops("C")[0])
-        ms.postproc.RewriteLayout().apply(sch)
-        assert sch.mod.script().count("T.alloc_buffer") == 2
-        assert (PACKED in sch.mod.script()) is not is_near
-        checked(sch.mod, 8, 8, 16)
+@pytest.mark.parametrize("is_near", [False, True])
+def test_a_copy_that_is_there_is_the_preparation_also_where_it_is_made_tile_by_tile(is_near: bool) -> None:
+    sch = tiled(product(8, 8, 16), [2, 2], 4)
+    copy = sch.cache_read("C", 1, "global")
+    sch.transform_layout("C", ("read", 1), lambda k, j: (j // 4, k, j % 4))
+    if is_near:
+        sch.compute_at(copy, sch.get_loops("C")[0])
+    ms.postproc.RewriteLayout().apply(sch)
+    assert sch.mod.script().count("T.alloc_buffer") == 2
+    checked(sch.mod, 8, 8, 16)
+    before = RemoveWeightLayoutRewriteBlock()(sch.mod)
+    checked(before, 8, 8, 16, lambda b: b.reshape(8, 4, 4).transpose(1, 0, 2))
 
 
 def test_a_search_finds_schedules_that_pack_the_parameter(tmp_path: Path) -> None:
