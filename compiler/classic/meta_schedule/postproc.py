@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from compiler.classic.meta_schedule.part import Part
 from compiler.classic.meta_schedule.picked_schedule import derivation_of
 from compiler.classic.meta_schedule.schedule_rule import ROWS, TENSORIZE, require_llvm
@@ -144,18 +146,22 @@ class RewriteLayout(Postproc):
 
     def apply(self, sch: Schedule) -> bool:
         """Pack the parameters, and return that the schedule may be a candidate."""
+        self.rewrite(sch, lambda block: True)
+        return True
+
+    def rewrite(self, sch: Schedule, is_wanted: Callable[[str], bool]) -> None:
+        """Pack the parameters for the blocks for which it is wanted; copies that are packed already get annotations."""
         for func in sch.mod.functions.values():
             free = func.attrs.get(_LAYOUT_FREE, ()) if isinstance(func, PrimFunc) else ()
             for at in map(int, free):
                 assert isinstance(func, PrimFunc)
-                _pack(sch, func.buffer_map[func.params[at]])
-        return True
+                _pack(sch, func.buffer_map[func.params[at]], is_wanted)
 
 
 _LAYOUT_FREE = "layout_free_buffers"
 
 
-def _pack(sch: Schedule, buffer: Buffer) -> None:
+def _pack(sch: Schedule, buffer: Buffer, is_wanted: Callable[[str], bool]) -> None:
     """Let the first block that reads a buffer read a copy in the order of its loops, or note that a copy is packed."""
     readers = [(rv, sch.get_sref(rv).block) for rv in blocks_of(sch)]
     rv, block = next((each for each in readers if any(r.buffer is buffer for r in each[1].reads)), (None, None))
@@ -172,7 +178,7 @@ def _pack(sch: Schedule, buffer: Buffer) -> None:
     if len(indices) < len(region) or not is_const_int(realize.predicate, 1):
         return
     layout = suggest_index_map(buffer, indices, [loop.loop for loop in loops], realize.predicate)
-    if layout is not None:
+    if layout is not None and is_wanted(block.name_hint):
         sch.annotate(sch.cache_read(rv, at, "global"), LAYOUT_REWRITE, True)
         sch.transform_layout(rv, ("read", at), layout)
 

@@ -290,9 +290,11 @@ class GeneratedSpace(ScheduleSpace):
     def _derive(self, picker: Picker, enable_check: bool) -> Schedule:
         d = Derivation(PickedSchedule(self.func, picker, enable_check), picker, self.machine)
         self.generator.derive(d)
-        if not self.generator.is_default:
-            d.sch.enter_postproc()
-        for postproc in [RewriteLayout()] if self.generator.is_default else self.generator.postprocs or ():
+        if self.generator.is_default:  # what packs is measured with it, and may be slower
+            RewriteLayout().rewrite(d.sch, lambda block: bool(d.pick(f"{block}.packed", (True, False))))
+            return d.sch
+        d.sch.enter_postproc()
+        for postproc in self.generator.postprocs or ():
             postproc.act(d)
         return d.sch
 
