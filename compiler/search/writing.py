@@ -19,21 +19,17 @@ from tvm import tir
 sch = tir.Schedule({name})
 {steps}
 
-found = tvm.build(sch.mod, target="{target}"{named})
+found = tvm.build(sch.mod, {build})
 '''
 
 
 def write_script(definition: PrimFunc, schedule: Schedule, target: str, title: str, kernel: str = "") -> str:
-    """Return a script that applies the primitives of a schedule's trace to the definition, and builds the result.
-
-    It builds it as ``kernel`` if that is given, the name of a kernel of a model.
-    """
+    """Return a script that applies the primitives of a schedule's trace to the definition, and builds what it gives."""
     assert schedule.trace is not None
     steps = schedule.trace.simplified(remove_postproc=False).as_python()
     imported, _, function = definition.script().strip().removeprefix("# ").partition("\n\n")
     name = re.findall(r"^def (\w+)", function, re.M)[0]
-    named = f', name="{kernel}"' if kernel else ""
+    build = f'target="{target}"' + (f', name="{kernel}"' if kernel else "")
     return _SCRIPT.format(
-        title=title, target=target, imported=imported, function=function, name=name, steps="\n".join(steps),
-        named=named,
-    )  # fmt: skip
+        title=title, build=build, imported=imported, function=function, name=name, steps="\n".join(steps)
+    )
