@@ -37,6 +37,30 @@ def measure(page: Page, seconds: list[float]) -> None:
     page.route("**/measured", events)
 
 
+ROWS = """\
+import tvm
+from tvm import te
+
+A = te.placeholder((512, 512), name="A")
+k = te.reduce_axis((0, 512), name="k")
+B = te.compute((512,), lambda i: te.sum(A[i, k], axis=k), name="B")
+s = te.create_schedule(B.op)
+f = tvm.build(s, [A, B], "llvm -mcpu=skylake-avx512", name="rows")
+"""
+
+
+def test_a_remedy_of_two_primitives_is_written_in_two_lines(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, 390, 844, script=ROWS)
+    page.evaluate("document.querySelector('#why-button').click()")
+    remedy = page.locator("#why li").first.locator(".remedy")
+    expect(remedy).to_contain_text("io, ii = s[B].split(i, factor=16); s[B].vectorize(ii)")
+    measure(page, [3.0, 1.0])
+    remedy.get_by_role("button", name="Try it").click()
+    expect(page.locator("#why output").first).to_contain_text("measured 3 × as fast")
+    expect(page.locator(".cm-line", has_text="s[B].vectorize(ii)")).to_have_count(1)
+    expect(page.locator("#state")).to_contain_text("compiled")
+
+
 def test_causes_are_ranked_and_a_remedy_is_tried(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1280, 800, script=DOT_PRODUCTS)
     settled(page)

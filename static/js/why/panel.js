@@ -68,7 +68,7 @@ function parts({ words, share, source, lines, remedy, gain }, script) {
   const said = element("output", {});
   const attempt = element("button", { type: "button", class: "small" }, "Try it");
   attempt.addEventListener("click", () => tried(remedy, gain, script, attempt, said));
-  return [...out, element("div", { class: "remedy" }, element("code", {}, remedy.label), ` (${written(remedy.edit)}): predicted ${times(gain)} `, attempt), said];
+  return [...out, element("div", { class: "remedy" }, element("code", {}, remedy.label), ` (${written(remedy.edit).replaceAll("\n", "; ")}): predicted ${times(gain)} `, attempt), said];
 }
 
 const times = (factor) => `${Number(factor.toPrecision(3))} × as fast`;
