@@ -29,6 +29,7 @@ from itertools import product
 from typing import NamedTuple
 
 from compiler.arith import Analyzer
+from compiler.ir.expr.coercion import is_const_int
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars
 from compiler.search.blocks import BlockFacts, block_facts, blocks_of, divisors
@@ -43,7 +44,7 @@ from compiler.tir.statements.stmt import ForKind
 
 _MAX_VECTORS = 4
 """Vector registers side by side in a tile."""
-_MAX_UNROLLED = 512
+_MAX_UNROLLED = 256
 """Vector instructions in the innermost loops that are written out: more take long to compile."""
 
 
@@ -116,6 +117,10 @@ def _inline(d: Derivation, rv: BlockRV) -> None:
         d.sch.compute_inline(rv)  # a constant
     if facts is None or "R" in facts.kinds or not consumers or is_output_block(d.sch, rv):
         return
+    own = facts.block.writes[0].buffer
+    read = [region for c in consumers for region in d.sch.get_sref(c).block.reads if region.buffer is own]
+    if any(not is_const_int(dim.extent, 1) for region in read for dim in region.region):
+        return  # it was laid out for instructions that take several neighbours
     is_read_once = len(consumers) == 1 and "R" not in (getattr(block_facts(d.sch, consumers[0]), "kinds", "R"))
     if is_read_once or d.pick(f"{d.name(rv)}.inline", (True, True, False)):
         d.sch.compute_inline(rv)
@@ -267,13 +272,34 @@ def _levels(d: Derivation, loop: LoopRV, sizes: Sequence[int], levels: list[list
 
 
 def _vector_axes(facts: BlockFacts) -> list[int]:
-    """Return the spatial axes that vectors may run along, those with neighbours in memory several times."""
-    options: list[int] = []
-    for at, axis in enumerate(facts.axes("S")):
-        if facts.extents[axis] > 1:
-            near = sum(abs(move[axis]) == 1 for move in (*facts.reads, *facts.writes))
+    """Return the spatial axes that vectors may run along, those with neighbours in memory several times.
+
+    Not if there are others: those along which elements are far apart, of what cannot be packed.
+    """
+    spatial, options = facts.axes("S"), list[int]()
+    wide = [at for at, axis in enumerate(spatial) if facts.extents[axis] > 1]
+    for at in wide:
+        near = sum(abs(move[spatial[at]]) == 1 for move in (*facts.reads, *facts.writes))
+        if not any(_is_gathered(facts, read, spatial[at]) for read in range(len(facts.reads))):
             options += [at] * (1 + 3 * near)
-    return options or [len(facts.axes("S")) - 1]
+    return options or wide or [len(spatial) - 1]
+
+
+def _is_gathered(facts: BlockFacts, read: int, axis: int) -> bool:
+    """Return whether vectors along an axis take elements of an operand from here and there, even after packing."""
+    last = facts.block.reads[read].region[-1].extent
+    together = last.value if isinstance(last, IntImm) else 1
+    return abs(facts.reads[read][axis]) > together and _index_of(facts, read, axis) is None
+
+
+def _index_of(facts: BlockFacts, read: int, axis: int) -> int | None:
+    """Return which index of an operand is an axis; None unless it can be packed: if all indices are axes, each once."""
+    region, analyzer = facts.block.reads[read], Analyzer()
+    dims = [analyzer.simplify(r.min) for r in region.region]  # an operand that was packed, inlined, is not any more
+    axes = {iter_var.var for iter_var in facts.block.iter_vars}
+    if region.buffer is facts.block.writes[0].buffer or len(set(dims)) < len(dims) or not set(dims) <= axes:
+        return None
+    return next((at for at, index in enumerate(dims) if index is facts.block.iter_vars[axis].var), None)
 
 
 def _widths(extent: int, lanes: int) -> list[int]:
@@ -316,20 +342,16 @@ def _mapping(rank: int, function: Callable[..., Sequence[PrimExpr]]) -> Callable
 
 def _packed(d: Derivation, facts: BlockFacts, tiles: _Tiles) -> list[BlockRV]:
     """Copy operands so that what a vector reads are neighbours, tile after tile."""
-    axis, analyzer = facts.axes("S")[tiles.vector], Analyzer()
+    axis = facts.axes("S")[tiles.vector]
     made = []
-    for at, (region, read) in enumerate(zip(facts.block.reads, facts.reads, strict=True)):
-        dims = [analyzer.simplify(r.min) for r in region.region]  # an operand that is packed anyway, inlined, is not
-        place = next((i for i, index in enumerate(dims) if index is facts.block.iter_vars[axis].var), None)
-        axes = {iter_var.var for iter_var in facts.block.iter_vars}
-        if region.buffer is facts.block.writes[0].buffer or place is None or not set(dims) <= axes:
-            continue
-        if len(set(dims)) < len(dims) or facts.extents[axis] % tiles.width:
+    for at, read in enumerate(facts.reads):
+        place = _index_of(facts, at, axis)
+        if place is None or facts.extents[axis] % tiles.width:
             continue
         ways = (True,) if abs(read[axis]) != 1 else (False, False, True)  # vectors of what is no neighbour are slow
         if d.pick(f"{d.name(facts.rv)}.pack{at}", ways):
             copy = d.sch.cache_read(facts.rv, at, "global")
-            packing = _mapping(len(dims), partial(_pack, place, tiles.width))
+            packing = _mapping(len(facts.block.reads[at].region), partial(_pack, place, tiles.width))
             d.sch.transform_layout(facts.rv, ("read", at), packing)
             made.append(copy)
     return made

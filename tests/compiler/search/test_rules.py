@@ -241,6 +241,17 @@ def test_what_vectors_would_gather_is_packed_though_its_rows_were_cut_before() -
     assert all("B_global[" in program and "* B[" not in program for program in programs)
 
 
+def test_what_is_laid_out_for_products_of_four_neighbours_stays_so() -> None:
+    a, b = te.placeholder((8, 16), "uint8", name="A"), te.placeholder((16, 16), "int8", name="B")
+    k = te.reduce_axis((0, 4))
+    panels = te.compute((4, 16, 4), lambda k, j, s: b[j, k * 4 + s], name="panels")
+    products = [lambda i, j, s=s: a[i, k * 4 + s].astype("int32") * panels[k, j, s].astype("int32") for s in range(4)]
+    c = te.compute((8, 16), lambda i, j: te.sum(sum(p(i, j) for p in products), axis=k), name="C")
+    known = offered(te.create_prim_func([a, b, c]))
+    assert "panels.inline" not in known
+    assert known["C.vector"] == {1}, "along the other axis the elements of A are rows apart, and it cannot be packed"
+
+
 def test_what_reads_a_product_element_by_element_is_computed_tile_by_tile() -> None:
     a, b = te.placeholder((8, 12), name="A"), te.placeholder((12, 16), name="B")
     k = te.reduce_axis((0, 12))
