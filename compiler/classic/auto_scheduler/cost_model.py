@@ -63,11 +63,15 @@ class XGBModel(RandomModel):
             self.update([inp], [res])
 
     def predict(self, task: SearchTask, states: Sequence[State | StepState]) -> list[float]:
-        key, features = task.workload_key, task.compute_dag.features
+        key = task.workload_key
         seconds = self._seconds.get(key, {})
         if len(seconds) < self._warmup:
             return super().predict(task, states)
         new = [state for state in seconds if (key, state) not in self._taught]
         self._taught.update((key, state) for state in new)
-        self._learned.update(key, [features(state) for state in new], [seconds[state] for state in new])
-        return [-number for number in self._learned.predict([features(state) for state in states])]
+        self._learned.update(key, _features(task, new), [seconds[state] for state in new])
+        return [-number for number in self._learned.predict(_features(task, states))]
+
+
+def _features(task: SearchTask, states: Sequence[State | StepState]) -> list[list[float]]:
+    return [task.compute_dag.features(state, task.measured_layout) for state in states]

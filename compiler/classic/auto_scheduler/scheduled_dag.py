@@ -14,7 +14,9 @@ from compiler.ir.lazy_attribute import lazy_attribute
 from compiler.ir.module import IRModule
 from compiler.search import Machine
 from compiler.search.features import features
+from compiler.te.definition.operation import ComputeOp
 from compiler.te.definition.tensor import Tensor
+from compiler.te.lowering.create_prim_func import LAYOUT_FREE
 from compiler.te.scheduling.schedule import Schedule
 
 _REMEMBERED = 256
@@ -46,7 +48,7 @@ class ScheduledDAG(ComputeDAG):
         """
         if isinstance(state, LoopState):
             state = state.state_object
-        if layout_rewrite:
+        if layout_rewrite and self._is_layout_free:
             return self._rewritten(state, layout_rewrite)[1]
         if isinstance(state, StepState):
             return state.schedule(self)
@@ -81,16 +83,20 @@ class ScheduledDAG(ComputeDAG):
 
     def lowered(self, state: State | StepState, layout_rewrite: int = LayoutRewriteOption.NO_REWRITE) -> IRModule:
         """Return the loops of a state, the same ones each time."""
-        key = state, layout_rewrite
+        key = state, layout_rewrite if self._is_layout_free else LayoutRewriteOption.NO_REWRITE
         if key not in self._lowered:
             if len(self._lowered) > _REMEMBERED:
                 self._lowered.clear()
             self._lowered[key] = lower(*self.apply_steps_from_state(*key))
         return self._lowered[key]
 
-    def features(self, state: State | StepState) -> list[float]:
+    def features(self, state: State | StepState, layout_rewrite: int = LayoutRewriteOption.NO_REWRITE) -> list[float]:
         """Return what a cost model sees of a state."""
-        return features(self.lowered(state), Machine())
+        return features(self.lowered(state, layout_rewrite), Machine())
+
+    @lazy_attribute
+    def _is_layout_free(self) -> bool:
+        return any(LAYOUT_FREE in op.attrs for op in self.ops if isinstance(op, ComputeOp))
 
     @lazy_attribute
     def _lowered(self) -> dict[tuple[State | StepState, int], IRModule]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from compiler.classic.auto_scheduler.cost_model import RandomModel
-from compiler.classic.auto_scheduler.layout_rewrite import LayoutRewriteOption
 from compiler.classic.auto_scheduler.loop_state import State as LoopState
 from compiler.classic.auto_scheduler.measure import (
     LocalRunner,
@@ -64,13 +63,11 @@ class _States:
     """The schedules of a task's sketch as what is searched."""
 
     def __init__(self, task: SearchTask, sketch: Any) -> None:
-        self._dag = task.compute_dag
-        inserted = LayoutRewriteOption.INSERT_TRANSFORM_STAGE
-        self._rewrite = inserted if task.layout_rewrite_option == inserted else LayoutRewriteOption.NO_REWRITE
+        self._task = task
         self.sample, self.mutated, self.crossed = sketch.sample, sketch.mutated, sketch.crossed
 
     def program(self, candidate: Scheduled) -> IRModule:
-        return self._dag.lowered(candidate, self._rewrite)
+        return self._task.compute_dag.lowered(candidate, self._task.measured_layout)
 
 
 class SketchPolicy:

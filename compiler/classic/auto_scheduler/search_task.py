@@ -70,6 +70,12 @@ class SearchTask:
         usual = LayoutRewriteOption.get_target_default(self.target)
         self.layout_rewrite_option = usual if layout_rewrite_option is None else layout_rewrite_option
 
+    @property
+    def measured_layout(self) -> int:
+        """The option that schedules are measured with."""
+        inserted = LayoutRewriteOption.INSERT_TRANSFORM_STAGE
+        return inserted if self.layout_rewrite_option == inserted else LayoutRewriteOption.NO_REWRITE
+
     def tune(self, tuning_options: TuningOptions, search_policy: SketchPolicy | None = None) -> None:
         """Search for the best schedule, by boosted trees by default; the options' callbacks write what is measured."""
         (search_policy or SketchPolicy(self, XGBModel())).search(tuning_options)

@@ -214,3 +214,12 @@ def test_a_searched_program_packs_its_constant_and_the_best_is_applied_each_way(
     assert ["auto_scheduler_layout_transform" in each for each in names] == [True, False, True, False]
     assert len(task.apply_best(log, layout_rewrite_option=EVERY[2])[1][1].shape) > 2
     assert "layout_transform" not in task.print_best(log)
+
+
+def test_what_has_no_free_layout_is_lowered_once_whatever_is_asked_for() -> None:
+    a = te.placeholder((8, 8), name="A")
+    dag = auto_scheduler.ComputeDAG([a, te.compute((8, 8), lambda i, j: a[i, j] + 1.0, name="B")])
+    state = dag.get_init_state().state_object
+    assert dag.lowered(state, EVERY[1]) is dag.lowered(state)
+    free = auto_scheduler.ComputeDAG(free_product(8, 8, 8))
+    assert free.lowered(state, EVERY[1]) is not free.lowered(state)
