@@ -201,6 +201,31 @@ def test_a_candidate_of_a_kernel_becomes_a_script_that_goes_back_into_the_model(
     expect(page.locator(FOUND)).to_have_attribute("data-kernel", DENSE)
     expect(page.locator("#pane-kernels .refusal")).to_have_count(0)
     expect(page.locator("#race")).to_contain_text("Its outputs are the same")
+    page.click('[data-level="code"]')
+    search.get_by_role("button", name="Use in the model").press("Enter")
+    expect(page.locator("#pane-kernels [data-drop-kernel]")).to_have_count(0)  # what is picked takes its place
+    expect(page.locator(FOUND)).to_contain_text("found")
+
+
+def test_a_log_that_is_cut_keeps_what_is_decided_and_the_best(explorer: str, open_page: Callable[..., Page]) -> None:
+    slow = candidate("rules", 1e-3)
+    lines = [slow, candidate("numbers", 1e-6), *[slow] * 599]
+    text = "\n".join(line.replace('"message": ""', f'"message": "{"x" * 390}"') for line in lines)
+    assert 480 * 1024 < len(text) < 512 * 1024, "more than is kept, and no upload"
+    page = open_page(explorer, script=MODEL)
+    page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": text.encode()}])
+    page.click('[data-level="code"]')
+    page.click('[data-open="search"]')
+    page.get_by_role("button", name="Use in the model").press("Enter")
+    expect(page.locator(FOUND)).to_contain_text("found")
+    page.reload()
+    settled(page)
+    page.click('[data-level="graph"]')
+    page.click(".own-kernels [data-open=search]")
+    row = page.locator("#search tr.current")
+    expect(row).to_contain_text("nn_dense_nn_relu kept")
+    expect(row).to_contain_text("1 µs")
+    assert 500 < int(row.locator("td").last.inner_text()) < 601
 
 
 def code_of(page: Page) -> list[str | None]:
