@@ -210,7 +210,8 @@ def test_a_candidate_of_a_kernel_becomes_a_script_that_goes_back_into_the_model(
 def test_a_log_that_is_cut_keeps_what_is_decided_and_the_best(explorer: str, open_page: Callable[..., Page]) -> None:
     slow = candidate("rules", 1e-3)
     lines = [slow, candidate("numbers", 1e-6), *[slow] * 599]
-    text = "\n".join(line.replace('"message": ""', f'"message": "{"x" * 390}"') for line in lines)
+    padded = [line.replace('"message": ""', f'"message": "{"x" * (830 - len(line))}"') for line in lines]
+    text = "\n".join(padded)
     assert 480 * 1024 < len(text) < 512 * 1024, "more than is kept, and no upload"
     page = open_page(explorer, script=MODEL)
     page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": text.encode()}])
