@@ -119,11 +119,11 @@ def correlation(found: Outcome) -> float:
 def theirs(search: str, name: str, seconds: float, folder: Path) -> str:
     """Let a search of classic TVM run for some time; return the library of what it found, empty if that is nothing."""
     script, target = Path(__file__).with_name("search_in_tvm.py"), f"llvm -mcpu={host_cpu()} -num-cores=1"
-    command = [CLASSIC, str(script), name, target, str(folder), search]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": {**os.environ, "TVM_NUM_THREADS": "1"}}
+    command, alone = [CLASSIC, str(script), name, target, str(folder), search], os.environ | {"TVM_NUM_THREADS": "1"}
+    nowhere = subprocess.DEVNULL  # its workers keep pipes open
     with suppress(subprocess.TimeoutExpired):
-        subprocess.run(command, timeout=seconds, check=False, **quiet)
-    subprocess.run([*command, "build"], check=False, **quiet)
+        subprocess.run(command, timeout=seconds, check=False, stdout=nowhere, stderr=nowhere, env=alone)
+    subprocess.run([*command, "build"], check=False, stdout=nowhere, stderr=nowhere, env=alone)
     library = folder / "found.so"
     return str(library) if library.exists() else ""
 
