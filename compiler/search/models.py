@@ -28,6 +28,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -53,7 +54,7 @@ from compiler.search.machine import Machine
 from compiler.search.measurer import Limits, Measurer, Measuring, Place
 from compiler.search.pairing import Patience, paired
 from compiler.search.search import Evolution
-from compiler.search.space import ScheduleSpace
+from compiler.search.space import Numbers, ScheduleSpace
 from compiler.search.tuning import Tuning, digest_of, learn, processor_target, random_array
 from compiler.search.turns import STRATEGIES
 from compiler.target.cpu.peak import measure_peak
@@ -112,13 +113,13 @@ def with_numbers(definition: KernelDefinition, picker: Picker) -> KernelDefiniti
     return replace(definition, schedule=schedule)
 
 
-def numbers_of(definition: KernelDefinition) -> Callable[[Picker], IRModule] | None:
-    """Return what makes a kernel's loops with numbers that are picked; None if its schedule chooses none."""
+def numbers_of(definition: KernelDefinition) -> Numbers | None:
+    """Return what picks numbers of a kernel's schedule and then makes its loops; None if its schedule chooses none."""
     if definition.scheduled is None:
         return None
     asked = _Numbers(Picker(random.Random(0)))
     definition.scheduled(asked)
-    return (lambda picker: with_numbers(definition, picker).lowered("main")) if asked.made else None
+    return (lambda picker: partial(with_numbers(definition, picker).lowered, "main")) if asked.made else None
 
 
 class BuiltModel(NamedTuple):

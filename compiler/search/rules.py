@@ -94,6 +94,8 @@ class Rule(NamedTuple):
     apply: Callable[[Derivation, BlockRV], None]
     is_of_scopes: bool = False
     """Whether it is also for blocks that contain others, which come before these."""
+    is_decided: bool = False
+    """Whether it does the same for every candidate."""
 
 
 def derive(derivation: Derivation, rules: Sequence[Rule]) -> None:
@@ -110,20 +112,33 @@ def derive(derivation: Derivation, rules: Sequence[Rule]) -> None:
 # inlining
 
 
+def _fold(d: Derivation, rv: BlockRV) -> None:
+    """Compute constants where they are read, and what a single block reads that is no reduction."""
+    is_constant = block_facts(d.sch, rv) is None and d.sch.get_consumers(rv) and not d.sch.get_loops(rv)
+    if is_constant or (_may_be_inlined(d, rv) and _is_read_once(d, rv)):
+        d.sch.compute_inline(rv)
+
+
 def _inline(d: Derivation, rv: BlockRV) -> None:
-    facts = block_facts(d.sch, rv)
-    consumers = d.sch.get_consumers(rv)
-    if facts is None and consumers and not d.sch.get_loops(rv):
-        d.sch.compute_inline(rv)  # a constant
-    if facts is None or "R" in facts.kinds or not consumers or is_output_block(d.sch, rv):
+    if not _may_be_inlined(d, rv):
         return
+    if _is_read_once(d, rv) or d.pick(f"{d.name(rv)}.inline", (True, True, False)):
+        d.sch.compute_inline(rv)
+
+
+def _may_be_inlined(d: Derivation, rv: BlockRV) -> bool:
+    facts, consumers = block_facts(d.sch, rv), d.sch.get_consumers(rv)
+    if facts is None or "R" in facts.kinds or not consumers or is_output_block(d.sch, rv):
+        return False
     own = facts.block.writes[0].buffer
     read = [region for c in consumers for region in d.sch.get_sref(c).block.reads if region.buffer is own]
-    if any(not is_const_int(dim.extent, 1) for region in read for dim in region.region):
-        return  # it was laid out for instructions that take several neighbours
-    is_read_once = len(consumers) == 1 and "R" not in (getattr(block_facts(d.sch, consumers[0]), "kinds", "R"))
-    if is_read_once or d.pick(f"{d.name(rv)}.inline", (True, True, False)):
-        d.sch.compute_inline(rv)
+    # what is read several elements at a time was laid out for instructions that take neighbours
+    return all(is_const_int(dim.extent, 1) for region in read for dim in region.region)
+
+
+def _is_read_once(d: Derivation, rv: BlockRV) -> bool:
+    consumers = d.sch.get_consumers(rv)
+    return len(consumers) == 1 and "R" not in getattr(block_facts(d.sch, consumers[0]), "kinds", "R")
 
 
 # reductions
@@ -466,6 +481,7 @@ def _parallel(d: Derivation, rv: BlockRV) -> None:
 
 
 RULES: tuple[Rule, ...] = (
+    Rule("fold", "what a single block reads element by element is computed there", _fold, is_decided=True),
     Rule("inline", "what is computed element by element is computed where it is read", _inline),
     reduction("tiles", "parts"),
     Rule("locate", "what has several readers, or is a reduction, is computed near them", _locate),

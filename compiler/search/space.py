@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from typing import Protocol, TypeVar
+from itertools import takewhile
+from typing import Protocol, TypeAlias, TypeVar
 
 from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.module import IRModule
@@ -17,6 +18,7 @@ from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.statements.function import PrimFunc
 
 Candidate = TypeVar("Candidate", bound=Hashable)
+Numbers: TypeAlias = Callable[[Picker], Callable[[], IRModule]]
 _ATTEMPTS = 40
 _REMEMBERED = 512
 _WAY, _NUMBERS = "way", "numbers"
@@ -49,7 +51,8 @@ class ScheduleSpace:
     Parameters
     ----------
     numbers : callable, optional
-        Another way to a program of the function: the schedule that it has anyway, with numbers that are picked.
+        Another way to a program of the function: picks the numbers of the schedule that it has anyway, and returns what
+        makes the program.
     rules : sequence of Rule
         What schedules are derived by.
     """
@@ -59,12 +62,14 @@ class ScheduleSpace:
         func: PrimFunc | IRModule,
         machine: Machine,
         wishes: Wishes | None = None,
-        numbers: Callable[[Picker], IRModule] | None = None,
+        numbers: Numbers | None = None,
         rules: Sequence[Rule] = RULES,
     ) -> None:
         self.func = func
         self.machine = machine
-        self._numbers, self._rules = numbers, rules
+        decided = list(takewhile(lambda rule: rule.is_decided, rules))
+        self._numbers, self._decided, self._rules = numbers, decided, rules[len(decided) :]
+        self._begun: Schedule | None = None
         if numbers is not None:
             before = next((at for at, block in enumerate(structure(func).split()) if "R:" in block), 0)
             self._ways = _LIKELY if before > _BEFORE else (*_LIKELY, "rules")
@@ -148,12 +153,18 @@ class ScheduleSpace:
 
     def _program(self, picker: Picker) -> IRModule:
         if self._numbers is not None and picker.pick(_WAY, self._ways) == _NUMBERS:
-            return self._numbers(picker)
+            program = self._numbers(picker)
+            return self._derived.get(picker.choices) or program()
         return self._derive(picker, False).mod
 
     def _derive(self, picker: Picker, enable_check: bool) -> Schedule:
-        sch = Schedule(self.func, seed=1, error_render_level="fast", enable_check=enable_check)
-        derive(derivation := Derivation(sch, picker, self.machine), self._rules)
+        if enable_check or self._begun is None:
+            begun = Schedule(self.func, seed=1, error_render_level="fast", enable_check=enable_check)
+            derive(Derivation(begun, picker, self.machine), self._decided)
+            self._begun = self._begun if enable_check else begun
+        else:
+            begun = self._begun
+        derive(derivation := Derivation(begun.copy(), picker, self.machine), self._rules)
         return derivation.sch
 
     def _remember(self, candidate: Choices, program: IRModule) -> None:

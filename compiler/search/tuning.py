@@ -18,13 +18,13 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.runtime.numpy_types import NumPyArray
-from compiler.search.choices import Choices, Picker, Wishes
+from compiler.search.choices import Choices, Wishes
 from compiler.search.cost_model import CostModel, LearnedModel
 from compiler.search.database import Database, Record
 from compiler.search.machine import Machine
 from compiler.search.measurer import Kernel, Limits, Measurer, Measuring
 from compiler.search.search import Evolution, Search, Trial
-from compiler.search.space import ScheduleSpace, structure
+from compiler.search.space import Numbers, ScheduleSpace, structure
 from compiler.target.target import Target, TargetLike
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.statements.function import PrimFunc
@@ -171,7 +171,7 @@ class Tuning:
         wishes: Wishes | None = None,
         is_apart: bool = True,
         measuring: Callable[[Sequence[NumPyArray], int], Measuring] | None = None,
-        numbers: Callable[[Picker], IRModule] | None = None,
+        numbers: Numbers | None = None,
         space: Callable[[PrimFunc, Machine], ScheduleSpace] | None = None,
         expect: Callable[[Sequence[Choices]], Sequence[float]] | None = None,
         told: Callable[[Sequence[Trial[Choices]]], object] = lambda trials: None,

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import compiler
+from compiler import te
 from compiler.ir.error import ArgumentError
 from compiler.search.measurer import Kernel, Limits, Measurer, Place, difference
 from compiler.search.pairing import Pairing, Patience, paired
@@ -76,6 +78,19 @@ def test_in_a_program_kernels_run_on_its_arrays_each_call_after_the_rest_of_it()
     timed = order[order.index("rest") :]
     assert timed == ["rest", True] * (len(timed) // 2)
     assert order.count(False) == 2, "its results are checked on other arrays, where nothing has written them before"
+
+
+def test_machine_code_is_called_without_looking_at_its_arguments_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] * 2, name="B")
+    built, calls = compiler.build(te.create_schedule(b.op), [a, b], "llvm"), list[Any]()
+    monkeypatch.setattr(type(built), "__call__", lambda self, *args: calls.append(args) or self.entry_func(*args))
+    measurer = _measurer(is_apart=False)
+    measurer.expect(lambda: built)
+    (found,) = measurer.measure([lambda: built])
+    assert found.pairing is not None
+    assert found.pairing.turns > 2
+    assert len(calls) == 2, "one for what is expected, one for the check of a candidate"
 
 
 def test_processor_time_ends_a_loop_that_a_patient_clock_would_wait_for() -> None:

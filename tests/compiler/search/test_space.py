@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -77,10 +78,10 @@ def test_a_mutation_changes_one_choice_and_a_crossing_takes_blocks_as_they_are()
 def test_a_search_begins_with_what_differs_from_the_usual_numbers_in_one_and_least() -> None:
     func, _ = product(random.Random(3))
 
-    def program(picker: Picker) -> tvm.IRModule:
+    def program(picker: Picker) -> Callable[[], tvm.IRModule]:
         picker.pick("rows", (4, 1, 2, 3, 5, 6, 7, 8))
         picker.pick("outside", (False, True))
-        return tvm.IRModule({"main": func})
+        return lambda: tvm.IRModule({"main": func})
 
     usual, neighbours = ScheduleSpace(func, MACHINE, numbers=program).usual()
     assert usual == (("way", "numbers"), ("rows", 4), ("outside", False))
@@ -108,7 +109,9 @@ def test_numbers_are_the_only_way_where_rules_take_long() -> None:
     a = te.placeholder((8, 8), name="A")
     before = topi.tanh(topi.exp(topi.nn.relu(topi.sqrt(a))))
     func = te.create_prim_func([a, topi.sum(before, axis=1)])
-    space = ScheduleSpace(func, MACHINE, numbers=lambda picker: picker.pick("rows", (1, 2)) and tvm.IRModule({}))
+    space = ScheduleSpace(
+        func, MACHINE, numbers=lambda picker: picker.pick("rows", (1, 2)) and (lambda: tvm.IRModule({}))
+    )
     candidate = space.sample(random.Random(0))
     assert [name for name, _ in candidate] == ["rows"]
     assert space.is_of_numbers(candidate)
