@@ -317,7 +317,7 @@ class Measurer:
 
 
 def _call(kernel: Kernel, arrays: Sequence[Any]) -> Callable[[], object]:
-    """Return what calls a kernel; what Python does for its arguments, 50 us where it is not in caches, is done before."""
+    """Return what calls a kernel; what Python does for its arguments, 50 us if not in caches, is done before."""
     return kernel.entry_func.prepare(tuple(arrays)) if isinstance(kernel, Module) else partial(kernel, *arrays)
 
 
