@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
@@ -120,9 +121,12 @@ def theirs(search: str, name: str, seconds: float, folder: Path) -> str:
     """Let a search of classic TVM run for some time; return the library of what it found, empty if that is nothing."""
     script, target = Path(__file__).with_name("search_in_tvm.py"), f"llvm -mcpu={host_cpu()} -num-cores=1"
     command, alone = [CLASSIC, str(script), name, target, str(folder), search], os.environ | {"TVM_NUM_THREADS": "1"}
-    nowhere = subprocess.DEVNULL  # its workers keep pipes open
-    with suppress(subprocess.TimeoutExpired):
-        subprocess.run(command, timeout=seconds, check=False, stdout=nowhere, stderr=nowhere, env=alone)
+    nowhere = subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=nowhere, stderr=nowhere, env=alone, start_new_session=True) as searching:
+        with suppress(subprocess.TimeoutExpired):
+            searching.wait(seconds)
+        with suppress(ProcessLookupError):
+            os.killpg(searching.pid, signal.SIGKILL)  # its workers, too
     subprocess.run([*command, "build"], check=False, stdout=nowhere, stderr=nowhere, env=alone)
     library = folder / "found.so"
     return str(library) if library.exists() else ""
