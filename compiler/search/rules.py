@@ -113,17 +113,22 @@ def derive(derivation: Derivation, rules: Sequence[Rule]) -> None:
 
 
 def _fold(d: Derivation, rv: BlockRV) -> None:
-    """Compute constants where they are read, and what a single block reads that is no reduction."""
-    is_constant = block_facts(d.sch, rv) is None and d.sch.get_consumers(rv) and not d.sch.get_loops(rv)
-    if is_constant or (_may_be_inlined(d, rv) and _is_read_once(d, rv)):
+    if _is_folded(d, rv):
         d.sch.compute_inline(rv)
 
 
 def _inline(d: Derivation, rv: BlockRV) -> None:
-    if not _may_be_inlined(d, rv):
-        return
-    if _is_read_once(d, rv) or d.pick(f"{d.name(rv)}.inline", (True, True, False)):
+    if _is_folded(d, rv) or (_may_be_inlined(d, rv) and d.pick(f"{d.name(rv)}.inline", (True, True, False))):
         d.sch.compute_inline(rv)
+
+
+def _is_folded(d: Derivation, rv: BlockRV) -> bool:
+    """Return whether it is a constant that is read, or what a single block reads that is no reduction."""
+    consumers = d.sch.get_consumers(rv)
+    if block_facts(d.sch, rv) is None:
+        return bool(consumers) and not d.sch.get_loops(rv)
+    is_read_once = len(consumers) == 1 and "R" not in getattr(block_facts(d.sch, consumers[0]), "kinds", "R")
+    return is_read_once and _may_be_inlined(d, rv)
 
 
 def _may_be_inlined(d: Derivation, rv: BlockRV) -> bool:
@@ -134,11 +139,6 @@ def _may_be_inlined(d: Derivation, rv: BlockRV) -> bool:
     read = [region for c in consumers for region in d.sch.get_sref(c).block.reads if region.buffer is own]
     # what is read several elements at a time was laid out for instructions that take neighbours
     return all(is_const_int(dim.extent, 1) for region in read for dim in region.region)
-
-
-def _is_read_once(d: Derivation, rv: BlockRV) -> bool:
-    consumers = d.sch.get_consumers(rv)
-    return len(consumers) == 1 and "R" not in getattr(block_facts(d.sch, consumers[0]), "kinds", "R")
 
 
 # reductions

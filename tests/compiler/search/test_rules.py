@@ -199,6 +199,15 @@ def test_tiles_are_for_what_is_read_for_several_elements_and_vectors_for_loops_o
     assert not {"B.lanes", "D.lanes"} & offered(function(SEVERAL)).keys()
 
 
+def test_a_constant_is_inlined_by_the_row_of_inlining_alone_too() -> None:
+    """As a program has it that brings rules of its own and takes this one from here."""
+    two, a = te.compute((), lambda: 2.0, name="two"), te.placeholder((8, 8), name="A")
+    c = te.compute((8, 8), lambda i, j: a[i, j] * two(), name="C")
+    sch = Schedule(te.create_prim_func([a, c]))
+    derive(Derivation(sch, Picker(random.Random(0)), MACHINE), [rule for rule in RULES if rule.name == "inline"])
+    assert "two" not in sch.mod["main"].script()
+
+
 def test_only_sums_of_one_buffer_are_tiled_or_taken_in_parts() -> None:
     for program in ("initial values of their own", "two results at once", "initial values, nothing reduced"):
         assert "C.way" not in offered(function(PROGRAMS[program]))
