@@ -25,7 +25,8 @@ REACH = 100.0
 """How far beyond the measured times expectations are drawn; those still farther off are drawn there."""
 MAX_DECISIONS = 40
 FEATURES = (
-    "estimated cycles of a call", "operations of a call", "instructions", "loop iterations", "loads and stores of registers",
+    "estimated cycles of a call", "operations of a call", "instructions", "loop iterations",
+    "loads and stores of registers",
     "elements gathered", "bytes into the first cache", "bytes into the second cache", "bytes from memory",
     "calls of functions", "guarded iterations", "parallel iterations", "lanes of a vector",
     "instructions written out", "registers of a tile", "extent of the innermost loop", "depth of the loops",
