@@ -9,7 +9,7 @@ from compiler.ir.extension import public_module
 from compiler.runtime.llvm import binding
 from compiler.runtime.modules.llvm_intrinsics import has_intrinsic
 from compiler.runtime.modules.native_code import host_cpu, host_triple
-from compiler.target.cpu.cpu_names import NAMES
+from compiler.target.cpu.cpus import TRIPLES, cpus
 from compiler.target.cpu.processor_features import used_features
 from compiler.target.target import Target, TargetLike
 
@@ -77,8 +77,8 @@ def llvm_cpu_has_features(cpu_features: str | list[str], target: TargetLike | No
 
 def llvm_get_cpu_archlist(target: TargetLike | None = None) -> list[str]:
     """Return the processors of a target's architecture that LLVM knows."""
-    architecture = Target.target_or_current(target).triple.split("-")[0]
-    return NAMES.get({"arm64": "aarch64"}.get(architecture, architecture), "").split()
+    architecture = Target.target_or_current(target).triple.split("-")[0].replace("arm64", "aarch64")
+    return list(cpus(architecture)) if architecture in TRIPLES else []
 
 
 def llvm_get_system_x86_vendor() -> str:

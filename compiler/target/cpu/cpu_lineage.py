@@ -2,23 +2,21 @@
 
     python -m compiler.target.cpu.cpu_lineage
 
-asks LLVM for them, which takes half a minute, and writes the table that :func:`features_of_cpus` reads.
+asks LLVM for them, which takes half a minute, and writes the table that this module and ``cpus`` read.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
-import textwrap
 from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import takewhile
-from pathlib import Path
 
 from compiler.runtime.llvm import binding
-from compiler.target.cpu import cpu_lineage_table
-from compiler.target.cpu.cpus import TRIPLES, cpus
+from compiler.target.cpu.cpus import TABLE, TRIPLES, cpus, table
 from compiler.target.llvm_machine import target_machine
 
 ARCHITECTURES: Mapping[str, str] = {"x86_64": "x86-64", "aarch64": "generic", "riscv64": "generic-rv64"}
@@ -49,7 +47,6 @@ binding.Target.from_triple(sys.argv[1]).create_target_machine(cpu="", features="
 _NONE = "none"
 """The CPU without features, from which the first row of the table starts."""
 _SECONDS = 120
-_TABLE = Path(cpu_lineage_table.__file__)
 
 
 @cache
@@ -59,7 +56,7 @@ def features_of_cpus(architecture: str) -> Mapping[str, frozenset[str]]:
     They include what LLVM tunes its code by; there are none for an architecture that is not in the table.
     """
     known: dict[str, frozenset[str]] = {_NONE: frozenset()}
-    for row in filter(str.strip, cpu_lineage_table.ROWS.get(architecture, "").split(";")):
+    for row in table().get(architecture, ()) if architecture in ARCHITECTURES else ():
         name, base, *changes = row.split()
         known[name.removesuffix(":")] = _changed(known[base], changes)
     del known[_NONE]
@@ -152,18 +149,10 @@ def _rows(known: Mapping[str, frozenset[str]]) -> list[str]:
 
 
 def _write_table() -> None:
-    texts = []
-    for architecture in ARCHITECTURES:
-        rows = ";\n".join(
-            textwrap.fill(row, 112, subsequent_indent="    ", break_on_hyphens=False, break_long_words=False)
-            for row in _rows(ask_llvm(architecture))
-        )
-        texts.append(f'    "{architecture}": """\n{textwrap.indent(rows, " " * 8)}\n    """,\n')
-    summary = "Features of the CPUs that LLVM knows; written by ``python -m compiler.target.cpu.cpu_lineage``."
-    notes = "Each row starts from the CPU after the colon."
-    _TABLE.write_text(
-        f'"""{summary}\n\n{notes}\n"""\n\nLLVM = {binding.llvm_version_info}\nROWS = {{\n{"".join(texts)}}}\n'
-    )
+    rows = {name: _rows(ask_llvm(name)) for name in ARCHITECTURES}
+    rest = {name: [f"{cpu}: {_NONE}" for cpu in cpus(name)] for name in TRIPLES if name not in ARCHITECTURES}
+    text = json.dumps({"llvm": binding.llvm_version_info, **rows, **rest}, indent=1)
+    TABLE.write_text(text + "\n")
 
 
 if __name__ == "__main__":

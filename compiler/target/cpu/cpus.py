@@ -1,22 +1,17 @@
-"""The CPUs that LLVM knows, by architecture.
-
-    python -m compiler.target.cpu.cpus
-
-asks LLVM for them, which takes seconds, and writes the table that :func:`cpus` reads.
-"""
+"""The CPUs that LLVM knows, by architecture: those of a table that :mod:`~compiler.target.cpu.cpu_lineage` writes."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
-import textwrap
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from compiler.ir.error import TargetError
 from compiler.runtime.llvm import binding
-from compiler.target.cpu import cpu_names
 
 TRIPLES: Mapping[str, str] = {
     "x86_64": "x86_64-unknown-linux-gnu",
@@ -64,15 +59,25 @@ while left:
 """LLVM prints the names once per process, and aborts when generating 64-bit code for a 32-bit CPU; the next child then
 continues with the following CPU."""
 _SECONDS = 120
-_TABLE = Path(cpu_names.__file__)
+TABLE = Path(__file__).with_name("cpus.json")
+
+
+@cache
+def table() -> Mapping[str, Any]:
+    """Return the version of LLVM that the table was written by, and its rows by architecture.
+
+    Each row is a CPU: ``name: base +feature -feature``, where the base is an earlier row.
+    """
+    read: Mapping[str, Any] = json.loads(TABLE.read_text())
+    return read
 
 
 @cache
 def cpus(architecture: str) -> tuple[str, ...]:
     """Return the CPUs of an architecture such as ``x86_64`` that LLVM supports, as values of ``-mcpu``."""
     _check(architecture)
-    if binding.llvm_version_info == cpu_names.LLVM:
-        return tuple(cpu_names.NAMES[architecture].split())
+    if list(binding.llvm_version_info) == table()["llvm"]:
+        return tuple(sorted(row.partition(":")[0] for row in table()[architecture]))
     return ask_llvm(architecture)
 
 
@@ -87,19 +92,3 @@ def ask_llvm(architecture: str) -> tuple[str, ...]:
 def _check(architecture: str) -> None:
     if architecture not in TRIPLES:
         raise TargetError(f"cpus: expected one of {', '.join(TRIPLES)}, got {architecture!r}")
-
-
-def _write_table() -> None:
-    """Write the table of the CPUs that this LLVM supports."""
-    rows = []
-    for architecture in TRIPLES:
-        names = textwrap.fill(" ".join(ask_llvm(architecture)), 112, break_on_hyphens=False)
-        rows.append(f'    "{architecture}": """\n{textwrap.indent(names, " " * 8)}\n    """,\n')
-    summary = (
-        "The CPUs that one version of LLVM knows, by architecture; written by ``python -m compiler.target.cpu.cpus``."
-    )
-    _TABLE.write_text(f'"""{summary}"""\n\nLLVM = {binding.llvm_version_info}\nNAMES = {{\n{"".join(rows)}}}\n')
-
-
-if __name__ == "__main__":
-    _write_table()
