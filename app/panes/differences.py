@@ -6,14 +6,15 @@ marked.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from markupsafe import Markup
 
 from app.artifacts import Line, Listing
 from app.panes.alignment import align
-from app.panes.changed_words import Span, changed_spans, mark
 from app.panes.highlighting import highlight
 from app.panes.listings import MOVED_AWAY, MOVED_HERE, REWRITTEN, DrawnLine, LineLinks, line_links
 from app.panes.renaming import GENERATED
@@ -59,7 +60,7 @@ class _Merger:
         self.drawn: list[DrawnLine] = []
         self.origins: list[Line] = []
 
-    def take(self, side: _Side, start: int, stop: int, sign: str, changed: Mapping[int, list[Span]]) -> None:
+    def take(self, side: _Side, start: int, stop: int, sign: str, changed: Mapping[int, list[_Span]]) -> None:
         """Append lines ``[start, stop)`` of a side, up to the maximum, with their changed columns."""
         shown = min(stop, start + max(0, MAX_SHOWN - len(self.drawn)))
         lines = side.listing.lines[start:shown]
@@ -109,13 +110,93 @@ def diff(before: Listing, after: Listing) -> Diff:
 
 def _changed_columns(
     before: Listing, after: Listing, block: tuple[int, int, int, int]
-) -> tuple[dict[int, list[Span]], dict[int, list[Span]]]:
+) -> tuple[dict[int, list[_Span]], dict[int, list[_Span]]]:
     """Return the changed columns of the lines of a replaced block, whose lines correspond in order."""
     i1, i2, j1, j2 = block
-    old: dict[int, list[Span]] = {}
-    new: dict[int, list[Span]] = {}
+    old: dict[int, list[_Span]] = {}
+    new: dict[int, list[_Span]] = {}
     for i, j in zip(range(i1, min(i2, i1 + MAX_MARKED)), range(j1, j2), strict=False):
         spans = changed_spans(before.lines[i].text, after.lines[j].text, GENERATED.get(after.language))
         if spans is not None:
             old[i], new[j] = spans
     return old, new
+
+
+_MAX_CHARACTERS = 600
+"""Maximum length of lines for comparing words, which takes quadratic time."""
+_MIN_RATIO = 0.4
+"""Fraction of common words below which two lines are unrelated."""
+
+_Span = tuple[int, int]
+_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+_PIECE = re.compile(r"<[^>]*>|&[^;\s]*;|[^<&]+|.", re.DOTALL)
+
+
+def changed_spans(old: str, new: str, names: re.Pattern[str] | None = None) -> tuple[list[_Span], list[_Span]] | None:
+    """Return the column ranges ``[start, end)`` in which two lines differ.
+
+    Parameters
+    ----------
+    names : re.Pattern, optional
+        Words whose change is ignored if others changed too, such as renumbered values.
+
+    Returns
+    -------
+    tuple of list, or None
+        None if the lines are too long or too different.
+    """
+    if max(len(old), len(new)) > _MAX_CHARACTERS:
+        return None
+    words, others = _words(old, names), _words(new, names)
+    for keys in (lambda word: "%" if names and names.fullmatch(word) else word), str:
+        matcher = SequenceMatcher(None, [*map(keys, words)], [*map(keys, others)], autojunk=False)
+        if matcher.ratio() < _MIN_RATIO:
+            return None
+        changes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+        if changes:
+            break
+    return _columns(words, [(i1, i2) for _, i1, i2, _, _ in changes]), _columns(
+        others, [(j1, j2) for _, _, _, j1, j2 in changes]
+    )
+
+
+def _words(text: str, names: re.Pattern[str] | None) -> list[str]:
+    """Split a line into words; each generated name is one word."""
+    if names is None:
+        return _WORD.findall(text)
+    words, at = [], 0
+    for match in names.finditer(text):
+        words += [*_WORD.findall(text[at : match.start()]), match[0]]
+        at = match.end()
+    return words + _WORD.findall(text[at:])
+
+
+def _columns(words: list[str], runs: list[_Span]) -> list[_Span]:
+    starts = [0]
+    for word in words:
+        starts.append(starts[-1] + len(word))
+    return [(starts[first], starts[last]) for first, last in runs if first < last]
+
+
+def mark(html: Markup, spans: list[_Span]) -> Markup:
+    """Mark column ranges of a highlighted line.
+
+    Parameters
+    ----------
+    html : Markup
+        Escaped text with non-nested elements.
+    spans : list of (int, int)
+        Column ranges of the text, in order.
+    """
+    out: list[str] = []
+    column = 0
+    for piece in _PIECE.findall(str(html)):
+        if piece.startswith("<"):
+            out.append(piece)
+            continue
+        characters = [piece] if piece.startswith("&") else list(piece)
+        for character in characters:
+            inside = any(start <= column < end for start, end in spans)
+            out.append(f"<mark>{character}</mark>" if inside else character)
+            column += 1
+    return Markup("".join(out).replace("</mark><mark>", ""))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.artifacts import Answer, Options, OriginId, Problem
 from app.panes import table
+from app.panes.buttons import TimelineButton
 from app.panes.fingerprints import fingerprints
 from app.panes.pane import Pane
 from app.panes.selection import Selection, View, select
-from app.panes.timeline import TimelineGroup, timeline
+from app.panes.steps import TimelineStep
 
 OriginRow = tuple[OriginId, str, int, list[OriginId]]
 """Id, level, line or 0, and parents of an origin, for linking."""
@@ -22,7 +23,7 @@ class Page(Selection):
 
     contents: Mapping[str, object | None]
     """Content by pane; None if the answer has none."""
-    timeline: list[TimelineGroup]
+    timeline: list[_TimelineGroup]
     bare: Collection[str] = ()
     """Listing panes that are empty so far, so that they cannot keep an earlier listing."""
     replaced: bool = False
@@ -138,3 +139,25 @@ def page(answer: Answer, view: View, options: Options | None = None, bare: Colle
     selection = select(answer, view, options or Options())
     contents = {pane.name: pane.producer(pane, selection) for pane in table.PANES}
     return Page(**vars(selection), contents=contents, timeline=timeline(selection.steps), bare=bare)
+
+
+@dataclass(frozen=True)
+class _TimelineGroup:
+    """The buttons of one group of steps."""
+
+    name: str
+    title: str
+    buttons: list[TimelineButton]
+
+
+def timeline(steps: Sequence[TimelineStep]) -> list[_TimelineGroup]:
+    """Return the strip of some steps, a graph's and those of a function, in the order in which they were recorded."""
+    members: dict[str, list[TimelineStep]] = {}
+    for step in steps:
+        members.setdefault(step.step.group, []).append(step)
+    panes = {pane.group: pane for pane in table.PANES if pane.strip}
+    return [
+        _TimelineGroup(group, pane.strip, pane.fold(members[group]))
+        for group in members
+        if (pane := panes.get(group)) is not None and pane.fold is not None
+    ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.artifacts import Answer, Cell, Console, Problem, Unit
+from app.artifacts import Answer, Cell, Console, Measurement, Problem, Unit
+from app.panes.charts import Chart, chart
 from app.panes.pane import Pane
 from app.panes.selection import Selection
 
@@ -86,3 +87,17 @@ def _results(answer: Answer, number: int, cell: Cell, units: list[MadeUnit]) -> 
         problems=[(at, problem) for at, problem in enumerate(answer.problems) if is_inside(problem.line)],
         units=[made for made in units if is_inside(made.unit.line)],
     )
+
+
+@dataclass(frozen=True)
+class _Benchmark:
+    """The content of the benchmark pane."""
+
+    measurements: Sequence[Measurement]
+    chart: Chart | None
+
+
+def produce_benchmark(pane: Pane, selection: Selection) -> _Benchmark | None:
+    """Return the measurements of an answer, or None if it has none."""
+    measurements = selection.answer.measurements
+    return _Benchmark(measurements, chart(measurements)) if measurements else None

@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 
 from app.artifacts import Answer, Unit
-from app.panes.benchmark import produce_benchmark
 from app.panes.buttons import by_change, by_effect, by_phase, by_primitive, by_step
 from app.panes.gpu import produce_gpu
 from app.panes.kernels import produce_kernels
 from app.panes.listing_pane import produce_listing
 from app.panes.model_changes import produce_changes
 from app.panes.pane import LISTING_TEMPLATE, Arrangement, Dock, Group, Pane
-from app.panes.results import produce_console
+from app.panes.results import produce_benchmark, produce_console
 from app.panes.schedule import produce_schedule
 from app.panes.selection import Selection
 

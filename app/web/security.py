@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, g, request
@@ -12,7 +12,6 @@ from werkzeug.exceptions import SecurityError
 
 from app.errors import Forbidden
 from app.web import other_sites
-from app.web.hosts import host_check
 from app.web.rates import Rate
 from app.web.requests import current_client
 
@@ -134,3 +133,36 @@ def install(
         app.after_request(tell)
     app.after_request(_guard)
     app.add_template_global(csp_nonce)
+
+
+def host_check(trusted: Collection[str] | None) -> Callable[[str], bool]:
+    """Return whether the host of a request, optionally with a port, is trusted.
+
+    Parameters
+    ----------
+    trusted : collection of str or None
+        Names and addresses, IPv6 ones with or without brackets; a name with a leading dot matches all subdomains.
+        None for any.
+    """
+    if trusted is None:
+        return lambda host: True
+    names = frozenset(_name_of(one) for one in trusted)
+    suffixes = tuple(name for name in names if name.startswith("."))
+
+    def check(host: str) -> bool:
+        name = _name_of(host)
+        return name in names or ("." + name).endswith(suffixes)
+
+    return check
+
+
+def _name_of(host: str) -> str:
+    """Return a host without port and brackets, in lower case and ASCII."""
+    if host.startswith("["):
+        name = host[1:].partition("]")[0]
+    else:
+        name = host if host.count(":") > 1 else host.partition(":")[0]
+    try:
+        return name.lower().encode("idna").decode("ascii")
+    except UnicodeError:
+        return name.lower()

@@ -6,8 +6,8 @@ import pytest
 
 from app.artifacts import Step, Unit
 from app.panes.numbers import graph_fact
+from app.panes.page import timeline
 from app.panes.steps import timeline_steps
-from app.panes.timeline import timeline
 
 
 def graph() -> Unit:

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup, escape
 
-from app.panes.changed_words import changed_spans, mark
-from app.panes.differences import Diff, diff
+from app.panes.differences import Diff, changed_spans, diff, mark
 from app.panes.renaming import renamed, skeleton
 from tests.app.fixtures import listing
 

@@ -8,9 +8,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.panes.changed_words import changed_spans
-from app.panes.differences import diff
-from app.panes.similar_lines import MAX_COMPARED, paired
+from app.panes.alignment import MAX_COMPARED, paired
+from app.panes.differences import changed_spans, diff
 from tests.app.fixtures import listing
 
 LINES = st.lists(st.sampled_from(["a = load x", "b = load y", "c = add a, b", "store c", "12", ""]), max_size=6)

@@ -6,8 +6,8 @@ import pytest
 
 from app.artifacts import Answer, Step, Unit
 from app.panes.numbers import signed
+from app.panes.page import timeline
 from app.panes.steps import timeline_steps
-from app.panes.timeline import timeline
 from tests.app.fixtures import full_answer
 
 

@@ -29,7 +29,7 @@ from app.recorder.recorder import Recorder
 from app.recorder.scripts import allowance as allowance_module
 from app.recorder.scripts.allowance import Allowance
 from app.recorder.scripts.built_files import make_file
-from app.recorder.scripts.remarks import remark
+from app.recorder.scripts.failures import remark
 from app.recorder.scripts.suggestions import suggestion
 from app.recorder.units import block_text
 from app.recorder.units.block_text import read_blocks, write_blocks

@@ -7,7 +7,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from app.errors import TooLarge
-from app.web.json_values import MAX_VALUES, check_values
+from app.web.requests import MAX_VALUES, check_values
 
 COMMAS = "[" + "1, " * (3 * MAX_VALUES) + "]"
 NAMES = {str(number): "" for number in range(MAX_VALUES + 10)}

@@ -8,9 +8,9 @@ from flask.testing import FlaskClient
 from limits import RateLimitItemPerMinute
 
 from app.errors import Busy, TooLarge
-from app.web.hosts import host_check
-from app.web.json_values import MAX_VALUES, check_values
 from app.web.rates import Rate
+from app.web.requests import MAX_VALUES, check_values
+from app.web.security import host_check
 
 
 def test_a_check_refuses_what_a_charge_would_and_charges_nothing(one_moment: None) -> None:
