@@ -8,10 +8,10 @@ from typing import ClassVar
 from compiler.ir.module import IRModule
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite, PrimFuncPass
 
 
-class Apply(PrimFuncPass):
+class Apply(FunctionRewrite):
     """Apply a function to every function of the module.
 
     For example ``Apply(lambda f: f.with_attr("tir.noalias", True))``::
@@ -27,7 +27,7 @@ class Apply(PrimFuncPass):
 
     ftransform: Callable[[PrimFunc], PrimFunc]
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return self.ftransform(func)
 
 

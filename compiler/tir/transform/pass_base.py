@@ -43,6 +43,19 @@ class PrimFuncPass(Pass, abstract=True):
         return result
 
 
+class FunctionRewrite(PrimFuncPass, abstract=True):
+    """A pass that needs nothing of a function's module and of the context: its work is ``rewrite``."""
+
+    method: ClassVar[str] = "rewrite"
+
+    @abstractmethod
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
+        """Return the transformed function, or ``func`` itself where nothing changed."""
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return self.rewrite(func)
+
+
 def prim_func_pass(
     pass_func: Callable[..., PrimFunc] | type | None = None,
     opt_level: int = 0,

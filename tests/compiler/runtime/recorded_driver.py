@@ -7,8 +7,6 @@ import numpy as np
 
 from compiler.driver.build import build
 from compiler.ir.expr.primexpr import Var
-from compiler.ir.module import IRModule
-from compiler.ir.transform import PassContext
 from compiler.runtime.cuda import driver as cuda_driver
 from compiler.runtime.cuda.driver import CudaDriver
 from compiler.tir.analysis.thread_axes import thread_axes
@@ -121,6 +119,6 @@ def _emulated(kernel):
         decl_buffer((Var(f"size_{pointer.name}", "int32"),), dtype, pointer.name, pointer)
         for pointer, dtype in zip(pointers, dtypes, strict=True)
     ]
-    emulated = EmulateThreads().transform_function(kernel, IRModule({}), PassContext.current())
+    emulated = EmulateThreads().rewrite(kernel)
     function = PrimFunc([*buffers, *kernel.params[len(pointers) :]], emulated.body)
     return build(function, target="llvm"), dtypes, extents

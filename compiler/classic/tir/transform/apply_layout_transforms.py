@@ -7,21 +7,19 @@ from collections.abc import Mapping, Sequence
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import PrimExpr, Range
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.layout.index_map import IndexMap
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.producer_stmt import BufferRealize
 from compiler.tir.statements.stmt import DeclBuffer, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 ATTRIBUTE = "layout_transform_map"
 
 
-class ApplyLayoutTransforms(PrimFuncPass):
+class ApplyLayoutTransforms(FunctionRewrite):
     """Give buffers the layouts that the attribute ``layout_transform_map`` of a function says.
 
     The attribute maps buffers to lists of index maps, applied one after another.  Shapes, realized regions and indices
@@ -35,7 +33,7 @@ class ApplyLayoutTransforms(PrimFuncPass):
     ArgumentError if the attribute is anything else than such a map.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         layouts = func.attrs.get(ATTRIBUTE)
         if layouts is None:
             return func

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from compiler.ir.expr.primexpr import IterVar, Let, PrimExpr, Var
 from compiler.ir.expr.substitute import substitute
-from compiler.ir.module import IRModule
 from compiler.ir.node import N, rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AllocateConst, AttrStmt, For, LetStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class ConvertSSA(PrimFuncPass):
+class ConvertSSA(FunctionRewrite):
     """Give every definition of a variable a variable of its own.
 
     For example::
@@ -26,7 +24,7 @@ class ConvertSSA(PrimFuncPass):
     where both loops had the very same variable.  Thread axes stay: several kernels may share one.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_DefineOnce(func).visit(func.body))
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from compiler.ir.expr.primexpr import const
-from compiler.ir.module import IRModule
-from compiler.ir.transform import PassContext
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class DecorateDeviceScope(PrimFuncPass):
+class DecorateDeviceScope(FunctionRewrite):
     """Put the whole body of a function under the attribute ``device_scope``.
 
     For example::
@@ -19,5 +17,5 @@ class DecorateDeviceScope(PrimFuncPass):
                                   B[0] = A[0]
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(AttrStmt(const(0), "device_scope", const(0), func.body))

@@ -8,16 +8,14 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
 from compiler.ir.expr.primexpr import BinaryOp, Call, Cast, IntImm, PrimExpr, Var, cast
 from compiler.ir.functor import AnyNode
-from compiler.ir.module import IRModule
 from compiler.ir.node import Node, duplicate, rebuild, structure
-from compiler.ir.transform import PassContext
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class ForceNarrowIndexToInt32(PrimFuncPass):
+class ForceNarrowIndexToInt32(FunctionRewrite):
     """Make all integers of 64 bits ones of 32: variables, parameters, constants, shapes.
 
     Whether the values fit is not asked; :class:`NarrowDataType` does. ::
@@ -29,7 +27,7 @@ class ForceNarrowIndexToInt32(PrimFuncPass):
     Raises LoweringError if a constant does not fit, or a buffer has elements of 64-bit integers, which are not indices.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         narrow = _Narrow()
         params = tuple(narrow.visit(param) for param in func.params)
         places = dict(zip(func.params, params, strict=True))

@@ -9,21 +9,19 @@ from compiler.arith.analyzer import Analyzer
 from compiler.arith.linear.detect_linear_equation import detect_clip_bound, detect_linear_equation
 from compiler.ir.error import LoweringError, show
 from compiler.ir.expr.primexpr import Call, Cast, Max, PrimExpr, Select, binary, const
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.builtin import IF_THEN_ELSE
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, BufferStore, For, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 Instruction = Callable[[Buffer, Buffer, list[PrimExpr], list[PrimExpr], PrimExpr | None], Stmt]
 
 
-class InjectCopyIntrin(PrimFuncPass):
+class InjectCopyIntrin(FunctionRewrite):
     """Replace the loops under a pragma, which copy a box of elements, by what a function makes of it.
 
     For example ``InjectCopyIntrin("memcpy", f)``::
@@ -47,7 +45,7 @@ class InjectCopyIntrin(PrimFuncPass):
     pragma_key: str
     fintrin: Instruction
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         key = f"pragma_{self.pragma_key}"
         if key not in features(func).attrs:
             return func

@@ -5,11 +5,9 @@ from __future__ import annotations
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Range, Var, const
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
-from compiler.ir.transform import PassContext
 from compiler.tir.expressions.arithmetic import bitwise_xor, floordiv, floormod
 from compiler.tir.expressions.builtin import ACCESS_PTR, is_call
 from compiler.tir.statements.block import Block
@@ -17,7 +15,7 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, For, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 ANNOTATION = "permuted_layout"
 _SHARED_SCOPES = ("shared", "shared.dyn")
@@ -28,7 +26,7 @@ _ROW = 32
 """Rows are a multiple of this many elements."""
 
 
-class InjectPermutedLayout(PrimFuncPass):
+class InjectPermutedLayout(FunctionRewrite):
     """Permute groups of eight elements within the rows of shared memory, another way in each row.
 
     ``ldmatrix`` reads eight elements in each of eight rows at a time.  Without the permutation these are in the same
@@ -42,7 +40,7 @@ class InjectPermutedLayout(PrimFuncPass):
     multiple of 32 elements.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_Permute(func).visit(func.body))
 
 

@@ -6,19 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.ir.module import IRModule
 from compiler.ir.node import Node, duplicate
 from compiler.ir.origin import derived_from
 from compiler.ir.source_span import SourceName, Span
-from compiler.ir.transform import PassContext
 from compiler.tir.printing.printer import script
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import SeqStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class InstallDebugSpans(PrimFuncPass):
+class InstallDebugSpans(FunctionRewrite):
     """Let statements and expressions come from the lines of the function's text, in place of the program's.
 
     For the function ``main``, the source is called ``main.tir``, and its lines are those of ``mod["main"].script()``::
@@ -31,7 +29,7 @@ class InstallDebugSpans(PrimFuncPass):
     Variables keep their spans: a variable is one object wherever it is used.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         name = func.attrs.get("global_symbol") or "main"
         positions = script(func).positions
         return func.with_body(_Install(SourceName(f"{name}.tir"), positions).visit(func.body))

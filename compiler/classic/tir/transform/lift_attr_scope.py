@@ -6,10 +6,8 @@ from typing import TypeVar
 
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.expr.substitute import uses_var
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import (
@@ -24,10 +22,10 @@ from compiler.tir.statements.stmt import (
     Stmt,
 )
 from compiler.tir.statements.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class LiftAttrScope(PrimFuncPass):
+class LiftAttrScope(FunctionRewrite):
     """Move attributes of one key out of loops and branches, and share one among the statements of a sequence.
 
     For example::
@@ -46,7 +44,7 @@ class LiftAttrScope(PrimFuncPass):
 
     attr_key: str
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if self.attr_key not in features(func).attrs:
             return func
         return func.with_body(_Lift(self.attr_key).marked(func.body))

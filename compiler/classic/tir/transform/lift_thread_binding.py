@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For, ForKind, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtVisitor
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class LiftThreadBinding(PrimFuncPass):
+class LiftThreadBinding(FunctionRewrite):
     """Let several loops over one thread axis be one, around the innermost statement that holds them all.
 
     For example::
@@ -30,7 +28,7 @@ class LiftThreadBinding(PrimFuncPass):
     :class:`UnifyThreadBinding` puts them outside of the kernel instead.  Loops of different extents stay.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if ForKind.THREAD_BINDING not in features(func).kinds:
             return func
         loops = _ThreadLoops()

@@ -5,8 +5,6 @@ from __future__ import annotations
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, PrimExpr, Var, const
-from compiler.ir.module import IRModule
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.builtin import ACCESS_PTR, address_of
 from compiler.tir.statements.allocations import pointer_scope
@@ -15,10 +13,10 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.memory_info import MemoryInfo, is_tagged, memory_info
 from compiler.tir.statements.stmt import Allocate, LetStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class LowerDeviceStorageAccessInfo(PrimFuncPass):
+class LowerDeviceStorageAccessInfo(FunctionRewrite):
     """Let user-defined memory begin at its head address, and make pointers to parts of buffers addresses of elements.
 
     For example, where ``tvm.info.mem.global.npu`` says that the memory begins at ``base()``::
@@ -31,7 +29,7 @@ class LowerDeviceStorageAccessInfo(PrimFuncPass):
     without a head address.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         used = features(func)
         if Allocate not in used.nodes and ACCESS_PTR.name not in used.ops:
             return func

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from compiler.ir.expr.primexpr import EQ, StringImm, Var, const
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.ir.types import PrimType
 from compiler.runtime.device import DEVICE_TYPES
 from compiler.tir.expressions.builtin import ret
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AssertStmt, AttrStmt, Evaluate, Stmt, seq
 from compiler.tir.transform.calls.device_targets import function_target
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class MakeUnpackedAPI(PrimFuncPass):
+class MakeUnpackedAPI(FunctionRewrite):
     """Make functions that take their buffers as bare pointers, and return 0.
 
     Those without a ``global_symbol`` are only called from their module and stay as they are::
@@ -29,7 +27,7 @@ class MakeUnpackedAPI(PrimFuncPass):
     Raises LoweringError if a function does not say which target it is for.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if "global_symbol" not in func.attrs:
             return func
         return _unpacked(func, _device_type(func))

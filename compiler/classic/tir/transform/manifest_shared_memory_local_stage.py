@@ -8,23 +8,21 @@ from dataclasses import dataclass, field
 from compiler.ir.error import LoweringError, show
 from compiler.ir.expr.primexpr import Range, Var, const
 from compiler.ir.expr.substitute import substitute
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
-from compiler.ir.transform import PassContext
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For, ForKind, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 ANNOTATION = "tir.manifest_shared_memory_local_stage"
 _SHARED_SCOPES = ("shared", "shared.dyn")
 
 
-class ManifestSharedMemoryLocalStage(PrimFuncPass):
+class ManifestSharedMemoryLocalStage(FunctionRewrite):
     """Give the annotated copies from global to shared memory a stage of their own in registers.
 
     A thread loads all of its elements before it stores the first one, so that loads overlap, and a software pipeline
@@ -42,7 +40,7 @@ class ManifestSharedMemoryLocalStage(PrimFuncPass):
     annotated block is anything else.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_Stages().visit(func.body))
 
 

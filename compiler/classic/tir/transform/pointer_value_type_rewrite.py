@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from compiler.ir.expr.primexpr import Ramp
-from compiler.ir.module import IRModule
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.loops.vector_type import use_vector_types_of_parameters
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class PointerValueTypeRewrite(PrimFuncPass):
+class PointerValueTypeRewrite(FunctionRewrite):
     """Make memory that is only accessed by aligned vectors of one length an array of such vectors.
 
     For example::
@@ -22,5 +20,5 @@ class PointerValueTypeRewrite(PrimFuncPass):
     The memory of parameters is looked at, too: whoever calls the function must then align it for vectors.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return use_vector_types_of_parameters(func) if Ramp in features(func).nodes else func

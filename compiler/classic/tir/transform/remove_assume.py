@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from compiler.ir.module import IRModule
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.builtin import ASSUME, is_call
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Evaluate, Stmt, no_op
 from compiler.tir.statements.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 from compiler.tir.transform.remove_no_op import without_no_ops
 
 
-class RemoveAssume(PrimFuncPass):
+class RemoveAssume(FunctionRewrite):
     """Remove the statements that say which conditions hold.
 
     For example::
@@ -22,7 +20,7 @@ class RemoveAssume(PrimFuncPass):
         A[0] = 1.0
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if ASSUME.name not in features(func).ops:
             return func
         return func.with_body(without_no_ops(_Remove().visit(func.body)))

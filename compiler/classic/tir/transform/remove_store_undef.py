@@ -6,19 +6,17 @@ from compiler.ir.error import LoweringError, show
 from compiler.ir.expr.primexpr import Call, Let, Var
 from compiler.ir.expr.substitute import uses_var
 from compiler.ir.functor import Visitor
-from compiler.ir.module import IRModule
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.builtin import UNDEF
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import BufferStore, LetStmt, Stmt, no_op
 from compiler.tir.statements.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 from compiler.tir.transform.remove_no_op import without_empty_parts
 
 
-class RemoveStoreUndef(PrimFuncPass):
+class RemoveStoreUndef(FunctionRewrite):
     """Remove the stores of values that are made of ``T.undef()``: any value may stand there, the old one too.
 
     For example::
@@ -29,7 +27,7 @@ class RemoveStoreUndef(PrimFuncPass):
     Raises LoweringError if an undefined value decides which element is stored, or is used anywhere else.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if UNDEF.name not in features(func).ops:
             return func
         undefined = _UndefinedStores()

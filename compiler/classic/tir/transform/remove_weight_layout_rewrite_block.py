@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Stmt, no_op
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 LAYOUT_REWRITE = "meta_schedule.layout_rewrite_preproc"
 
 
-class RemoveWeightLayoutRewriteBlock(PrimFuncPass):
+class RemoveWeightLayoutRewriteBlock(FunctionRewrite):
     """Let weights be parameters in the layout that the computation uses, and remove the blocks that made it.
 
     For example, for a block with the annotation ``meta_schedule.layout_rewrite_preproc``::
@@ -35,7 +33,7 @@ class RemoveWeightLayoutRewriteBlock(PrimFuncPass):
 
     skip_ndarray_rewrite: bool = False
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         remove = _Remove()
         body = remove.visit(func.body)
         if not remove.rewritten:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 
 from compiler.ir.expr.primexpr import LT, Add, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, const
-from compiler.ir.module import IRModule
-from compiler.ir.transform import PassContext
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class RenormalizeSplitPattern(PrimFuncPass):
+class RenormalizeSplitPattern(FunctionRewrite):
     """Take quotients of remainders as remainders of quotients, and quotients of sums apart.
 
     For constants with a common factor::
@@ -22,7 +20,7 @@ class RenormalizeSplitPattern(PrimFuncPass):
         x * 256 + y < 512      →    (x + y // 256) // 2 < 1
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_Renormalize().visit(func.body))
 
 

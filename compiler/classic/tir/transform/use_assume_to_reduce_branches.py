@@ -5,9 +5,7 @@ from __future__ import annotations
 from compiler.arith.analyzer import Analyzer
 from compiler.classic.tir.transform.reduce_branching_through_overcompute import stays_inside
 from compiler.ir.expr.primexpr import Call
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.buffer_values import BufferValues
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.builtin import IF_THEN_ELSE, is_call
@@ -15,12 +13,12 @@ from compiler.tir.statements.buffer import BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Stmt
 from compiler.tir.transform.loops.value_follower import StatementFollower
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 _ELEMWISE, _BROADCAST = 0, 1
 
 
-class UseAssumeToReduceBranches(PrimFuncPass):
+class UseAssumeToReduceBranches(FunctionRewrite):
     """Compute the padding of a result from the padding of the operands, which ``T.assume`` tells.
 
     Where the operator gives the padding anyway, the branch goes, and the loop can be vectorized::
@@ -34,7 +32,7 @@ class UseAssumeToReduceBranches(PrimFuncPass):
     ``T.if_then_else(padded, constant, value)``.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         pattern = func.attrs.get("op_pattern")
         if pattern is None or int(pattern) not in (_ELEMWISE, _BROADCAST):
             return func

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.functor import Visitor
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild, same_items
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.block_access import accessed_boxes
 from compiler.tir.schedule.facts.thread_scope import is_shared_among
 from compiler.tir.statements.block import ALIGNMENTS, Block
@@ -18,12 +16,12 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, BufferStore, For, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.memory.flat_memory import align_strides
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 Region = tuple[Range, ...]
 
 
-class CompactBufferAllocation(PrimFuncPass):
+class CompactBufferAllocation(FunctionRewrite):
     """Shrink the buffers of blocks to the box of elements that is accessed, and count from where that begins.
 
     For example::
@@ -46,7 +44,7 @@ class CompactBufferAllocation(PrimFuncPass):
 
     is_strict: bool = True
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         alignments = _Alignments()
         alignments.visit(func.body)
         compact = _Compact(func.buffer_map.values(), self.is_strict, alignments.of_buffers)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from compiler.ir.expr.substitute import substitute
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.statements.block import BlockRealize
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class ConvertBlocksToOpaque(PrimFuncPass):
+class ConvertBlocksToOpaque(FunctionRewrite):
     """Replace the axes of every block by their values, so that the block has none.
 
     For example::
@@ -23,7 +21,7 @@ class ConvertBlocksToOpaque(PrimFuncPass):
         B[vi, vj] = A[vi, vj] + 1.0
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_Convert().visit(func.body))
 
 

@@ -9,9 +9,7 @@ from compiler.arith import Analyzer
 from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir.expr.primexpr import Call, FloorMod, IntImm, Or, PrimExpr, Range, Var, const
 from compiler.ir.functor import Visitor
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.builtin import likely
 from compiler.tir.statements.buffer import Buffer, BufferLoad
@@ -19,12 +17,12 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.producer_stmt import BufferRealize
 from compiler.tir.statements.stmt import AttrStmt, BufferStore, For, ForKind, IfThenElse, LetStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 SCOPE = "rolling_buffer_scope"
 
 
-class InjectRollingBuffer(PrimFuncPass):
+class InjectRollingBuffer(FunctionRewrite):
     """Compute only what the iterations before did not, for buffers marked by ``s[B].rolling_buffer()``.
 
     The windows that consecutive iterations of a loop read overlap.  The buffer moves out of the outermost such loop;
@@ -41,7 +39,7 @@ class InjectRollingBuffer(PrimFuncPass):
     without overlapping windows, or one that calls get the address of, is computed anew in each iteration.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_Inject().visit(func.body)) if SCOPE in features(func).attrs else func
 
 

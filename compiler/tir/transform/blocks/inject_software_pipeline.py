@@ -10,9 +10,7 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IntImm, Max, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.expr.substitute import substitute
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.statements.function import PrimFunc
@@ -21,7 +19,7 @@ from compiler.tir.statements.statement import Annotations
 from compiler.tir.statements.stmt import For, ForKind, SeqStmt, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.blocks.regions_of_block import block_of
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 from compiler.tir.transform.threads.async_queues import AsyncQueues, Step
 
 
@@ -221,7 +219,7 @@ ORDER = "software_pipeline_order"
 ASYNC_STAGES = "software_pipeline_async_stages"
 
 
-class InjectSoftwarePipeline(PrimFuncPass):
+class InjectSoftwarePipeline(FunctionRewrite):
     """Let the blocks of an iteration run at the same time as blocks of others, where a loop is annotated so.
 
     The annotation ``software_pipeline_stage`` says how many iterations later each block of the body runs, and
@@ -257,7 +255,7 @@ class InjectSoftwarePipeline(PrimFuncPass):
 
     separate_commits: bool = False
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_Inject(self.separate_commits).visit(func.body))
 
 

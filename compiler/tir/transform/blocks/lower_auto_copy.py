@@ -10,10 +10,8 @@ from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var, const
 from compiler.ir.expr.substitute import post_order_visit, substitute
 from compiler.ir.functor import Visitor
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
-from compiler.ir.transform import PassContext
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.statements.decl_buffer import decl_buffer
@@ -23,13 +21,13 @@ from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.blocks.coalesced_copy import CoalescedCopy, in_order_of, loops_around, share_out
 from compiler.tir.transform.blocks.fragment_copies import Place, Tiles, copy_tile, is_fragment, tiles_of
 from compiler.tir.transform.blocks.shared_memory_padding import SharedMemoryPadding
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 _SHARED_SCOPES = ("shared", "shared.dyn")
 _WARP = 32
 
 
-class LowerAutoCopy(PrimFuncPass):
+class LowerAutoCopy(FunctionRewrite):
     """Lower the copies in blocks with the annotation ``auto_copy``, by the memories that they copy from and to.
 
     Between global and shared memory, the loops are shared out among the threads of a block, which copy
@@ -50,7 +48,7 @@ class LowerAutoCopy(PrimFuncPass):
     Raises LoweringError if such a block writes several buffers, or tiles do not fit its loops.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         survey = _Survey()
         survey.visit(func.body)
         if not survey.has_copies:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.statements.block import Block, reduction_begins
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import IfThenElse, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class LowerInitBlock(PrimFuncPass):
+class LowerInitBlock(FunctionRewrite):
     """Let what a block does first be a branch of its body, taken where all reduction axes begin.
 
     For example::
@@ -22,7 +20,7 @@ class LowerInitBlock(PrimFuncPass):
     C[vi, vj] += A[vi, vk] * …          C[vi, vj] += A[vi, vk] * …
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_LowerInit().visit(func.body))
 
 

@@ -6,18 +6,16 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import LoweringError, show
 from compiler.ir.expr.primexpr import PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.expr.substitute import substitute
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.statements.block import Block, MatchBufferRegion, element_of, matched_pairs
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import BufferStore, For, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class LowerMatchBuffer(PrimFuncPass):
+class LowerMatchBuffer(FunctionRewrite):
     """Access the buffers that stand for a region through the buffer that the region is of.
 
     For example::
@@ -30,7 +28,7 @@ class LowerMatchBuffer(PrimFuncPass):
     or is in memory that is less aligned, or if the elements of ``sub`` are accessed by its pointer.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_LowerMatch(func.params).visit(func.body))
 
 

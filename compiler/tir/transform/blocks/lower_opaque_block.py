@@ -6,18 +6,16 @@ from collections.abc import Mapping
 
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
 from compiler.ir.expr.substitute import free_vars
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.statements.block import Block, BlockRealize, memory_extents
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, For, ForKind, IfThenElse, LetStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class LowerOpaqueBlock(PrimFuncPass):
+class LowerOpaqueBlock(FunctionRewrite):
     """Replace blocks without axes by branches, allocations and bodies.
 
     Loops of one iteration are replaced by their bodies, loops over threads by launches, and annotations that begin with
@@ -30,7 +28,7 @@ class LowerOpaqueBlock(PrimFuncPass):
             …                                               …
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_LowerBlocks().visit(func.body))
 
 

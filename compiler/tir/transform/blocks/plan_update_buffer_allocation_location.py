@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var, const
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.functor import Visitor
-from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.block_access import get_block_read_write_region
 from compiler.tir.statements.block import ALIGNMENTS, Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
@@ -17,12 +15,12 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.statement import Annotations
 from compiler.tir.statements.stmt import For, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 Path = tuple[Node, ...]
 
 
-class PlanAndUpdateBufferAllocationLocation(PrimFuncPass):
+class PlanAndUpdateBufferAllocationLocation(FunctionRewrite):
     """Allocate each buffer in the innermost loop or block that holds all of its accesses.
 
     For example::
@@ -37,7 +35,7 @@ class PlanAndUpdateBufferAllocationLocation(PrimFuncPass):
     A buffer that a block accumulates in outlives the loops of the block's reduction axes.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         uses = _Uses()
         uses.visit(func.body)
         places: dict[Node, list[Buffer]] = {}

@@ -7,17 +7,15 @@ from typing import NamedTuple
 
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var, const
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
-from compiler.ir.transform import PassContext
 from compiler.tir.expressions.arithmetic import floordiv, floormod
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 Indices = tuple[PrimExpr, ...]
 
@@ -49,7 +47,7 @@ _LAYOUTS: Mapping[str, _Layout] = {
 """By storage scope."""
 
 
-class TransformMmaBufferLayout(PrimFuncPass):
+class TransformMmaBufferLayout(FunctionRewrite):
     """Let matrices of ``m16n8k8`` instructions be the registers of a thread.
 
     For example::
@@ -67,7 +65,7 @@ class TransformMmaBufferLayout(PrimFuncPass):
     Parallel Thread Execution ISA, "Matrix Fragments for mma.m16n8k8".
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_Transform().visit(func.body))
 
 

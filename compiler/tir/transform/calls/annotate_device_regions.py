@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from compiler.ir.expr.primexpr import const
-from compiler.ir.module import IRModule
-from compiler.ir.transform import PassContext
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.calls.device_targets import FunctionTarget, function_target
 from compiler.tir.transform.calls.kernel_code import with_device_memory
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 DEVICE_REGIONS = ("thread_extent", "pipeline_exec_scope", "device_scope")
 """Attributes whose bodies run on a device."""
 
 
-class AnnotateDeviceRegions(PrimFuncPass):
+class AnnotateDeviceRegions(FunctionRewrite):
     """Mark the parts of a function that launch threads with the target that they run on.
 
     For example, in a function whose target is ``cuda`` with the host ``llvm``::
@@ -30,7 +28,7 @@ class AnnotateDeviceRegions(PrimFuncPass):
     does not say which target it is for.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         target = function_target(func, "AnnotateDeviceRegions")
         if target.host is None:
             return func

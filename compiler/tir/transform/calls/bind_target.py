@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 from compiler.ir.module import IRModule
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite, PrimFuncPass
 
 
-class BindTarget(PrimFuncPass):
+class BindTarget(FunctionRewrite):
     """Say for each function which target it is for, unless it says so itself.
 
     For example ``BindTarget(Target("llvm"))``::
@@ -24,7 +24,7 @@ class BindTarget(PrimFuncPass):
 
     target: Any
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         own, host = func.attrs.get("target"), self.target.host
         is_public = func.attrs.get("global_symbol") is not None
         if own is not None:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from compiler.ir.expr.primexpr import Call, PrimExpr, Var
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.device_ops import THREAD_CONTEXT
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import COPROC_UOP_SCOPE, AttrStmt, For, ForKind, LetStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 _OWN_CONTEXTS = ("thread_extent", COPROC_UOP_SCOPE)
 """Attributes whose bodies run in other threads."""
 
 
-class CombineContextCall(PrimFuncPass):
+class CombineContextCall(FunctionRewrite):
     """Compute the context of a thread once where it is asked for several times.
 
     For example::
@@ -31,7 +29,7 @@ class CombineContextCall(PrimFuncPass):
     Parallel loops and thread axes have contexts of their own.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if THREAD_CONTEXT.name not in features(func).ops:
             return func
         return func.with_body(_Combine().combined(func.body))

@@ -5,23 +5,22 @@ from __future__ import annotations
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import And, Call, IntImm, Not, PrimExpr, Ramp, Range, StringImm, Var, binary, const
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
-from compiler.ir.transform import PassContext, register_config_option
+from compiler.ir.transform import register_config_option
 from compiler.tir.expressions.builtin import IF_THEN_ELSE
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AssertStmt, BufferStore, Evaluate, For, IfThenElse, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 register_config_option("tir.instrument_bound_checkers", (bool, int))
 
 MESSAGE = "OUT OF THE BOUNDS"
 
 
-class InstrumentBoundCheckers(PrimFuncPass):
+class InstrumentBoundCheckers(FunctionRewrite):
     """Check at run time that no statement reads or writes outside of a buffer.
 
     For programs that are built with the option ``tir.instrument_bound_checkers``: an access that cannot be shown to
@@ -35,7 +34,7 @@ class InstrumentBoundCheckers(PrimFuncPass):
     is certain.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_Instrument(func).visit(func.body))
 
 

@@ -9,10 +9,8 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import NE, Call, IntImm, PrimExpr, StringImm, Var, cast, const
 from compiler.ir.memory import ALIGNMENT
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
-from compiler.ir.transform import PassContext
 from compiler.runtime.arrays.c_types import DTYPE_CODES, ArgTypeCode
 from compiler.runtime.device import DEVICE_TYPES
 from compiler.tir.expressions.builtin import (
@@ -54,7 +52,7 @@ from compiler.tir.statements.stmt import (
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.trace import CALL_TRACE_PACKED
 from compiler.tir.transform.calls.argument_stacks import ArgumentStacks, StackSizes, packed_arguments
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 MAX_STACK_ALLOCATION = 1024
 """Allocations of so many bytes, and larger ones, are requested from the runtime."""
@@ -71,7 +69,7 @@ _DEVICE_ATTRIBUTES = {
 }
 
 
-class LowerTVMBuiltin(PrimFuncPass):
+class LowerTVMBuiltin(FunctionRewrite):
     """Put the arguments of calls onto stacks, and request memory from the runtime, in functions of the host.
 
     For example::
@@ -94,7 +92,7 @@ class LowerTVMBuiltin(PrimFuncPass):
     registered function.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         target: Any = func.attrs.get("target")
         if target is None or "cpu" not in target.keys:
             return func

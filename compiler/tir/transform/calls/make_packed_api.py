@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import EQ, Call, Not, Or, PrimExpr, StringImm, Var, cast, const
 from compiler.ir.function import CallingConv
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
-from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
 from compiler.runtime.arrays.c_types import DTYPE_CODES, ArgTypeCode
 from compiler.runtime.device import DEVICE_TYPES
@@ -27,7 +25,7 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AssertStmt, AttrStmt, BufferStore, Evaluate, LetStmt, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.calls.device_targets import function_target
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 _PACKED = int(CallingConv.C_PACKED_FUNC)
 _POINTER_KINDS: tuple[int, ...] = (
@@ -44,7 +42,7 @@ _FLOAT_KINDS: tuple[int, ...] = (ArgTypeCode.FLOAT, ArgTypeCode.INT)
 Wrap = Callable[[Stmt], Stmt]
 
 
-class MakePackedAPI(PrimFuncPass):
+class MakePackedAPI(FunctionRewrite):
     """Make functions take their arguments as TVM's registered functions do, and check them.
 
     A function gets the values of its arguments, their kinds, their number, room for a result and its kind, and a
@@ -62,7 +60,7 @@ class MakePackedAPI(PrimFuncPass):
     Raises LoweringError if a function does not say which target it is for.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if "global_symbol" not in func.attrs or func.attrs.get("calling_conv", 0) != 0:
             return func
         name = str(func.attrs["global_symbol"])

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from compiler.ir.module import IRModule
-from compiler.ir.transform import PassContext, register_config_option
+from compiler.ir.transform import register_config_option
 from compiler.tir.analysis.features import features
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AssertStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 register_config_option("tir.disable_assert", (bool, int))
 
 
-class SkipAssert(PrimFuncPass):
+class SkipAssert(FunctionRewrite):
     """Leave all assertions out.
 
     The option ``tir.disable_assert`` adds this pass to the last phase::
@@ -22,7 +21,7 @@ class SkipAssert(PrimFuncPass):
         C[n] = 0.0
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_RemoveAsserts().visit(func.body)) if AssertStmt in features(func).nodes else func
 
 

@@ -19,10 +19,8 @@ from compiler.ir.expr.primexpr import (
     Var,
     cast,
 )
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
-from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.expressions.builtin import REINTERPRET, TYPE_ANNOTATION, reinterpret
 from compiler.tir.statements.buffer import Buffer, BufferLoad
@@ -30,7 +28,7 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, BufferStore, DeclBuffer, LetStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtExprVisitor
 from compiler.tir.transform.legalize.bf16_bits import BITS, bits_of_single, single_of_bits
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 BF16 = "bfloat16"
 SINGLE = "float32"
@@ -46,7 +44,7 @@ def single(e: PrimExpr) -> PrimExpr:
     return cast(dt.with_lanes(SINGLE, dt.lanes(e.dtype)), e) if is_bf16(e.dtype) else e
 
 
-class BF16Promote(PrimFuncPass):
+class BF16Promote(FunctionRewrite):
     """Do each operation on bfloat16 in single precision, and round its result.
 
     For example::
@@ -54,7 +52,7 @@ class BF16Promote(PrimFuncPass):
         C[i] = A[i] + B[i]     →     C[i] = bfloat16(float32(A[i]) + float32(B[i]))
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_Promote().visit(func.body))
 
 
@@ -97,7 +95,7 @@ class _Promote(StmtExprMutator):
         return cast(n.dtype, rebuild(n, dtype=self.widened(n.dtype), args=args))
 
 
-class BF16CastElimination(PrimFuncPass):
+class BF16CastElimination(FunctionRewrite):
     """Leave out the rounding between two operations in single precision.
 
     For example::
@@ -105,7 +103,7 @@ class BF16CastElimination(PrimFuncPass):
         C[i] = float32(bfloat16(A[i] + B[i])) * 2.0     →     C[i] = (A[i] + B[i]) * 2.0
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_Eliminate().visit(func.body))
 
 
@@ -117,7 +115,7 @@ class _Eliminate(StmtExprMutator):
         return self.visit_Node(n)
 
 
-class BF16ComputeLegalize(PrimFuncPass):
+class BF16ComputeLegalize(FunctionRewrite):
     """Compute with bfloat16 in single precision, and round only what is stored in memory of the caller.
 
     For example::
@@ -130,7 +128,7 @@ class BF16ComputeLegalize(PrimFuncPass):
     as ``ptx_mma`` gets a pointer to stays what it is.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_BF16Legalizer(pointers_to_bits(func)).visit(func.body))
 
 

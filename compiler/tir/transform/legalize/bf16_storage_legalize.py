@@ -35,10 +35,10 @@ from compiler.tir.transform.legalize.bf16_compute_legalize import (
     pointers_to_several_types,
     retyped_pointer,
 )
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite, PrimFuncPass
 
 
-class BF16StorageLegalize(PrimFuncPass):
+class BF16StorageLegalize(FunctionRewrite):
     """Store bfloat16 as uint16, and convert by shifting and rounding.
 
     What computes does so in single precision already, after ``BF16ComputeLegalize``::
@@ -48,7 +48,7 @@ class BF16StorageLegalize(PrimFuncPass):
     The buffers of the parameters, and pointers among them, become uint16 as well.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return lowered_types(func, StorageLegalizer())
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Select, cast, const
-from compiler.ir.module import IRModule
-from compiler.ir.transform import PassContext
 from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.tir.expressions.arithmetic import bitwise_and, bitwise_or, shift_left, shift_right
 from compiler.tir.expressions.builtin import reinterpret
@@ -14,7 +12,7 @@ from compiler.tir.expressions.op import min as minimum
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.legalize.bf16_compute_legalize import ComputeLegalizer, pointers_to_bits
 from compiler.tir.transform.legalize.bf16_storage_legalize import StorageLegalizer, lowered_types
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 E4M3, E5M2 = "e4m3_float8", "e5m2_float8"
 FP8 = frozenset({E4M3, E5M2})
@@ -27,7 +25,7 @@ _INFINITY, _NAN = 0x7C, 0x7E
 """Of E5M2; E4M3 has no infinities and one magnitude, 0x7F, that is not a number."""
 
 
-class FP8ComputeLegalize(PrimFuncPass):
+class FP8ComputeLegalize(FunctionRewrite):
     """Compute with numbers of eight bits in a wider type, and round only what is stored in memory of the caller.
 
     For example::
@@ -44,7 +42,7 @@ class FP8ComputeLegalize(PrimFuncPass):
 
     promote_dtype_str: str = "float32"
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         """Return a function that computes in the wide type.
 
         Raises ArgumentError if the wide type is neither float16 nor float32.
@@ -57,7 +55,7 @@ class FP8ComputeLegalize(PrimFuncPass):
         return func.with_body(legalize.visit(func.body))
 
 
-class FP8StorageLegalize(PrimFuncPass):
+class FP8StorageLegalize(FunctionRewrite):
     """Store numbers of eight bits as uint8, and convert them by integer arithmetic.
 
     What computes does so in a wider type already, after ``FP8ComputeLegalize``::
@@ -67,7 +65,7 @@ class FP8StorageLegalize(PrimFuncPass):
     The buffers of the parameters become uint8 as well.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return lowered_types(func, _StorageLegalizer())
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from compiler.ir import dtype as dt
 from compiler.ir.error import DTypeError
 from compiler.ir.expr.primexpr import BinaryOp, Call, Cast, CmpOp, Div, FloatImm, PrimExpr, Var, const
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
-from compiler.ir.transform import PassContext
 from compiler.tir.expressions.builtin import ACCESS_PTR, ADDRESS_OF, IF_THEN_ELSE, TYPE_ANNOTATION
 from compiler.tir.expressions.datatype import Lowering, has_lowering, lower_ite, lowering_of, stored_type
 from compiler.tir.expressions.math import sqrt
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.calls.device_targets import function_target
 from compiler.tir.transform.legalize.bf16_storage_legalize import StorageLegalizer
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 _OF_MEMORY = frozenset({ACCESS_PTR, ADDRESS_OF, IF_THEN_ELSE, TYPE_ANNOTATION})
 """Say where numbers lie, and compute nothing."""
@@ -25,7 +23,7 @@ _SPELT_OUT = frozenset({_RSQRT, IF_THEN_ELSE})
 """Need no lowering: the first is a division and a square root, the second chooses among bits."""
 
 
-class LowerCustomDatatypes(PrimFuncPass):
+class LowerCustomDatatypes(FunctionRewrite):
     """Replace operations on custom types by what ``tvm.target.datatype`` says, and store the numbers as integers.
 
     For example::
@@ -37,7 +35,7 @@ class LowerCustomDatatypes(PrimFuncPass):
     function does not say which target it is for.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         lower = _Lower(str(function_target(func, "LowerCustomDatatypes").kind))
         for buffer in func.buffer_map.values():
             lower.keep_pointer(buffer.data)

@@ -7,16 +7,14 @@ from typing import TypeGuard
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Call, PrimExpr, Ramp, Shuffle, StringImm, cast, const, is_const_int
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.builtin import CALL_EXTERN, CALL_PURE_EXTERN, address_of
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 _DOT_PRODUCT = Op.get("tir.dp4a")
 _CALLS = (CALL_EXTERN, CALL_PURE_EXTERN)
@@ -25,7 +23,7 @@ _NATIVE = (("int8x4", "int8x4", "int32"), ("uint8x4", "uint8x4", "uint32"))
 """Data types of the operands and of the result that the instruction exists for."""
 
 
-class LowerDotProducts(PrimFuncPass):
+class LowerDotProducts(FunctionRewrite):
     """Lower ``dp4a``, and calls of ``__dp4a``, to what a target has.
 
     For example::
@@ -43,7 +41,7 @@ class LowerDotProducts(PrimFuncPass):
 
     native: bool = False
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if features(func).ops.isdisjoint({_DOT_PRODUCT.name, *(op.name for op in _CALLS)}):
             return func
         return func.with_body(_Lower(self.native).visit(func.body))

@@ -23,22 +23,20 @@ from compiler.ir.expr.primexpr import (
     Select,
     cast,
 )
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.arithmetic import bitwise_and, shift_right
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, For, IfThenElse, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.calls.device_targets import function_target
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 _RULE = "FLowerIntrinsic"
 
 
-class LowerIntrin(PrimFuncPass):
+class LowerIntrin(FunctionRewrite):
     """Replace calls by what ``tvm.ir.register_intrin_lowering`` says for the target, and division that rounds down.
 
     A rule for the kind of target comes before one for ``default``; what it returns is lowered as well.  Processors
@@ -50,11 +48,11 @@ class LowerIntrin(PrimFuncPass):
     Raises LoweringError if a function does not say which target it is for.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_Lower(str(function_target(func, "LowerIntrin").kind)).visit(func.body))
 
 
-class ApplyIntrinRules(PrimFuncPass):
+class ApplyIntrinRules(FunctionRewrite):
     """Replace calls by what ``tvm.ir.register_intrin_lowering`` says for a kind of target, and nothing else.
 
     For example, after ``register_intrin_lowering("tir.mylog", "llvm", f=lambda op: tvm.tir.log(op.args[0]))``::
@@ -69,7 +67,7 @@ class ApplyIntrinRules(PrimFuncPass):
 
     kind: str
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_ApplyRules(self.kind).visit(func.body))
 
 

@@ -26,18 +26,16 @@ from compiler.ir.expr.primexpr import (
 )
 from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.functor import Visitor
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import BufferLoad, BufferRegion
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, BufferStore, For, LetStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class NarrowDataType(PrimFuncPass):
+class NarrowDataType(FunctionRewrite):
     """Compute 64-bit indices in fewer bits where their values fit.
 
     Shapes given as int64 make every loop variable and index 64 bits wide.  From the ranges of the loops the pass
@@ -58,7 +56,7 @@ class NarrowDataType(PrimFuncPass):
 
     target_bits: Literal[8, 16, 32, 64]
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return _narrow(func, self.target_bits)
 
 

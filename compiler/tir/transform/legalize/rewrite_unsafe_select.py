@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Call, PrimExpr, Select
-from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import CallEffect, Op
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.builtin import IF_THEN_ELSE
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class RewriteUnsafeSelect(PrimFuncPass):
+class RewriteUnsafeSelect(FunctionRewrite):
     """Turn a select that evaluates a load on both sides into a choice that evaluates only one.
 
     ``T.Select`` evaluates both sides and picks one, which is fast for arithmetic but wrong if a side loads from
@@ -27,7 +25,7 @@ class RewriteUnsafeSelect(PrimFuncPass):
     A select whose condition is a vector stays: its lanes may choose differently.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if Select not in features(func).nodes:
             return func
         return func.with_body(_Rewriter().visit(func.body))

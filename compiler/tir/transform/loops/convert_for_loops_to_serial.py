@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For, ForKind, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class ConvertForLoopsToSerial(PrimFuncPass):
+class ConvertForLoopsToSerial(FunctionRewrite):
     """Run parallel loops in one thread.
 
     For example::
@@ -21,7 +19,7 @@ class ConvertForLoopsToSerial(PrimFuncPass):
             B[i] = A[i]                       B[i] = A[i]
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if ForKind.PARALLEL not in features(func).kinds:
             return func
         return func.with_body(SerialLoops().visit(func.body))

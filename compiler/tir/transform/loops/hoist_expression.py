@@ -15,7 +15,7 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, For, IfThenElse, LetStmt, Stmt, no_op
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.loops.hoist_candidates import HoistCandidates, Loop
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite, PrimFuncPass
 from compiler.tir.transform.remove_no_op import RemoveNoOp
 from compiler.tir.transform.simplify import Simplify
 
@@ -78,7 +78,7 @@ class HoistExpression(Pass, configurable=True):
         return mod
 
 
-class InsertHoistedExpression(PrimFuncPass):
+class InsertHoistedExpression(FunctionRewrite):
     """Move conditions and bindings out of loops, without cleaning up afterwards.
 
     Parameters
@@ -90,7 +90,7 @@ class InsertHoistedExpression(PrimFuncPass):
     hoisted_conditionals: int = HoistedConditionals.All
     hoisted_let_bindings: int = HoistedLetBindings.All
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if For not in features(func).nodes:
             return func
         return func.with_body(hoisted(func.body, self.hoisted_conditionals, self.hoisted_let_bindings))

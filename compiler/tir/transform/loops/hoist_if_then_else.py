@@ -11,7 +11,7 @@ from compiler.tir.analysis.features import features
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For, IfThenElse
 from compiler.tir.transform.loops.hoist_expression import HoistedConditionals, HoistedLetBindings, hoisted
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite, PrimFuncPass
 from compiler.tir.transform.remove_no_op import RemoveNoOp
 from compiler.tir.transform.simplify import Simplify
 
@@ -56,7 +56,7 @@ class HoistIfThenElse(Pass, configurable=True):
         return mod
 
 
-class InsertHoistIfThenElse(PrimFuncPass):
+class InsertHoistIfThenElse(FunctionRewrite):
     """Move branches out of loops, without cleaning up afterwards.
 
     Parameters
@@ -67,7 +67,7 @@ class InsertHoistIfThenElse(PrimFuncPass):
 
     support_block_scope_hosting: bool = False
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         nodes = features(func).nodes
         if IfThenElse not in nodes or For not in nodes:
             return func

@@ -5,9 +5,7 @@ from __future__ import annotations
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import expected
 from compiler.ir.expr.primexpr import PrimExpr, Range, Var, const
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.statements.function import PrimFunc
@@ -15,10 +13,10 @@ from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, DeclBu
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.memory.flat_memory import FlatMemory, storage_dtype
 from compiler.tir.transform.memory.grouped_memory import GroupedMemory, compact_parameters
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class FlattenBuffer(PrimFuncPass):
+class FlattenBuffer(FunctionRewrite):
     """Give multi-dimensional buffers one dimension, where memory is allocated already.
 
     The counterpart of ``StorageFlatten`` for programs that were not made from a schedule::
@@ -42,7 +40,7 @@ class FlattenBuffer(PrimFuncPass):
         if self.separated not in ("all", "parameters", "none"):
             expected("FlattenBuffer", "separated", "'all', 'parameters' or 'none'", self.separated)
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if func.is_from_schedule and self.separated != "none":
             return func
         memory = GroupedMemory(Analyzer(), None if self.separated == "all" else self._kept(func))

@@ -7,19 +7,17 @@ from compiler.arith.interval_arithmetic import eval_set
 from compiler.ir.expr.primexpr import Range, Var
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.functor import Visitor
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.producer_stmt import Prefetch
 from compiler.tir.statements.stmt import AttrStmt, For, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class InjectPrefetch(PrimFuncPass):
+class InjectPrefetch(FunctionRewrite):
     """Insert hints to fetch what a later iteration of a loop reads.
 
     A loop marked by ``s[C].prefetch(A, axis, offset)`` names, at its beginning, the box of ``A`` that it will read
@@ -31,7 +29,7 @@ class InjectPrefetch(PrimFuncPass):
                 C[i, j] = A[i, j] * 2.0
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if "prefetch_scope" not in features(func).attrs:
             return func
         return func.with_body(_Inject().visit(func.body))

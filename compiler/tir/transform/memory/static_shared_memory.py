@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from compiler.ir.expr.primexpr import Var
 from compiler.ir.expr.substitute import substitute
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.memory.merge_shared_memory_allocations import DYNAMIC
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class StaticSharedMemory(PrimFuncPass):
+class StaticSharedMemory(FunctionRewrite):
     """Make allocations of the scope ``shared.dyn`` such of the scope ``shared``.
 
     For example::
@@ -26,7 +24,7 @@ class StaticSharedMemory(PrimFuncPass):
     MergeSharedMemoryAllocations is no way for them.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_MakeStatic().visit(func.body))
 
 

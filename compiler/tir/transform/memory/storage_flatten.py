@@ -6,9 +6,7 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
 from compiler.ir.expr.primexpr import Call, Cast, IntImm, PrimExpr, Range, Var, cast, const, is_const_int
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.builtin import ADDRESS_OF, PREFETCH
 from compiler.tir.statements.buffer import Buffer, BufferLoad
@@ -29,10 +27,10 @@ from compiler.tir.statements.stmt import (
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.memory.flat_memory import FlatMemory, align_strides
 from compiler.tir.transform.memory.grouped_memory import GroupedMemory, compact_parameters
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class StorageFlatten(PrimFuncPass):
+class StorageFlatten(FunctionRewrite):
     """Lay multi-dimensional buffers out as rows of elements and allocate the memory of those that live inside.
 
     A realised region becomes an allocation of just that region's size, and each access one linear index, computed
@@ -58,7 +56,7 @@ class StorageFlatten(PrimFuncPass):
     cache_line_size: int = 64
     create_bound_attribute: bool = False
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if not func.is_from_schedule and BufferRealize not in features(func).nodes:
             return func
         params = set(func.buffer_map.values())

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from compiler.ir.error import LoweringError
-from compiler.ir.module import IRModule
 from compiler.ir.origin import user_place
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.verify import host_access
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class VerifyMemory(PrimFuncPass):
+class VerifyMemory(FunctionRewrite):
     """Check that memory is touched only where the target of each function can do so; nothing changes.
 
     On a GPU the memory of the parameters may be read and written only under a thread axis::
@@ -23,7 +21,7 @@ class VerifyMemory(PrimFuncPass):
     Raises LoweringError if a function touches memory outside of all thread axes.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         _check(func)
         return func
 

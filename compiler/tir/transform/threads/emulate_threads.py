@@ -10,10 +10,8 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Var, cast, const
 from compiler.ir.expr.substitute import free_vars, substitute
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.analysis.thread_axes import ThreadAxis, launch_of
 from compiler.tir.analysis.uniformity import Uniformity
@@ -28,14 +26,14 @@ from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.calls.kernel_code import KernelCode, with_device_memory
 from compiler.tir.transform.loops.convert_for_loops_to_serial import SerialLoops
 from compiler.tir.transform.loops.vector_lanes import choose_lanes
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 from compiler.tir.transform.threads.barrier_regions import BarrierRegions, Barriers
 from compiler.tir.transform.threads.emulate_shuffles import EmulateShuffles
 from compiler.tir.transform.threads.emulate_tensor_cores import EmulateTensorCores
 from compiler.tir.transform.threads.thread_vectors import ContiguousMemory, UnrollShortLoops
 
 
-class EmulateThreads(PrimFuncPass):
+class EmulateThreads(FunctionRewrite):
     """Make loops of the threads that kernels launch: what a device would compute, for a CPU.
 
     Blocks run in parallel.  The threads of a block take turns from barrier to barrier; shared memory is the block's,
@@ -64,7 +62,7 @@ class EmulateThreads(PrimFuncPass):
 
     warp_size: int = 32
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         occurring = features(func)
         if "thread_extent" not in occurring.attrs and ForKind.THREAD_BINDING not in occurring.kinds:
             return func

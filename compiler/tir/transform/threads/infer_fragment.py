@@ -7,21 +7,19 @@ from typing import NamedTuple
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, StringImm, Var
 from compiler.ir.functor import Visitor
-from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 _FILL, _LOAD, _STORE = "tir.tvm_fill_fragment", "tir.tvm_load_matrix_sync", "tir.tvm_store_matrix_sync"
 _MULTIPLICATIONS = ("tir.tvm_mma_sync", "tir.tvm_bmma_sync")
 
 
-class InferFragment(PrimFuncPass):
+class InferFragment(FunctionRewrite):
     """Say of the memory of each fragment which shape and layout the instructions of tensor cores give it.
 
     For example::
@@ -35,7 +33,7 @@ class InferFragment(PrimFuncPass):
     of other shapes than it adds to.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if features(func).ops.isdisjoint((_FILL, _LOAD, _STORE, *_MULTIPLICATIONS)):
             return func
         fragments = _Fragments()

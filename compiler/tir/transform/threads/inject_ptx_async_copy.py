@@ -7,9 +7,8 @@ from math import copysign
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Broadcast, Call, FloatImm, IntImm, PrimExpr, Ramp, Var, is_const_int
-from compiler.ir.module import IRModule
 from compiler.ir.op import Op
-from compiler.ir.transform import PassContext, register_config_option
+from compiler.ir.transform import register_config_option
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.builtin import IF_THEN_ELSE, is_call
@@ -17,7 +16,7 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, Evaluate, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 from compiler.tir.transform.threads.async_queues import ASYNC_SCOPE
 
 USE_ASYNC_COPY = "tir.use_async_copy"
@@ -28,7 +27,7 @@ _COPIED_BYTES = (4, 8, 16)
 _SHARED_SCOPES = ("shared", "shared.dyn")
 
 
-class InjectPTXAsyncCopy(PrimFuncPass):
+class InjectPTXAsyncCopy(FunctionRewrite):
     """Copy from global to shared memory by ``cp.async`` within the attribute ``async_scope``.
 
     For example::
@@ -54,7 +53,7 @@ class InjectPTXAsyncCopy(PrimFuncPass):
 
     aligned: bool = False
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if ASYNC_SCOPE not in features(func).attrs:
             return func
         return func.with_body(_Inject(self.aligned).visit(func.body))

@@ -7,10 +7,8 @@ from compiler.ir.error import LoweringError, show
 from compiler.ir.expr.primexpr import Call, IntImm, IterVar, PrimExpr, Var, const
 from compiler.ir.expr.substitute import post_order_visit, substitute
 from compiler.ir.functor import Visitor
-from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import inheriting
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.arithmetic import floordiv
 from compiler.tir.expressions.builtin import ACCESS_PTR, is_call
@@ -34,7 +32,7 @@ from compiler.tir.statements.stmt import (
     seq,
 )
 from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 _WRITES = 2
 """The bit of an address that memory is written through."""
@@ -42,7 +40,7 @@ UNROLL_BELOW = 16
 """Fewer virtual threads than this are written out one after the other; more become a loop."""
 
 
-class InjectVirtualThread(PrimFuncPass):
+class InjectVirtualThread(FunctionRewrite):
     """Let one thread do the work of several virtual threads, statement by statement.
 
     An axis bound to ``te.thread_axis("vthread")`` disappears.  Each statement that depends on it is repeated for each
@@ -60,7 +58,7 @@ class InjectVirtualThread(PrimFuncPass):
     used otherwise than by loads, stores and ``T.tvm_access_ptr``.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if "virtual_thread" not in features(func).attrs:
             return func
         return func.with_body(_FindThreads().visit(func.body))

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from compiler.ir.expr.primexpr import Call, IterVar, Range, StringImm, Var, const
 from compiler.ir.functor import Visitor
-from compiler.ir.module import IRModule
 from compiler.ir.node import Node
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.thread_axes import launch_of
 from compiler.tir.expressions.builtin import CALL_EXTERN, CALL_PACKED
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, LetStmt, SeqStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 _AXES = ("blockIdx.x", "threadIdx.x")
 
 
-class LaunchSingleThread(PrimFuncPass):
+class LaunchSingleThread(FunctionRewrite):
     """Let a block of one thread do what touches memory outside of all thread axes.
 
     Statements that are written by hand, as those of ``te.extern``, have no loops that a schedule could bind.  For
@@ -32,7 +30,7 @@ class LaunchSingleThread(PrimFuncPass):
     What launches threads already, and what calls functions of the host, stays.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func.with_body(_Launch().visit(func.body))
 
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, const
-from compiler.ir.module import IRModule
 from compiler.ir.op import Op
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.builtin import storage_sync
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, Evaluate, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtMutator, StmtVisitor
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 from compiler.tir.transform.threads.async_queues import COMMIT_QUEUE, WAIT_COUNT, WAIT_QUEUE
 
 
-class LowerAsyncQueues(PrimFuncPass):
+class LowerAsyncQueues(FunctionRewrite):
     """Write the queues of asynchronous stages as groups of asynchronous copies.
 
     For example::
@@ -30,7 +28,7 @@ class LowerAsyncQueues(PrimFuncPass):
     of groups: where the program has several, or does not say a number, it waits for all copies.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if not {COMMIT_QUEUE, WAIT_QUEUE} & features(func).attrs:
             return func
         queues = _Queues()

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import And, Call, CommReducer, IterVar, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.expr.substitute import free_vars, substitute
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.expressions.builtin import THREAD_ALLREDUCE, reinterpret
 from compiler.tir.schedule.facts.block_reductions import BlockReduction, reduction_of_block
 from compiler.tir.statements.block import Block, BlockRealize
@@ -18,10 +16,10 @@ from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, Evaluate, For, ForKind, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class LowerCrossThreadReduction(PrimFuncPass):
+class LowerCrossThreadReduction(FunctionRewrite):
     """Replace reductions over loops that are bound to threads by a part for each thread and one for all of them.
 
     For example::
@@ -40,7 +38,7 @@ class LowerCrossThreadReduction(PrimFuncPass):
     and value of the largest or smallest, or another loop is among those of the reduction.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         return func if func.is_from_schedule else func.with_body(_Lower().visit(func.body))
 
 

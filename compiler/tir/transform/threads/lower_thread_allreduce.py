@@ -11,10 +11,8 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
 from compiler.ir.expr.primexpr import Call, Cast, CommReducer, IntImm, IterVar, PrimExpr, Var, const, is_const_int
 from compiler.ir.expr.substitute import substitute
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
-from compiler.ir.transform import PassContext
 from compiler.tir.expressions.builtin import THREAD_ALLREDUCE, if_then_else, storage_sync
 from compiler.tir.expressions.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN
 from compiler.tir.statements.allocations import allocated
@@ -23,7 +21,7 @@ from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, IfThenElse, LetStmt, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 WARP_KINDS = ("cuda", "rocm", "metal")
 """Kinds of targets whose warps can wait for their own threads only."""
@@ -31,7 +29,7 @@ SHUFFLING_KINDS = ("cuda", "metal")
 """Those whose threads of a warp can pass values to each other, see :func:`_shuffled`."""
 
 
-class LowerThreadAllreduce(PrimFuncPass):
+class LowerThreadAllreduce(FunctionRewrite):
     """Carry out the reductions across threads.
 
     Where the threads are a part of a warp, or some full warps, and the target can shuffle, values pass between
@@ -51,7 +49,7 @@ class LowerThreadAllreduce(PrimFuncPass):
     thread axes.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         target = func.attrs.get("target")
         kind = "" if target is None else str(target.kind)
         warp = int(target.thread_warp_size) if target is not None and kind in WARP_KINDS else 1

@@ -10,12 +10,10 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
 from compiler.ir.expr.primexpr import Call, FloorMod, IntImm, PrimExpr, Ramp, Range, Var, const, is_const_int
 from compiler.ir.expr.substitute import free_vars, substitute
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.ir.structural import structural_equal
-from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.analysis.side_effect import reads_memory
 from compiler.tir.analysis.thread_axes import ThreadAxis, launch_of
@@ -28,10 +26,10 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, For, LetStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtExprVisitor
 from compiler.tir.transform.calls.device_targets import function_target
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class LowerWarpMemory(PrimFuncPass):
+class LowerWarpMemory(FunctionRewrite):
     """Let each thread of a warp have its part of the warp's memory, and get the others' by shuffles.
 
     For example, in a function for ``cuda``::
@@ -46,7 +44,7 @@ class LowerWarpMemory(PrimFuncPass):
     function has no target, ``threadIdx.x`` does not fit warps, or the part of a thread cannot be found out.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         warp_size = int(getattr(function_target(func, "LowerWarpMemory"), "thread_warp_size", 1))
         return func.with_body(_Lower(warp_size).visit(func.body))
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var, cast, const, is_const_int
-from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, For, ForKind, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class UnifyThreadBinding(PrimFuncPass):
+class UnifyThreadBinding(FunctionRewrite):
     """Let all loops of a kernel that are bound to one thread axis be one loop, outside of everything else.
 
     For example::
@@ -31,7 +29,7 @@ class UnifyThreadBinding(PrimFuncPass):
     axis already. Raises ArgumentError if two loops of a kernel bind one axis with different extents.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if func.is_from_schedule:
             return func
         occurring = features(func)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.error import LoweringError, show
-from compiler.ir.module import IRModule
 from compiler.ir.origin import user_place
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.divergent_threads import disagreeing_threads
 from compiler.tir.analysis.features import features
 from compiler.tir.analysis.thread_axes import launch_of, thread_axes
@@ -13,10 +11,10 @@ from compiler.tir.analysis.uniformity import DivergentBarrier, divergent_barrier
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For, IfThenElse, Stmt
 from compiler.tir.statements.stmt_functor import StmtVisitor
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 
-class VerifyBarriers(PrimFuncPass):
+class VerifyBarriers(FunctionRewrite):
     """Check that all threads of a block come to the same barriers; nothing changes.
 
     For example::
@@ -31,7 +29,7 @@ class VerifyBarriers(PrimFuncPass):
     make it legal.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if "thread_extent" in features(func).attrs:
             _check(func)
         return func

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compiler.ir.error import LoweringError
-from compiler.ir.module import IRModule
 from compiler.ir.origin import user_place
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.thread_axes import is_thread, launch_of, thread_axes
 from compiler.tir.analysis.verify_gpu_code import Violation, gpu_violations
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, For
 from compiler.tir.statements.stmt_functor import StmtVisitor
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 _TEXTS: dict[str, tuple[str, str]] = {
     "max_threads_per_block": ("a block has {value:,} threads", "split the axes that are bound to threads smaller"),
@@ -49,7 +47,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
 """By limit: what is too much, and what would make it legal."""
 
 
-class VerifyGPUCode(PrimFuncPass):
+class VerifyGPUCode(FunctionRewrite):
     """Check that kernels keep the limits of a GPU, and launch blocks outside of their threads; nothing changes.
 
     For example, with ``max_threads_per_block`` 1024::
@@ -68,7 +66,7 @@ class VerifyGPUCode(PrimFuncPass):
 
     constraints: Mapping[str, int]
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         _check(func, self.constraints)
         return func
 

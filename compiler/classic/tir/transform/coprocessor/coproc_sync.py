@@ -17,19 +17,17 @@ from compiler.classic.tir.transform.coprocessor.coproc_dependences import Depend
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, ExprLike, IterVar, PrimExpr, Var, const, convert
-from compiler.ir.module import IRModule
 from compiler.ir.op import Op
-from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Evaluate, For, Stmt, While, seq
 from compiler.tir.statements.stmt_functor import StmtExprMutator
-from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.pass_base import FunctionRewrite
 
 Inserted = dict[Stmt, list[Stmt]]
 
 
-class CoProcSync(PrimFuncPass):
+class CoProcSync(FunctionRewrite):
     """Let the host, a coprocessor and its units wait for each other where they access the same memory.
 
     For example, where the coprocessor ``cop`` reads and writes what the host has written::
@@ -48,7 +46,7 @@ class CoProcSync(PrimFuncPass):
     coprocessors, or what is accessed of a buffer has no bounds.
     """
 
-    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    def rewrite(self, func: PrimFunc) -> PrimFunc:
         if COPROC_SCOPE not in features(func).attrs:
             return func
         memory = SharedMemory()
