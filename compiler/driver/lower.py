@@ -109,11 +109,7 @@ def _module(inputs: object, args: Sequence[Argument] | None, name: str, binds: B
             raise ArgumentError("lower: args must be given with a schedule: the tensors that become parameters")
         if not isinstance(args, (list, tuple)):
             expected("lower", "args", "a list of tensors, buffers or variables", args)
-        # The function as such, its signature and attributes, comes from what it is there to compute.
-        with derived_from(NO_SPAN.union(*(op.span for op in inputs.outputs))):
-            func = schedule_to_prim_func(inputs, args, name, binds)
-            func = func if divides else multiply_by_reciprocals(func)
-            return IRModule({name: _assume_no_alias(func)})
+        return scheduled_program(inputs, args, name, binds, divides)
     if args is not None:
         raise ArgumentError(f"lower: args may only be given with a schedule, got {type(inputs).__name__}")
     if isinstance(inputs, PrimFunc):
@@ -121,6 +117,17 @@ def _module(inputs: object, args: Sequence[Argument] | None, name: str, binds: B
     if isinstance(inputs, IRModule):
         return inputs
     raise ArgumentError(f"lower: expected a schedule, a PrimFunc or an IRModule, got {show(inputs)}")
+
+
+def scheduled_program(
+    schedule: Schedule, args: Sequence[Argument], name: str, binds: Binds | None = None, divides: bool = True
+) -> IRModule:
+    """Return the loops of a schedule, from which :func:`lower` goes on; ``divides`` as of :func:`lower_program`."""
+    # The function as such, its signature and attributes, comes from what it is there to compute.
+    with derived_from(NO_SPAN.union(*(op.span for op in schedule.outputs))):
+        func = schedule_to_prim_func(schedule, args, name, binds)
+        func = func if divides else multiply_by_reciprocals(func)
+        return IRModule({name: _assume_no_alias(func)})
 
 
 def _assume_no_alias(func: PrimFunc) -> PrimFunc:

@@ -20,8 +20,8 @@ from compiler.ir.error import ArgumentError
 from compiler.runtime.log_lines import append_lines, whole_lines
 from compiler.search.choices import Choices, from_json
 
-_VERSION = 2
-"""Features of version 1 are others."""
+_VERSION = 3
+"""Features of earlier versions are others."""
 
 
 @dataclass(frozen=True)

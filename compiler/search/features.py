@@ -1,7 +1,8 @@
 """What a cost model sees of a program: numbers read from its loops, the same ones for every program.
 
-The loops are those of a scheduled or lowered function.  Of each access its movement along each loop gives how much
-memory the inner loops touch, and with that what moves between the levels of memory: into registers, and into each
+The loops are those of a schedule, of blocks or of tensor expressions, or of a lowered function.  A condition marked as
+likely costs nothing: lowering takes it out of most iterations.  Of each access its movement along each loop gives how
+much memory the inner loops touch, and with that what moves between the levels of memory: into registers, and into each
 cache (working sets, as :mod:`compiler.tir.analysis.memory_traffic` has them).  All that counts is summed up over the
 program; the sizes are logarithms, relative to the work, so that programs of other shapes teach something, too.  The
 estimated cycles are not relative: what a program computes twice counts twice.
@@ -29,6 +30,7 @@ from compiler.tir.statements.block import BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For, ForKind, IfThenElse
+from compiler.tir.transform.loops.value_follower import without_likely
 
 NAMES = (
     "estimate", "operations", "instructions", "iterations", "register_loads", "gathers", "L1_bytes", "L2_bytes",
@@ -222,7 +224,7 @@ def _leaves(func: PrimFunc) -> Iterator[_Leaf]:
         elif isinstance(stmt, BufferStore):
             yield _leaf(stmt, loops, axes, guards)
         else:
-            inside = guards + isinstance(stmt, IfThenElse)
+            inside = guards + (isinstance(stmt, IfThenElse) and without_likely(stmt.condition) is stmt.condition)
             for name in type(stmt).children:
                 child = getattr(stmt, name)
                 several = child if isinstance(child, tuple) else (child,)

@@ -28,7 +28,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -119,7 +118,7 @@ def numbers_of(definition: KernelDefinition) -> Numbers | None:
         return None
     asked = _Numbers(Picker(random.Random(0)))
     definition.scheduled(asked)
-    return (lambda picker: partial(with_numbers(definition, picker).lowered, "main")) if asked.made else None
+    return (lambda picker: with_numbers(definition, picker).loops) if asked.made else None
 
 
 class BuiltModel(NamedTuple):

@@ -52,7 +52,7 @@ class ScheduleSpace:
     ----------
     numbers : callable, optional
         Another way to a program of the function: picks the numbers of the schedule that it has anyway, and returns what
-        makes the program.
+        makes the program: the loops of the schedule, which are lowered where they are built.
     rules : sequence of Rule
         What schedules are derived by.
     """

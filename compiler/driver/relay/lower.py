@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from compiler import te
-from compiler.driver.lower import lower_custom_types, lower_program
+from compiler.driver.lower import lower_custom_types, lower_program, scheduled_program
 from compiler.driver.relay.groups import element_tensors, evaluation_order
 from compiler.ir import dtype as dt
 from compiler.ir.context_stack import in_this_context
@@ -74,6 +74,10 @@ class KernelDefinition:
     def blocks(self) -> PrimFunc:
         """Return what it computes as a function of blocks; raises TVMError where they cannot say it."""
         return create_prim_func([*self.inputs, *self.outputs])
+
+    def loops(self) -> IRModule:
+        """Return its loops as its schedule says, which are lowered when they are built."""
+        return scheduled_program(self.schedule, [*self.inputs, *self.outputs], "main")
 
     def lowered(self, name: str) -> IRModule:
         """Return its loops as they are compiled."""

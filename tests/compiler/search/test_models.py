@@ -20,10 +20,11 @@ from compiler.ir.instrument import instrumented
 from compiler.ir.module import IRModule
 from compiler.runtime.parallel.threads import set_num_threads
 from compiler.search import Database, Evolution, Machine, Pairing, Patience, Record, ScheduleSpace
-from compiler.search.choices import Wishes
+from compiler.search.choices import Picker, Wishes
+from compiler.search.features import NAMES, features
 from compiler.search.ledger import Ledger
 from compiler.search.measurer import Build, Measurement
-from compiler.search.models import AppliedLog, KernelTask, ModelTuning, numbers_of
+from compiler.search.models import AppliedLog, KernelTask, ModelTuning, numbers_of, with_numbers
 from compiler.search.tuning import Tuning, workload_of
 from compiler.target.target import Target
 
@@ -84,7 +85,7 @@ def _decided(usual: BuiltGraph, way: str, rng: random.Random) -> Database:
         space = ScheduleSpace(func, Machine.of(TARGET, 1), Wishes({"way": way} if numbers else {}), numbers)
         loops = definition.lowered("main").script()
         drawn = (space.sample(rng) for _ in range(20))
-        found = next((c for c in drawn if space.program(c).script() != loops), None)
+        found = next((c for c in drawn if tvm.lower(space.program(c)).script() != loops), None)
         if found is not None:
             log.add([Record(workload_of(func, TARGET, 1), "", found, "ok", 1.0, is_decision=True)])
     return log
@@ -103,6 +104,21 @@ def test_a_model_with_what_a_log_decided_computes_the_same(way: str) -> None:
     loops = {name: kernel.prim_func.script() for name, kernel in usual.kernels.items()}
     others = [name for name, kernel in built.kernels.items() if kernel.prim_func.script() != loops[name]]
     assert len(others) == len(log) >= 1
+
+
+def test_a_candidate_by_numbers_has_the_loops_of_its_schedule_and_lowers_to_the_kernel_that_is_built() -> None:
+    """To write out its loops takes longer than all else, and is for the process that builds it."""
+    rng = random.Random(5)
+    (kernel,) = build_graph(*_convolution()[:1], TARGET).kernels.values()
+    numbers = numbers_of(kernel.usual)
+    assert numbers is not None
+    space = ScheduleSpace(kernel.usual.blocks(), Machine.of(TARGET, 1), Wishes({"way": "numbers"}), numbers)
+    for candidate in {space.sample(rng) for _ in range(3)}:
+        program = space.program(candidate)
+        built = with_numbers(kernel.usual, Picker(rng, dict(candidate))).lowered("main")
+        assert tvm.lower(program).script() == built.script()
+        unrolled, written_out = (features(each, space.machine)[NAMES.index("unrolled")] for each in (program, built))
+        assert unrolled > written_out, "of the rules' candidates loops are read before they are written out, too"
 
 
 def _convolution() -> tuple[IRModule, dict[str, Any]]:

@@ -10,6 +10,7 @@ import pytest
 
 import compiler as tvm
 from compiler import te, topi
+from compiler.driver.lower import scheduled_program
 from compiler.ir.error import ArgumentError
 from compiler.search.choices import Picker, Wishes, crossed, mutation
 from compiler.search.features import NAMES, features
@@ -167,6 +168,21 @@ def test_features_tell_tiles_and_vectors_apart_and_shapes_have_a_structure() -> 
     assert 2 ** plain["operations"] == pytest.approx(begun + 2 * begun * 16)
     assert structure(func) == structure(product(random.Random(4))[0]) != structure(WORKLOADS["layer"](rng)[0])
     assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+def test_conditions_that_nearly_always_hold_cost_nothing() -> None:
+    """Loops are partitioned where they hold."""
+    x = te.placeholder((30,), name="x")
+    y = te.compute((30,), lambda i: x[i] + 1.0)
+
+    def guards(inner: int) -> float:
+        s = te.create_schedule(y.op)
+        s[y].split(y.op.axis[0], inner)
+        loops = scheduled_program(s, [x, y], "main")
+        assert ("likely" in loops.script()) is (inner == 8)
+        return features(loops, MACHINE)[NAMES.index("guards")]
+
+    assert guards(8) == guards(5)
 
 
 def test_what_a_program_computes_again_is_expected_to_take_its_time() -> None:
