@@ -23,7 +23,7 @@ from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.analysis import is_lowered
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, For
-from compiler.tir.statements.stmt_functor import StmtVisitor
+from compiler.tir.statements.stmt_functor import statements_of
 from compiler.tir.transform.legalize.lower_intrin import ApplyIntrinRules, needs_intrin_rules
 from compiler.tir.transform.loops.separate_tails import separate_tails
 from compiler.tir.transform.memory.flatten_buffer import FlattenBuffer
@@ -156,21 +156,9 @@ def thread_tags(func: PrimFunc) -> list[str]:
 
 def _bound_loops(func: PrimFunc) -> dict[str, AttrStmt | For]:
     """Return the first statement that binds a loop to each thread axis, in order."""
-    visitor = _ThreadTags()
-    visitor.visit(func.body)
-    return visitor.tags
-
-
-class _ThreadTags(StmtVisitor):
-    def __init__(self) -> None:
-        self.tags: dict[str, AttrStmt | For] = {}
-
-    def visit_AttrStmt(self, n: AttrStmt) -> None:
-        if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
-            self.tags.setdefault(n.node.thread_tag, n)
-        self.visit_Node(n)
-
-    def visit_For(self, n: For) -> None:
-        if n.thread_binding is not None:
-            self.tags.setdefault(n.thread_binding.thread_tag, n)
-        self.visit_Node(n)
+    tags: dict[str, AttrStmt | For] = {}
+    for n in statements_of(func.body, AttrStmt, For):
+        axis = n.thread_binding if isinstance(n, For) else n.node if n.attr_key == "thread_extent" else None
+        if isinstance(axis, IterVar):
+            tags.setdefault(axis.thread_tag, n)
+    return tags

@@ -34,7 +34,7 @@ from compiler.tir.statements.allocations import pointer_scope
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AssertStmt, Evaluate, For, IfThenElse, LetStmt, While
-from compiler.tir.statements.stmt_functor import StmtVisitor
+from compiler.tir.statements.stmt_functor import StmtVisitor, statements_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,8 @@ def host_launches(host: IRModule, kernels: IRModule) -> FunctionLaunches:
 
 def _launches(func: PrimFunc, kernels: IRModule) -> Launches | None:
     """Return what a function of the host launches, or None if that is nothing."""
-    calls = _KernelCalls()
-    calls.visit(func.body)
-    if not calls.any:
+    calls = (n.value for n in statements_of(func.body, Evaluate))
+    if not any(isinstance(call, Call) and call.op is CALL_PACKED for call in calls):
         return None
     host = _Host(func, kernels)
     host.visit(func.body)
@@ -88,16 +87,6 @@ def _called(func: PrimFunc, kernels: IRModule, args: Sequence[tuple[int, ...] | 
     host = _Host(func, kernels, args)
     host.visit(func.body)
     return Launches(host.memory, [launch for launch in host.launches if all(launch.blocks)])
-
-
-class _KernelCalls(StmtVisitor):
-    """Looks for calls of kernels."""
-
-    def __init__(self) -> None:
-        self.any = False
-
-    def visit_Evaluate(self, n: Evaluate) -> None:
-        self.any = self.any or (isinstance(n.value, Call) and n.value.op is CALL_PACKED)
 
 
 class _Host(StmtVisitor):
@@ -215,25 +204,11 @@ class _Host(StmtVisitor):
 
 def shared_bytes(kernel: PrimFunc, scope: str = "shared") -> int:
     """Return the bytes of shared memory that a block of a kernel takes."""
-    shared = _SharedMemory(scope)
-    shared.visit(kernel.body)
-    return shared.bytes
+    allocated = statements_of(kernel.body, Allocate)
+    return sum(allocation_bytes(n) for n in allocated if pointer_scope(n.buffer_var).startswith(scope))
 
 
 def along(extents: Mapping[str, int], axis: str) -> tuple[int, int, int]:
     """Return the extents of a launch along x, y and z, 1 if nothing is launched."""
     x, y, z = (extents.get(f"{axis}.{name}", 1) for name in "xyz")
     return x, y, z
-
-
-class _SharedMemory(StmtVisitor):
-    """Adds up what a kernel allocates in shared memory."""
-
-    def __init__(self, scope: str) -> None:
-        self._scope = scope
-        self.bytes = 0
-
-    def visit_Allocate(self, n: Allocate) -> None:
-        if pointer_scope(n.buffer_var).startswith(self._scope):
-            self.bytes += allocation_bytes(n)
-        self.visit(n.body)

@@ -6,11 +6,11 @@ from collections.abc import Set
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Call, Cast
+from compiler.ir.functor import post_order
 from compiler.ir.module import IRModule
 from compiler.tir.analysis.features import features
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate
-from compiler.tir.statements.stmt_functor import StmtExprVisitor
 from compiler.tir.transform.legalize.bf16_compute_legalize import BF16, BF16ComputeLegalize, BF16Promote
 from compiler.tir.transform.legalize.bf16_storage_legalize import BF16StorageLegalize
 from compiler.tir.transform.legalize.fp8_legalize import FP8, FP8ComputeLegalize, FP8StorageLegalize
@@ -36,26 +36,7 @@ def _uses(types: Set[str], func: PrimFunc) -> bool:
     """Return whether a parameter, or a value that is allocated, converted to or called for, is of one of some types."""
     if any(dt.element(buffer.dtype) in types for buffer in func.buffer_map.values()):
         return True
-    uses = _Types(types)
-    if not features(func).nodes.isdisjoint((Allocate, Call, Cast)):
-        uses.visit(func.body)
-    return uses.any
-
-
-class _Types(StmtExprVisitor):
-    def __init__(self, types: Set[str]) -> None:
-        self.any = False
-        self._types = types
-
-    def visit_Allocate(self, n: Allocate) -> None:
-        self._note(n)
-
-    def visit_Cast(self, n: Cast) -> None:
-        self._note(n)
-
-    def visit_Call(self, n: Call) -> None:
-        self._note(n)
-
-    def _note(self, n: Allocate | Call | Cast) -> None:
-        self.any = self.any or dt.element(n.dtype) in self._types
-        self.visit_Node(n)
+    if features(func).nodes.isdisjoint((Allocate, Call, Cast)):
+        return False
+    dtypes = {n.dtype for n in post_order(func.body) if isinstance(n, (Allocate, Call, Cast))}
+    return any(dt.element(dtype) in types for dtype in dtypes)

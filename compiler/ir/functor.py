@@ -9,8 +9,8 @@ whether its thread has frames left, see :mod:`compiler.ir.recursion`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, TypeVar, overload
 
 from compiler.ir.instrument import report_rewrite
 from compiler.ir.node import Node, duplicate, same_items
@@ -18,6 +18,7 @@ from compiler.ir.origin import begin_traversal, current_ambient, set_ambient
 from compiler.ir.recursion import call_in_new_thread, stack_is_low
 
 AnyNode = TypeVar("AnyNode", bound=Node)
+OtherNode = TypeVar("OtherNode", bound=Node)
 Rule = Callable[..., Any]
 T = TypeVar("T")
 
@@ -148,3 +149,30 @@ class Mutator(RewriteFunctor):
     def _visit_tuple(self, items: tuple[T, ...]) -> tuple[T, ...]:
         new = tuple([self.visit(item) for item in items])
         return items if same_items(new, items) else new
+
+
+def post_order(n: object) -> Iterator[Node]:
+    """Yield every node below ``n``, a node or several, and ``n`` itself: operands first, each object once."""
+    seen: set[Node] = set()
+    todo: list[tuple[Any, bool]] = [(n, False)]
+    while todo:
+        item, operands_done = todo.pop()
+        if operands_done:
+            yield item
+        elif isinstance(item, tuple):
+            todo.extend([(part, False) for part in reversed(item)])
+        elif isinstance(item, Node) and item not in seen:
+            seen.add(item)
+            todo.append((item, True))
+            todo.extend([(getattr(item, name), False) for name in reversed(item.children)])
+
+
+@overload
+def nodes_of(n: object, kind: type[AnyNode], /) -> Iterator[AnyNode]: ...
+@overload
+def nodes_of(n: object, kind: type[AnyNode], other: type[OtherNode], /) -> Iterator[AnyNode | OtherNode]: ...
+@overload
+def nodes_of(n: object, /, *kinds: type[Node]) -> Iterator[Node]: ...
+def nodes_of(n: object, /, *kinds: type[Node]) -> Iterator[Any]:
+    """Yield the nodes of some classes in :func:`post_order`."""
+    return (part for part in post_order(n) if isinstance(part, kinds))

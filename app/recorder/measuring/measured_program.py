@@ -29,8 +29,8 @@ from compiler.tir.schedule.trace import Trace
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferStore
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.stmt import For, ForKind
-from compiler.tir.statements.stmt_functor import StmtVisitor
+from compiler.tir.statements.stmt import For, ForKind, Stmt
+from compiler.tir.statements.stmt_functor import statements_of
 
 Array = np.ndarray[Any, Any]
 
@@ -180,9 +180,8 @@ class BlockProgram(MeasuredProgram):
         self.lines = [None] * len(self.primitives)
         self._buffers = _parameter_buffers(self._functions[0])
         self.parameters = [_parameter(b.name, b.shape, b.dtype) for b in self._buffers]
-        writes = _Writes()
-        writes.visit(self._functions[0].body)
-        self.outputs = [i for i, b in enumerate(self._buffers) if b in writes.buffers]
+        written = _written(self._functions[0].body)
+        self.outputs = [i for i, b in enumerate(self._buffers) if b in written]
         self._tensors = self._definitions()
         self.flops = self._count_flops()
 
@@ -280,36 +279,14 @@ def only_function(program: IRModule) -> PrimFunc:
 
 def has_parallel_loop(program: IRModule) -> bool:
     """Return whether a program has a parallel loop."""
-    loops = _ParallelLoops()
-    for func in program.functions.values():
-        if isinstance(func, PrimFunc):
-            loops.visit(func.body)
-    return loops.present
+    bodies = [func.body for func in program.functions.values() if isinstance(func, PrimFunc)]
+    return any(loop.kind == ForKind.PARALLEL for body in bodies for loop in statements_of(body, For))
 
 
-class _ParallelLoops(StmtVisitor):
-    """Looks for parallel loops."""
-
-    def __init__(self) -> None:
-        self.present = False
-
-    def visit_For(self, n: For) -> None:
-        self.present |= n.kind == ForKind.PARALLEL
-        self.visit_Node(n)
-
-
-class _Writes(StmtVisitor):
-    """Collects the buffers that are stored to, or that blocks declare to write."""
-
-    def __init__(self) -> None:
-        self.buffers: set[Buffer] = set()
-
-    def visit_BufferStore(self, n: BufferStore) -> None:
-        self.buffers.add(n.buffer)
-
-    def visit_Block(self, n: Block) -> None:
-        self.buffers.update(region.buffer for region in n.writes)
-        self.visit_Node(n)
+def _written(body: Stmt) -> set[Buffer]:
+    """Return the buffers that are stored to, or that blocks declare to write."""
+    declared = {region.buffer for block in statements_of(body, Block) for region in block.writes}
+    return declared | {store.buffer for store in statements_of(body, BufferStore)}
 
 
 def _parameter_buffers(function: PrimFunc) -> list[Buffer]:

@@ -16,7 +16,6 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars, substitute
-from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.origin import NO_SPAN, Span
 from compiler.target.target import Target
@@ -26,6 +25,7 @@ from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.printing import printer
 from compiler.tir.statements.buffer import Buffer, BufferStore
 from compiler.tir.statements.function import PrimFunc
+from compiler.tir.statements.stmt_functor import statements_of
 
 _EXTENTS = (37, 41, 29, 53, 31)
 """Extents of symbolic shapes in the check, which differ."""
@@ -201,21 +201,9 @@ def _target(target: Target | None) -> str:
 # the check
 
 
-class _Stored(Visitor):
-    """Finds what is stored to."""
-
-    def __init__(self) -> None:
-        self.buffers: set[Var] = set()
-
-    def visit_BufferStore(self, n: BufferStore) -> None:
-        self.buffers.add(n.buffer.data)
-        self.visit_Node(n)
-
-
 def _check(function: PrimFunc, symbol: str, target: Target | None, compared: bool) -> Iterator[str]:
     """Yield a function that runs definition and schedule on the same random inputs, and compares."""
-    stored = _Stored()
-    stored.visit(function.body)
+    stored = {store.buffer.data for store in statements_of(function.body, BufferStore)}
     sizes: dict[Var, PrimExpr] = {}
     values, outputs = [], []
     for place, param in enumerate(function.params):
@@ -225,7 +213,7 @@ def _check(function: PrimFunc, symbol: str, target: Target | None, compared: boo
         else:
             for variable in free_vars(buffer.shape):
                 sizes.setdefault(variable, IntImm(variable.dtype, _EXTENTS[len(sizes) % len(_EXTENTS)]))
-            if buffer.data in stored.buffers:
+            if buffer.data in stored:
                 outputs.append(place)
     for param in function.params:
         buffer = function.buffer_map.get(param)

@@ -39,7 +39,7 @@ from compiler.ir.expr.primexpr import (
     const,
     convert,
 )
-from compiler.ir.expr.substitute import post_order_visit
+from compiler.ir.functor import post_order
 
 Level = IterMapLevel | bool | int | str
 
@@ -73,14 +73,7 @@ class _Bound:
 
     @property
     def size(self) -> int:
-        nodes = 0
-
-        def count(_: object) -> None:
-            nonlocal nodes
-            nodes += 1
-
-        post_order_visit(self.expr, count)
-        return nodes
+        return sum(1 for _ in post_order(self.expr))
 
 
 def detect_iter_map(

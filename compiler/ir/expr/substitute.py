@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import BinaryOp, FloatImm, IntImm, PrimExpr, Var, binary
-from compiler.ir.functor import Mutator
+from compiler.ir.functor import Mutator, post_order
 from compiler.ir.node import Node, duplicate, same_items, structure
 
 N = TypeVar("N")
@@ -135,19 +135,9 @@ def _defined_vars(n: Node) -> list[Node]:
 
 
 def post_order_visit(n: Node, f: Callable[[Any], None]) -> None:
-    """Call ``f`` on every node below ``n`` and on ``n`` itself, operands first, each object once."""
-    seen: set[Node] = set()
-    todo: list[tuple[Any, bool]] = [(n, False)]
-    while todo:
-        item, operands_done = todo.pop()
-        if operands_done:
-            f(item)
-        elif isinstance(item, tuple):
-            todo.extend([(part, False) for part in reversed(item)])
-        elif isinstance(item, Node) and item not in seen:
-            seen.add(item)
-            todo.append((item, True))
-            todo.extend([(getattr(item, name), False) for name in reversed(item.children)])
+    """Call ``f`` on every node in :func:`~compiler.ir.functor.post_order`."""
+    for part in post_order(n):
+        f(part)
 
 
 def free_vars(n: object) -> list[Var]:

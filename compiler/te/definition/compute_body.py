@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from compiler.ir.expr.primexpr import CommReducer, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var
-from compiler.ir.expr.substitute import post_order_visit, substitute
-from compiler.ir.functor import Mutator
-from compiler.ir.node import Node
+from compiler.ir.expr.substitute import substitute
+from compiler.ir.functor import Mutator, nodes_of
 from compiler.ir.origin import derived_from
 from compiler.te.definition.tensor import Tensor
 
@@ -82,11 +81,4 @@ class LoadMutator(Mutator):
 
 def reads_tensors(e: PrimExpr) -> bool:
     """Return whether an expression reads an element of any tensor."""
-    reads = False
-
-    def look(n: Node) -> None:
-        nonlocal reads
-        reads = reads or isinstance(n, ProducerLoad)
-
-    post_order_visit(e, look)
-    return reads
+    return next(nodes_of(e, ProducerLoad), None) is not None

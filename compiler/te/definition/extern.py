@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from compiler.arith import Analyzer, IntSet
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import ExprLike, PrimExpr, Range, Var
-from compiler.ir.functor import Visitor
 from compiler.ir.node import node
 from compiler.ir.origin import derived_from, mint_source
 from compiler.te.definition.tag import current_tag
 from compiler.te.definition.tensor import Operation, Tensor
+from compiler.tir.analysis.memory import used_buffers
 from compiler.tir.expressions.builtin import tvm_tuple
-from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, Evaluate, Stmt
@@ -152,13 +152,12 @@ def extern_primfunc(
     """
     if not isinstance(primfunc, PrimFunc):
         raise ArgumentError(f"extern_primfunc: primfunc must be a PrimFunc, got {show(primfunc)}")
-    accesses = _Accesses()
-    accesses.visit(primfunc.body)
+    read, written = used_buffers(primfunc.body)
     ordered = [primfunc.buffer_map[p] for p in primfunc.params if p in primfunc.buffer_map]
-    ins = [b for b in ordered if b in accesses.read]
-    outs = [b for b in ordered if b in accesses.written]
+    ins = [b for b in ordered if b in read]
+    outs = [b for b in ordered if b in written]
     for buffer in ins:
-        if buffer in accesses.written:
+        if buffer in written:
             raise ArgumentError(f"extern_primfunc: buffer {buffer.name!r} must be read or written, and is both")
     if not ins or not outs:
         raise ArgumentError("extern_primfunc: the function must read some buffers and write others")
@@ -175,22 +174,6 @@ def extern_primfunc(
                 )
     shapes = [b.shape for b in outs]
     return extern(shapes, input_tensors, lambda *_: primfunc.body, name, in_buffers=ins, out_buffers=outs, tag=tag)
-
-
-class _Accesses(Visitor):
-    """Collects the buffers that a statement reads and those that it writes."""
-
-    def __init__(self) -> None:
-        self.read: set[Buffer] = set()
-        self.written: set[Buffer] = set()
-
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
-        self.read.add(n.buffer)
-        self.visit_Node(n)
-
-    def visit_BufferStore(self, n: BufferStore) -> None:
-        self.written.add(n.buffer)
-        self.visit_Node(n)
 
 
 def _shapes(shape: ExprLike | Sequence[ExprLike] | Sequence[Sequence[ExprLike]]) -> list[tuple[ExprLike, ...]]:

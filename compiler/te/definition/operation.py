@@ -25,9 +25,10 @@ from compiler.ir.expr.primexpr import (
     cast,
     convert,
 )
-from compiler.ir.expr.substitute import free_vars, post_order_visit
+from compiler.ir.expr.substitute import free_vars
 from compiler.ir.extension import public_module
-from compiler.ir.node import Node, node
+from compiler.ir.functor import nodes_of
+from compiler.ir.node import node
 from compiler.ir.origin import derived_from, mint_source
 from compiler.te.definition.access import OutsideRead, keep_inside
 from compiler.te.definition.axis import check_name
@@ -124,17 +125,12 @@ class ComputeOp(BaseComputeOp):
         return self.with_body(map_body(self.body, LoadMutator(replace).visit))
 
     def regions_read(self, producer: Operation, sets: Mapping[Var, IntervalSet], analyzer: Analyzer) -> list[Region]:
-        regions: list[Region] = []
+        def region(load: ProducerLoad) -> Region:
+            # An index that is data is not known before that is computed: any element may be meant.
+            values = [IntSet.everything() if reads_tensors(i) else eval_set(i, sets, analyzer) for i in load.indices]
+            return load.producer, values
 
-        def look(n: Node) -> None:
-            if isinstance(n, ProducerLoad) and n.producer.op is producer:
-                # An index that is data is not known before that is computed: any element may be meant.
-                values = [IntSet.everything() if reads_tensors(i) else eval_set(i, sets, analyzer) for i in n.indices]
-                regions.append((n.producer, values))
-
-        for e in self.body:
-            post_order_visit(e, look)
-        return regions
+        return [region(n) for e in self.body for n in nodes_of(e, ProducerLoad) if n.producer.op is producer]
 
     def domains_for(self, regions: list[Region], analyzer: Analyzer) -> dict[IterVar, Range]:
         domains = {axis: domain(axis) for axis in self.reduce_axis}
@@ -178,15 +174,8 @@ def has_dependent_domains(op: Operation) -> bool:
 
 
 def _tensors_read(body: tuple[PrimExpr, ...]) -> tuple[Tensor, ...]:
-    tensors: dict[Tensor, None] = {}
-
-    def look(n: Node) -> None:
-        if isinstance(n, ProducerLoad):
-            tensors[n.producer] = None
-
-    for e in body[:1] if isinstance(body[0], Reduce) else body:
-        post_order_visit(e, look)
-    return tuple(tensors)
+    parts = body[:1] if isinstance(body[0], Reduce) else body
+    return tuple(dict.fromkeys(n.producer for e in parts for n in nodes_of(e, ProducerLoad)))
 
 
 def placeholder(shape: Shape, dtype: str | None = None, name: str = "placeholder") -> Tensor:
@@ -371,7 +360,11 @@ def _check_reductions(body: tuple[PrimExpr, ...], name: str) -> None:
     for e in body:
         inside = (*e.source, e.condition, *e.init) if isinstance(e, Reduce) else (e,)
         for part in inside:
-            post_order_visit(part, lambda n: _refuse_reduction(n, name))
+            if next(nodes_of(part, Reduce), None) is not None:
+                raise ArgumentError(
+                    "compute: a reduction is only allowed at the top level of a compute; "
+                    f"reduce into a tensor of its own and read that one (tensor {name!r})"
+                )
         if isinstance(first, Reduce) != isinstance(e, Reduce):
             raise ArgumentError(f"compute: all outputs must be reductions, or none (tensor {name!r})")
     if isinstance(first, Reduce) and not _outputs_of_one_reduction(body, first):
@@ -384,14 +377,6 @@ def _outputs_of_one_reduction(body: tuple[PrimExpr, ...], first: Reduce) -> bool
     return len(body) == len(first.source) and all(
         isinstance(e, Reduce) and e.combiner is first.combiner and e.value_index == i for i, e in enumerate(body)
     )
-
-
-def _refuse_reduction(n: Node, name: str) -> None:
-    if isinstance(n, Reduce):
-        raise ArgumentError(
-            "compute: a reduction is only allowed at the top level of a compute; "
-            f"reduce into a tensor of its own and read that one (tensor {name!r})"
-        )
 
 
 if not TYPE_CHECKING:

@@ -21,7 +21,7 @@ from compiler.ir.expr.primexpr import (
     Var,
     const,
 )
-from compiler.ir.functor import Visitor
+from compiler.ir.functor import nodes_of
 from compiler.ir.node import node
 from compiler.ir.origin import derived_from, mint_source
 from compiler.te.definition.operation import ComputeOp, PlaceholderOp, domain
@@ -342,10 +342,8 @@ class _AxisLinks:
 
     def _add(self, op: ComputeOp, output: Tensor) -> None:
         places = {axis.var: (output, d) for d, axis in enumerate(op.axis)}
-        reads = _Reads()
         body = op.body[output.value_index]
-        reads.visit(body.source[body.value_index] if isinstance(body, Reduce) else body)
-        for load in reads.loads:
+        for load in nodes_of(body.source[body.value_index] if isinstance(body, Reduce) else body, ProducerLoad):
             for d, index in enumerate(load.indices):
                 index = _as_written(index)
                 place = places.get(index) if isinstance(index, Var) else None
@@ -353,12 +351,3 @@ class _AxisLinks:
                     self._link(place, (load.producer, d))
                 else:
                     self._inexact.add((load.producer, d))
-
-
-class _Reads(Visitor):
-    def __init__(self) -> None:
-        self.loads: list[ProducerLoad] = []
-
-    def visit_ProducerLoad(self, n: ProducerLoad) -> None:
-        self.loads.append(n)
-        self.visit_Node(n)

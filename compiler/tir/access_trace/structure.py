@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from compiler.ir.functor import Visitor
+from compiler.ir.functor import Visitor, nodes_of
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, For, IfThenElse
@@ -54,15 +54,5 @@ class _Structure(Visitor):
         self._nested(("allocate", n.buffer_var.name), n.body)
 
     def visit_BufferStore(self, n: BufferStore) -> None:
-        loads = _Loads()
-        loads.visit(n.value)
-        self._add(("store", n.buffer.data.name, tuple(sorted(loads.names))))
-
-
-class _Loads(Visitor):
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
-        self.names.add(n.buffer.data.name)
-        self.visit_Node(n)
+        names = {load.buffer.data.name for load in nodes_of(n.value, BufferLoad)}
+        self._add(("store", n.buffer.data.name, tuple(sorted(names))))

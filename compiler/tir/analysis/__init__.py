@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
-from compiler.ir.expr.substitute import free_vars, post_order_visit
+from compiler.ir.expr.substitute import free_vars
 from compiler.ir.extension import public_module
+from compiler.ir.functor import nodes_of
 from compiler.ir.structural import structural_equal
 from compiler.tir.analysis.block_access import get_block_access_region, get_block_read_write_region
 from compiler.tir.analysis.memory import (
@@ -44,11 +45,7 @@ def undefined_vars(node: PrimExpr | Stmt | PrimFunc, defs: list[Var] | None = No
 
     A thread axis is defined where it is launched.
     """
-    defined = list(defs or [])
-
-    def launched(n: object) -> None:
-        if isinstance(n, AttrStmt) and isinstance(n.node, IterVar) and n.attr_key in THREAD_KEYS:
-            defined.append(n.node.var)
-
-    post_order_visit(node.body if isinstance(node, PrimFunc) else node, launched)
+    launches = (n for n in nodes_of(node.body if isinstance(node, PrimFunc) else node, AttrStmt))
+    launched = [n.node.var for n in launches if isinstance(n.node, IterVar) and n.attr_key in THREAD_KEYS]
+    defined = [*(defs or ()), *launched]
     return [v for v in free_vars(node) if not any(v is d for d in defined)]

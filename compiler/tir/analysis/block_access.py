@@ -12,8 +12,8 @@ from compiler.arith.interval_arithmetic import eval_set
 from compiler.arith.linear.detect_linear_equation import linear_in
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import EQ, GE, GT, LE, LT, And, Call, IntImm, Let, Not, PrimExpr, Range, Var, const
-from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
-from compiler.ir.functor import Visitor
+from compiler.ir.expr.substitute import free_vars, substitute
+from compiler.ir.functor import Visitor, nodes_of
 from compiler.ir.op import Op
 from compiler.tir.expressions.builtin import IF_THEN_ELSE
 from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
@@ -346,6 +346,4 @@ class _AllAccesses(_Accesses):
 
 
 def _depends_on_memory(index: PrimExpr) -> bool:
-    loads: list[BufferLoad] = []
-    post_order_visit(index, lambda n: loads.append(n) if isinstance(n, BufferLoad) else None)
-    return bool(loads)
+    return next(nodes_of(index, BufferLoad), None) is not None

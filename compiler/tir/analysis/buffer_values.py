@@ -15,8 +15,8 @@ from compiler.arith.analyzer import Analyzer
 from compiler.arith.facts import is_stable
 from compiler.arith.integer_region import Region, certain_region, possible_region
 from compiler.ir.expr.primexpr import EQ, LT, NE, And, Not, Or, PrimExpr, Var
-from compiler.ir.expr.substitute import post_order_visit, substitute, uses_var
-from compiler.ir.functor import Mutator
+from compiler.ir.expr.substitute import substitute, uses_var
+from compiler.ir.functor import Mutator, nodes_of
 from compiler.tir.analysis.buffer_writes import Access, access_of, axes_of, equations, writes_of
 from compiler.tir.expressions.op import all as all_of
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
@@ -287,8 +287,7 @@ class BufferValues:
 
     def _resolutions(self, write: Access, fact: Fact, steady: list[Fact]) -> Iterator[tuple[PrimExpr, Region]]:
         """Yield the stored value with some of its loads replaced, and where that may be done."""
-        loads: list[BufferLoad] = []
-        post_order_visit(write.value, lambda n: loads.append(n) if isinstance(n, BufferLoad) else None)
+        loads = list(nodes_of(write.value, BufferLoad))
         options = [list(self._options(load, write, fact, steady)) for load in loads]
         for choice in product(*options):
             where = Region.everything()

@@ -10,7 +10,7 @@ from compiler.tir.statements.allocations import pointer_scope
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AllocateConst, BufferStore, For, ForKind, SeqStmt, Stmt
-from compiler.tir.statements.stmt_functor import StmtVisitor
+from compiler.tir.statements.stmt_functor import statements_of
 
 
 def used_buffers(stmt: Stmt) -> tuple[list[Buffer], list[Buffer]]:
@@ -45,19 +45,11 @@ def calculate_allocated_bytes(func_or_mod: PrimFunc | IRModule) -> dict[str, dic
 
 
 def _allocated(body: Stmt) -> dict[str, int]:
-    visitor = _Allocations()
-    visitor.visit(body)
-    return visitor.by_scope
-
-
-class _Allocations(StmtVisitor):
-    def __init__(self) -> None:
-        self.by_scope: dict[str, int] = {}
-
-    def visit_Allocate(self, n: Allocate) -> None:
+    by_scope: dict[str, int] = {}
+    for n in statements_of(body, Allocate):
         scope = pointer_scope(n.buffer_var)
-        self.by_scope[scope] = self.by_scope.get(scope, 0) + allocation_bytes(n)
-        self.visit(n.body)
+        by_scope[scope] = by_scope.get(scope, 0) + allocation_bytes(n)
+    return by_scope
 
 
 def calculate_workspace_bytes(func: PrimFunc, workspace_byte_alignment: int = 1) -> int:
@@ -71,18 +63,8 @@ def calculate_workspace_bytes(func: PrimFunc, workspace_byte_alignment: int = 1)
 
 def calculate_constant_bytes(func: PrimFunc, constant_byte_alignment: int) -> int:
     """Return how many bytes the constants of a function take, each a multiple of ``constant_byte_alignment`` bytes."""
-    constants = _Constants()
-    constants.visit(func.body)
-    return sum(-(-size // constant_byte_alignment) * constant_byte_alignment for size in constants.sizes)
-
-
-class _Constants(StmtVisitor):
-    def __init__(self) -> None:
-        self.sizes: list[int] = []
-
-    def visit_AllocateConst(self, n: AllocateConst) -> None:
-        self.sizes.append(allocation_bytes(n))
-        self.visit(n.body)
+    sizes = map(allocation_bytes, statements_of(func.body, AllocateConst))
+    return sum(-(-size // constant_byte_alignment) * constant_byte_alignment for size in sizes)
 
 
 def _live_at_most(stmt: Stmt, alignment: int) -> int:

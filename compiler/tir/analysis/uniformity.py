@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from compiler.ir.expr.primexpr import Call, PrimExpr, StringImm, Var
-from compiler.ir.functor import Visitor
+from compiler.ir.functor import Visitor, nodes_of
 from compiler.tir.analysis.thread_axes import is_thread, launch_of
 from compiler.tir.expressions.builtin import STORAGE_SYNC
 from compiler.tir.statements.allocations import pointer_scope
@@ -112,9 +112,7 @@ class _Flow(StmtVisitor):
             self._note(n.buffer.data, n.value, *n.indices)
 
     def visit_Evaluate(self, n: Evaluate) -> None:
-        pointers = _Pointers()
-        pointers.visit(n.value)
-        self.uniformity.varying |= pointers.passed & self._private
+        self.uniformity.varying |= _passed(n.value) & self._private
 
     def visit_For(self, n: For) -> None:
         if launch_of(n):
@@ -138,19 +136,11 @@ class _Flow(StmtVisitor):
         self._diverges = outer
 
 
-class _Pointers(Visitor):
-    """Collects the memory that calls are given the addresses of."""
-
-    def __init__(self) -> None:
-        self.passed: set[Var] = set()
-
-    def visit_Call(self, n: Call) -> None:
-        for argument in n.args:
-            if isinstance(argument, Var) and argument.dtype == "handle":
-                self.passed.add(argument)
-            elif isinstance(argument, BufferLoad):
-                self.passed.add(argument.buffer.data)
-        self.visit_Node(n)
+def _passed(e: PrimExpr) -> set[Var]:
+    """Return the memory that calls are given the addresses of."""
+    arguments = [argument for call in nodes_of(e, Call) for argument in call.args]
+    pointers = {argument for argument in arguments if isinstance(argument, Var) and argument.dtype == "handle"}
+    return pointers | {argument.buffer.data for argument in arguments if isinstance(argument, BufferLoad)}
 
 
 class DivergentBarrier(NamedTuple):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Var
-from compiler.ir.functor import Visitor
+from compiler.ir.functor import Visitor, nodes_of
 from compiler.ir.node import Node
 from compiler.tir.analysis.memory import allocation_bytes
 from compiler.tir.statements.allocations import pointer_scope
@@ -102,9 +102,10 @@ class _Kernels(Visitor):
         self.visit_Node(n)
 
     def _vector_loop(self, n: For, extent: int) -> None:
-        widths = _Widths()
-        widths.visit(n.body)
-        self.check("max_vector_bytes", extent * widths.widest, n)
+        accessed = [
+            a.dtype if isinstance(a, BufferLoad) else a.value.dtype for a in nodes_of(n.body, BufferLoad, BufferStore)
+        ]
+        self.check("max_vector_bytes", extent * max(map(_bytes, accessed), default=0), n)
 
     def _launch(self, n: AttrStmt | For, tag: str, extent: PrimExpr) -> None:
         if not self._depth:
@@ -159,21 +160,6 @@ class _Kernels(Visitor):
     def _check_width(self, n: Node, dtype: str) -> None:
         if dt.lanes(dtype) > 1:
             self.check("max_vector_bytes", _bytes(dtype), n)
-
-
-class _Widths(Visitor):
-    """Finds the widest access."""
-
-    def __init__(self) -> None:
-        self.widest = 0
-
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
-        self.widest = max(self.widest, _bytes(n.dtype))
-        self.visit_Node(n)
-
-    def visit_BufferStore(self, n: BufferStore) -> None:
-        self.widest = max(self.widest, _bytes(n.value.dtype))
-        self.visit_Node(n)
 
 
 def _bytes(dtype: str) -> int:

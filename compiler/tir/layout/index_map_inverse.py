@@ -15,9 +15,8 @@ from compiler.arith.iterators.detect_iter_map import detect_iter_map
 from compiler.arith.iterators.inverse_affine_iter_map import inverse_affine_iter_map
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import EQ, And, FloorDiv, FloorMod, IntImm, Max, Not, PrimExpr, Range, Var, binary, const
-from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
-from compiler.ir.functor import Mutator
-from compiler.ir.node import Node
+from compiler.ir.expr.substitute import free_vars, substitute
+from compiler.ir.functor import Mutator, nodes_of
 
 
 class InverseMap(NamedTuple):
@@ -170,14 +169,10 @@ def _padded(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> Iterat
     """Yield the domains, then larger ones that the divisors of the map divide evenly."""
     yield domains
     divisors: dict[Var, list[int]] = {var: [] for var in domains}
-
-    def collect(n: Node) -> None:
-        if isinstance(n, (FloorDiv, FloorMod)) and isinstance(n.b, IntImm):
+    for n in (n for index in indices for n in nodes_of(index, FloorDiv, FloorMod)):
+        if isinstance(n.b, IntImm):
             for var in free_vars(n.a):
                 divisors.get(var, []).append(n.b.value)
-
-    for index in indices:
-        post_order_visit(index, collect)
     for combine in (lambda numbers: math.lcm(*numbers), math.prod):
         yield {var: _rounded(domain, combine(divisors[var] or [1])) for var, domain in domains.items()}
 

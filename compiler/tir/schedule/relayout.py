@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from compiler.arith import Analyzer, iter_map_simplify
 from compiler.ir.expr.primexpr import IterVar, Not, Or, PrimExpr, Range, Var, cast, const
-from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
-from compiler.ir.node import Node, rebuild
+from compiler.ir.expr.substitute import free_vars, substitute
+from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
 from compiler.tir.expressions.op import assume, if_then_else
 from compiler.tir.layout.index_map import IndexMap
@@ -15,6 +15,7 @@ from compiler.tir.schedule.buffers import ReplaceBuffers, inserted, statements_o
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.facts.bindings import with_predicate
 from compiler.tir.schedule.facts.buffer_traversal import Traversal
+from compiler.tir.schedule.facts.initial_values import stores
 from compiler.tir.schedule.facts.regions import axis_values
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
@@ -172,7 +173,7 @@ class Relayout(ReplaceBuffers):
         condition, value = self.padding.at(indices)
         region = (_element(self._new, indices),)
         statements = statements_of(home.body)
-        writes = [at for at, stmt in enumerate(statements) if _writes(stmt, self._new)]
+        writes = [at for at, stmt in enumerate(statements) if stores(stmt, self._new)]
         if writes:
             body: Stmt = BufferStore(self._new, value, indices)
             block = Block(tuple(axes), (), region, f"{self._new.name}_pad", body)
@@ -193,14 +194,3 @@ def _element(buffer: Buffer, indices: Sequence[PrimExpr]) -> BufferRegion:
 def _axes_to_loops(stmt: Stmt) -> dict[Var, PrimExpr]:
     realize = next(blocks_in(stmt))
     return axis_values(realize)
-
-
-def _writes(stmt: Stmt, buffer: Buffer) -> bool:
-    stores: list[Node] = []
-
-    def collect(n: Node) -> None:
-        if isinstance(n, BufferStore) and n.buffer is buffer:
-            stores.append(n)
-
-    post_order_visit(stmt, collect)
-    return bool(stores)

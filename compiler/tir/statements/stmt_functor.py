@@ -5,8 +5,8 @@ Passes of this package subclass the visitors of ``compiler.ir.functor``; a user'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import ExprLike, IterVar, PrimExpr, Reduce, Var, convert
@@ -17,6 +17,9 @@ from compiler.ir.node import Node
 from compiler.ir.origin import derived_from, mint_source
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.stmt import Stmt
+
+S = TypeVar("S", bound=Node)
+OtherS = TypeVar("OtherS", bound=Node)
 
 __all__ = [
     "StmtExprMutator", "StmtExprVisitor", "StmtMutator", "StmtVisitor", "ir_transform", "post_order_visit",
@@ -29,6 +32,23 @@ class StmtVisitor(Visitor):
 
     def visit_PrimExpr(self, n: PrimExpr) -> None:
         """Stop: an expression holds no statements."""
+
+
+@overload
+def statements_of(stmt: Stmt, kind: type[S], /) -> Iterator[S]: ...
+@overload
+def statements_of(stmt: Stmt, kind: type[S], other: type[OtherS], /) -> Iterator[S | OtherS]: ...
+def statements_of(stmt: Stmt, /, *kinds: type[Node]) -> Iterator[Any]:
+    """Yield the statements and blocks of some classes, outer ones first; expressions are not looked into."""
+    todo: list[object] = [stmt]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, tuple):
+            todo.extend(reversed(item))
+        elif isinstance(item, Node) and not isinstance(item, PrimExpr):
+            if isinstance(item, kinds):
+                yield item
+            todo.extend([getattr(item, name) for name in reversed(item.children)])
 
 
 class StmtExprVisitor(Visitor):

@@ -28,7 +28,7 @@ from compiler.tir.layout.matrix_fragments import operand_dtype
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, For, IfThenElse, LetStmt, Stmt
-from compiler.tir.statements.stmt_functor import StmtVisitor
+from compiler.tir.statements.stmt_functor import statements_of
 from compiler.tir.transform.calls.kernel_code import KernelCode, with_device_memory
 from compiler.tir.warp_access.index_values import DataDependentError
 from compiler.tir.warp_access.site import WARP, AccessSite, Axis, StmtContext
@@ -194,10 +194,16 @@ def explain_kernels(module: IRModule) -> list[KernelAccesses]:
     """Explain the accesses of kernels."""
     made = []
     for var, func in module.items():
-        launch = _Launches.of(func) if isinstance(func, PrimFunc) else None
+        launch = outermost_launch(func) if isinstance(func, PrimFunc) else None
         if launch is not None:
             made.append(_explained(var.name_hint, launch))
     return [kernel for kernel in made if kernel is not None]
+
+
+def outermost_launch(func: PrimFunc) -> Stmt | None:
+    """Return the statement that launches the first kernel of a function, with everything below it."""
+    statements = statements_of(with_device_memory(func.body), AttrStmt, For)
+    return next((n for n in statements if launch_of(n) is not None), None)
 
 
 def _explained(name: str, launch: Stmt) -> KernelAccesses | None:
@@ -214,25 +220,6 @@ def _explained(name: str, launch: Stmt) -> KernelAccesses | None:
     made = walk.kernel = KernelAccesses(name, prod(extents[v] for v in blocks), prod(extents[v] for v in threads))
     walk.visit(kernel.code)
     return made
-
-
-class _Launches(StmtVisitor):
-    """Finds the outermost launch."""
-
-    def __init__(self) -> None:
-        self.launch: Stmt | None = None
-
-    @classmethod
-    def of(cls, func: PrimFunc) -> Stmt | None:
-        visitor = cls()
-        visitor.visit(with_device_memory(func.body))
-        return visitor.launch
-
-    def visit_Stmt(self, n: Stmt) -> None:
-        if self.launch is None and launch_of(n) is not None:
-            self.launch = n
-        elif self.launch is None:
-            self.visit_Node(n)
 
 
 class _AccessVisitor(Visitor):

@@ -23,7 +23,7 @@ from compiler.ir.expr.primexpr import (
     is_const_int,
 )
 from compiler.ir.expr.substitute import substitute
-from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.functor import Mutator, Visitor, nodes_of
 from compiler.ir.node import Node, rebuild
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import PointerType, PrimType
@@ -327,20 +327,5 @@ def _row(name: str, dtype: str) -> Buffer:
 
 def _reads_elsewhere(n: BufferStore) -> bool:
     """Return whether the value of a store may read other elements of the memory that it writes."""
-    reads = _Reads(n)
-    reads.visit(n.value)
-    return reads.elsewhere
-
-
-class _Reads(Visitor):
-    def __init__(self, store: BufferStore) -> None:
-        self._store = store
-        self.elsewhere = False
-
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
-        same = n.buffer.data is self._store.buffer.data
-        self.elsewhere |= same and not structural_equal(n.indices, self._store.indices)
-        self.visit_Node(n)
-
-    def visit_Var(self, n: Node) -> None:
-        """A variable reads nothing."""
+    loads = (load for load in nodes_of(n.value, BufferLoad) if load.buffer.data is n.buffer.data)
+    return not all(structural_equal(load.indices, n.indices) for load in loads)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import And, BinaryOp, Or, PrimExpr, Select, Var, const
-from compiler.ir.expr.substitute import post_order_visit, substitute, uses_var
+from compiler.ir.expr.substitute import substitute, uses_var
+from compiler.ir.functor import nodes_of
 from compiler.ir.structural import structural_equal
 from compiler.tir.expressions.reducer import max_value, min_value
 from compiler.tir.schedule.facts.reducers import is_identity, other_operand
@@ -108,10 +109,8 @@ def _operands(stores: Sequence[BufferStore], prefix: str) -> tuple[Var, ...]:
 
 def _independent(values: Sequence[PrimExpr], stores: Sequence[BufferStore]) -> bool:
     """Return whether no value reads what is reduced into."""
-    loads: list[Buffer] = []
-    for value in values:
-        post_order_visit(value, lambda n: loads.append(n.buffer) if isinstance(n, BufferLoad) else None)
-    return not {store.buffer for store in stores} & set(loads)
+    loads = {n.buffer for value in values for n in nodes_of(value, BufferLoad)}
+    return loads.isdisjoint(store.buffer for store in stores)
 
 
 def _of_each(pairs: Sequence[tuple[BufferStore, BufferStore]]) -> BlockReduction | None:

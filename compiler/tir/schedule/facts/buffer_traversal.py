@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.ir.expr.primexpr import IterVar, Var, is_const_int
-from compiler.ir.expr.substitute import post_order_visit, uses_var
-from compiler.ir.node import Node
+from compiler.ir.expr.substitute import uses_var
+from compiler.ir.functor import nodes_of
 from compiler.ir.structural import structural_equal
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad
@@ -25,18 +25,9 @@ class Traversal:
 
 def traversals(home: Block, buffer: Buffer) -> list[Traversal]:
     """Return all loops that store a buffer, if each of them stores all of its elements in order."""
-    storing: list[Traversal] = []
-    stores = 0
-
-    def collect(n: Node) -> None:
-        nonlocal stores
-        stores += isinstance(n, BufferStore) and n.buffer is buffer
-        traversal = _traversal(n, buffer) if isinstance(n, For) else None
-        if traversal is not None:
-            storing.append(traversal)
-
-    post_order_visit(home, collect)
-    return storing if len(storing) == stores else []
+    stores = [n for n in nodes_of(home, BufferStore) if n.buffer is buffer]
+    storing = [made for n in nodes_of(home, For) if (made := _traversal(n, buffer)) is not None]
+    return storing if len(storing) == len(stores) else []
 
 
 def _traversal(outermost: For, buffer: Buffer) -> Traversal | None:
@@ -74,11 +65,4 @@ def _covers(loops: list[For], buffer: Buffer) -> bool:
 
 def _reads(store: BufferStore) -> bool:
     """Return whether what a store stores depends on what is stored there already."""
-    loads: list[Node] = []
-
-    def collect(n: Node) -> None:
-        if isinstance(n, BufferLoad) and n.buffer.data is store.buffer.data:
-            loads.append(n)
-
-    post_order_visit(store.value, collect)
-    return bool(loads)
+    return any(n.buffer.data is store.buffer.data for n in nodes_of(store.value, BufferLoad))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from compiler.ir.expr.substitute import post_order_visit
-from compiler.ir.node import Node
+from compiler.ir.functor import post_order
 from compiler.tir.schedule.sref import BlockScope, Dependency, DepKind, StmtSRef
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad
@@ -50,8 +49,7 @@ def accessed_buffers(block: Block) -> tuple[tuple[Buffer, ...], tuple[Buffer, ..
     writes = dict.fromkeys(region.buffer for region in block.writes)
     known = {*reads, *writes}
     inside: set[Buffer] = set()
-
-    def collect(n: Node) -> None:
+    for n in post_order(block):
         if isinstance(n, Block):
             inside.update(n.alloc_buffers)
             inside.update(match.buffer for match in n.match_buffers)
@@ -59,6 +57,4 @@ def accessed_buffers(block: Block) -> tuple[tuple[Buffer, ...], tuple[Buffer, ..
             reads.setdefault(n.buffer)
         elif isinstance(n, BufferStore) and n.buffer not in known:
             writes.setdefault(n.buffer)
-
-    post_order_visit(block, collect)
     return tuple([b for b in reads if b not in inside]), tuple([b for b in writes if b not in inside])

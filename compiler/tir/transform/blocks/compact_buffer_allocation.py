@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Range, Var, const, is_const_int
-from compiler.ir.functor import Visitor
 from compiler.ir.node import rebuild, same_items
 from compiler.tir.analysis.block_access import accessed_boxes
 from compiler.tir.schedule.facts.thread_scope import is_shared_among
@@ -14,7 +13,7 @@ from compiler.tir.statements.block import ALIGNMENTS, Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, BufferStore, For, Stmt
-from compiler.tir.statements.stmt_functor import StmtExprMutator
+from compiler.tir.statements.stmt_functor import StmtExprMutator, statements_of
 from compiler.tir.transform.memory.flat_memory import align_strides
 from compiler.tir.transform.pass_base import FunctionRewrite
 
@@ -45,25 +44,19 @@ class CompactBufferAllocation(FunctionRewrite):
     is_strict: bool = True
 
     def rewrite(self, func: PrimFunc) -> PrimFunc:
-        alignments = _Alignments()
-        alignments.visit(func.body)
-        compact = _Compact(func.buffer_map.values(), self.is_strict, alignments.of_buffers)
+        compact = _Compact(func.buffer_map.values(), self.is_strict, _alignments(func.body))
         return func.with_body(compact.visit(func.body))
 
 
-class _Alignments(Visitor):
-    """Collects how the dimensions of buffers are aligned, from the blocks that write them."""
-
-    def __init__(self) -> None:
-        self.of_buffers: dict[Buffer, dict[int, tuple[int, int]]] = {}
-
-    def visit_Block(self, n: Block) -> None:
+def _alignments(body: Stmt) -> dict[Buffer, dict[int, tuple[int, int]]]:
+    """Return how the dimensions of buffers are aligned, by the blocks that write them."""
+    of_buffers: dict[Buffer, dict[int, tuple[int, int]]] = {}
+    for n in statements_of(body, Block):
         for entry in n.annotations.get(ALIGNMENTS, ()):
             position, axis, factor, offset = (int(number) for number in entry)
-            if position >= len(n.writes):
-                continue  # a part of a loop that never runs
-            self.of_buffers.setdefault(n.writes[position].buffer, {})[axis] = factor, offset
-        self.visit_Node(n)
+            if position < len(n.writes):  # it is not a part of a loop that never runs
+                of_buffers.setdefault(n.writes[position].buffer, {})[axis] = factor, offset
+    return of_buffers
 
 
 class _Compact(StmtExprMutator):

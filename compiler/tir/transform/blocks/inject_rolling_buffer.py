@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from compiler.arith import Analyzer
 from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir.expr.primexpr import Call, FloorMod, IntImm, Or, PrimExpr, Range, Var, const
-from compiler.ir.functor import Visitor
+from compiler.ir.functor import nodes_of
 from compiler.ir.node import rebuild
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.builtin import likely
@@ -16,7 +16,7 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.producer_stmt import BufferRealize
 from compiler.tir.statements.stmt import AttrStmt, BufferStore, For, ForKind, IfThenElse, LetStmt, Stmt
-from compiler.tir.statements.stmt_functor import StmtExprMutator
+from compiler.tir.statements.stmt_functor import StmtExprMutator, statements_of
 from compiler.tir.transform.pass_base import FunctionRewrite
 
 SCOPE = "rolling_buffer_scope"
@@ -170,26 +170,11 @@ class _Inject(StmtExprMutator):
 
 def _is_marked(n: BufferRealize) -> bool:
     """Return whether a buffer is to roll, and is accessed by its elements alone."""
-    uses = _Uses(n.buffer)
-    uses.visit(n.body)
-    return uses.marked and not uses.by_address
-
-
-class _Uses(Visitor):
-    """Finds the mark of a buffer, and calls that get its address."""
-
-    def __init__(self, buffer: Buffer) -> None:
-        self._buffer = buffer
-        self.marked = self.by_address = False
-
-    def visit_AttrStmt(self, n: AttrStmt) -> None:
-        self.marked |= n.attr_key == SCOPE and n.node is self._buffer
-        self.by_address |= n.attr_key == "buffer_bind_scope" and self._buffer in n.node
-        self.visit_Node(n)
-
-    def visit_Call(self, n: Call) -> None:
-        self.by_address |= any(arg is self._buffer.data for arg in n.args)
-        self.visit_Node(n)
+    attrs = list(statements_of(n.body, AttrStmt))
+    if not any(attr.attr_key == SCOPE and attr.node is n.buffer for attr in attrs):
+        return False
+    bound = any(attr.attr_key == "buffer_bind_scope" and n.buffer in attr.node for attr in attrs)
+    return not bound and not any(arg is n.buffer.data for call in nodes_of(n.body, Call) for arg in call.args)
 
 
 def _roll(n: BufferRealize, loops: Sequence[For]) -> _RollingBuffer | None:

@@ -8,8 +8,8 @@ from typing import Any
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var, const
-from compiler.ir.expr.substitute import post_order_visit, substitute
-from compiler.ir.functor import Visitor
+from compiler.ir.expr.substitute import substitute
+from compiler.ir.functor import Visitor, nodes_of
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
 from compiler.tir.statements.block import Block
@@ -165,7 +165,7 @@ class _Lower(StmtMutator):
         lanes = max(1, _number(n.annotations.get("vector_bytes")) * 8 // bits)
         copy = share_out(loops, conditions, body, self._threads, lanes)
         if isinstance(copy.body, BufferStore):
-            accesses: list[BufferStore | BufferLoad] = [copy.body, *_loads(copy.body.value)]
+            accesses: list[BufferStore | BufferLoad] = [copy.body, *nodes_of(copy.body.value, BufferLoad)]
             for access in accesses:
                 if _memory(access.buffer) == "shared":
                     self._padding.note_copy(copy, access.buffer, access.indices)
@@ -228,19 +228,13 @@ def _memory(buffer: Buffer) -> str:
     return "shared" if buffer.scope() in _SHARED_SCOPES else buffer.scope()
 
 
-def _loads(value: PrimExpr) -> list[BufferLoad]:
-    loads: list[BufferLoad] = []
-    post_order_visit(value, lambda n: loads.append(n) if isinstance(n, BufferLoad) else None)
-    return loads
-
-
 def _load_of(store: Stmt, fragment: Buffer) -> BufferLoad | None:
     """Return the load of what a statement copies from a fragment, or to it."""
     if not isinstance(store, BufferStore):
         return None
     if store.buffer is fragment:
         return store.value if isinstance(store.value, BufferLoad) else None
-    return next((load for load in _loads(store.value) if load.buffer is fragment), None)
+    return next((load for load in nodes_of(store.value, BufferLoad) if load.buffer is fragment), None)
 
 
 def _at(place: Place, values: Mapping[Var, PrimExpr]) -> Place:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Var, cast, const
-from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
-from compiler.ir.node import Node, rebuild
+from compiler.ir.expr.substitute import free_vars, substitute
+from compiler.ir.functor import nodes_of
+from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.tir.analysis.thread_axes import is_thread, launch_of, thread_axes
@@ -35,16 +36,13 @@ def refuse_tensor_cores(kernel: Stmt, operation: str) -> None:
 
     Raises LoweringError if an operator of tensor cores is called; the message names the user's line.
     """
-
-    def refuse(n: Node) -> None:
-        if isinstance(n, Call) and isinstance(n.op, Op) and n.op.name in MATRIX_OPS:
+    for n in nodes_of(kernel, Call):
+        if isinstance(n.op, Op) and n.op.name in MATRIX_OPS:
             raise LoweringError(
                 f"{operation}: {n.op.name.removeprefix('tir.')}{user_place(n.span)} computes with tensor cores: target "
                 "'cuda' has code for it in CUDA C, PTX and SASS, and emulation runs it; leave tensorize out for other "
                 "targets"
             )
-
-    post_order_visit(kernel, refuse)
 
 
 class _DeviceMemory(StmtMutator):

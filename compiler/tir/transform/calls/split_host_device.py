@@ -28,7 +28,7 @@ from compiler.tir.statements.stmt import (
     Stmt,
     no_op,
 )
-from compiler.tir.statements.stmt_functor import StmtMutator, StmtVisitor
+from compiler.tir.statements.stmt_functor import StmtMutator, statements_of
 from compiler.tir.transform.calls.device_targets import FunctionTarget, device_type
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -80,9 +80,9 @@ class _Split(StmtMutator):
         return self._call(n.node, n.body)
 
     def _call(self, target: FunctionTarget, body: Stmt) -> Stmt:
-        own = _AllocatedMemory()
-        own.visit(body)  # a mark of memory, such as the shape of fragments, stands around its allocation
-        given = (var for var in undefined_vars(body) if var not in own.pointers)
+        # A mark of memory, such as the shape of fragments, stands around its allocation.
+        own = {n.buffer_var for n in statements_of(body, Allocate)}
+        given = (var for var in undefined_vars(body) if var not in own)
         params = tuple(sorted(given, key=lambda var: (var.dtype != "handle", var.name)))
         succeeds = device_type(target) in REPORTS_ERRORS
         kernel = GlobalVar(self._fresh())
@@ -116,31 +116,12 @@ def _kernel(params: tuple[Var, ...], body: Stmt, target: FunctionTarget, succeed
 
 def _undeclared_buffers(body: Stmt, params: tuple[Var, ...]) -> list[Buffer]:
     """Return the buffers of the parameters' memory that a part uses without declaring them."""
-    declared = _DeclaredBuffers()
-    declared.visit(body)
+    declared = {n.buffer for n in statements_of(body, DeclBuffer)}
     read, written = used_buffers(body)
     given = set(params)
     layouts = {buffer: free_vars((*buffer.shape, *buffer.strides, buffer.elem_offset)) for buffer in (*read, *written)}
     return [
         buffer
         for buffer, layout in layouts.items()
-        if buffer.data in given and given.issuperset(layout) and buffer not in declared.buffers
+        if buffer.data in given and given.issuperset(layout) and buffer not in declared
     ]
-
-
-class _AllocatedMemory(StmtVisitor):
-    def __init__(self) -> None:
-        self.pointers: set[Var] = set()
-
-    def visit_Allocate(self, n: Allocate) -> None:
-        self.pointers.add(n.buffer_var)
-        self.visit(n.body)
-
-
-class _DeclaredBuffers(StmtVisitor):
-    def __init__(self) -> None:
-        self.buffers: set[Buffer] = set()
-
-    def visit_DeclBuffer(self, n: DeclBuffer) -> None:
-        self.buffers.add(n.buffer)
-        self.visit(n.body)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from compiler.arith.facts import is_stable
 from compiler.arith.integer_region import Conjunction, Region, certain_region, possible_region
 from compiler.ir.expr.primexpr import GT, LT, NE, Not, PrimExpr, Var
-from compiler.ir.expr.substitute import post_order_visit
+from compiler.ir.functor import nodes_of
 from compiler.ir.node import rebuild
 from compiler.tir.analysis.buffer_writes import Access, access_of, axes_of, equations, reads_of
 from compiler.tir.analysis.side_effect import has_effect
@@ -212,11 +212,4 @@ def _before_the_loop(region: Region, loop: For) -> Region:
 
 def _views(stmt: Stmt, data: Var) -> list[Buffer]:
     """Return the buffers that are views of some memory."""
-    views: dict[Buffer, None] = {}
-
-    def visit(n: object) -> None:
-        if isinstance(n, (BufferLoad, BufferStore)) and n.buffer.data is data:
-            views[n.buffer] = None
-
-    post_order_visit(stmt, visit)
-    return list(views)
+    return list(dict.fromkeys(n.buffer for n in nodes_of(stmt, BufferLoad, BufferStore) if n.buffer.data is data))

@@ -26,7 +26,7 @@ from compiler.ir.expr.primexpr import (
     binary,
     const,
 )
-from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute, uses_var
+from compiler.ir.expr.substitute import free_vars, substitute, uses_var
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import inheriting
@@ -36,7 +36,13 @@ from compiler.tir.analysis.side_effect import is_pure
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.renewal import RenewDefs
 from compiler.tir.statements.stmt import BufferStore, Evaluate, For, ForKind, IfThenElse, LetStmt, Stmt, seq
-from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator, StmtVisitor, pre_order_visit
+from compiler.tir.statements.stmt_functor import (
+    StmtExprMutator,
+    StmtMutator,
+    StmtVisitor,
+    pre_order_visit,
+    statements_of,
+)
 from compiler.tir.transform.loops.vectorizer import Vectorizer
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.remove_no_op import RemoveNoOp
@@ -358,9 +364,7 @@ def _is_short(n: For) -> bool:
 
 
 def _has_loop(n: Stmt) -> bool:
-    found: list[For] = []
-    post_order_visit(n, lambda part: found.append(part) if isinstance(part, For) else None)
-    return bool(found)
+    return next(statements_of(n, For), None) is not None
 
 
 def _terms(e: PrimExpr, factor: int) -> Iterator[tuple[PrimExpr, int]]:

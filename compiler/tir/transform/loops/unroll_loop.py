@@ -5,9 +5,10 @@ from __future__ import annotations
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import LoweringError, show
 from compiler.ir.expr.primexpr import Add, IntImm, PrimExpr, Var, const
-from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
+from compiler.ir.expr.substitute import free_vars, substitute
+from compiler.ir.functor import nodes_of
 from compiler.ir.module import IRModule
-from compiler.ir.node import rebuild
+from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import inheriting
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
@@ -28,7 +29,7 @@ from compiler.tir.statements.stmt import (
     Stmt,
     seq,
 )
-from compiler.tir.statements.stmt_functor import StmtMutator
+from compiler.tir.statements.stmt_functor import StmtMutator, statements_of
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 MAX_STEPS = 1 << 16
@@ -84,14 +85,8 @@ class UnrollLoop(PrimFuncPass, configurable=True):
 
 def _indices_of_local_memory(body: Stmt) -> set[Var]:
     """Return the variables in the indices of accesses to memory that registers hold."""
-    variables: set[Var] = set()
-
-    def note(n: object) -> None:
-        if isinstance(n, (BufferLoad, BufferStore)) and n.buffer.scope() in ("local", "warp"):
-            variables.update(free_vars(n.indices))
-
-    post_order_visit(body, note)
-    return variables
+    accesses = (n for n in nodes_of(body, BufferLoad, BufferStore) if n.buffer.scope() in ("local", "warp"))
+    return {var for n in accesses for var in free_vars(n.indices)}
 
 
 class _Unroll(StmtMutator):
@@ -207,14 +202,7 @@ def write_out(n: For, extent: int) -> Stmt:
 
 def _defines_memory(body: Stmt) -> bool:
     """Return whether a statement has memory or buffers of its own, of which each copy of it needs others."""
-    definitions: list[object] = []
-
-    def note(n: object) -> None:
-        if isinstance(n, (Allocate, AllocateConst, DeclBuffer, Block)):
-            definitions.append(n)
-
-    post_order_visit(body, note)
-    return bool(definitions)
+    return any(isinstance(n, (Allocate, AllocateConst, DeclBuffer, Block)) for n in statements_of(body, Node))
 
 
 def _folded_sum(base: PrimExpr, step: PrimExpr) -> PrimExpr:

@@ -6,9 +6,10 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import InternalError, LoweringError, show
 from compiler.ir.expr.lanes import vscale_factor
 from compiler.ir.expr.primexpr import Broadcast, IntImm, Ramp
-from compiler.ir.expr.substitute import post_order_visit, substitute
+from compiler.ir.expr.substitute import substitute
+from compiler.ir.functor import nodes_of
 from compiler.ir.module import IRModule
-from compiler.ir.node import Node, rebuild
+from compiler.ir.node import rebuild
 from compiler.ir.origin import inheriting
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.analysis.features import features
@@ -118,20 +119,13 @@ class _VectorizeLoops(StmtMutator):
 def _require_one_kind_of_vectors(loop: For) -> None:
     """Reject the vectors within a vectorized loop whose number of lanes times the loop's is none of a vector."""
     scalable = vscale_factor(loop.extent) > 0
-
-    def check(n: Node) -> None:
-        if not isinstance(n, (Ramp, Broadcast)):
-            return
+    for access in nodes_of(loop.body, BufferLoad, BufferStore):
+        if dt.lanes(access.buffer.dtype) < 0:
+            raise InternalError(
+                "VectorizeLoop: Vectorizing over scalable buffer elements is not supported in vectorizer."
+            )
+    for n in nodes_of(loop.body, Ramp, Broadcast):
         if scalable:
             raise InternalError("VectorizeLoop: Creating scalable vectors from existing vectors is not supported.")
         if dt.lanes(n.dtype) < 0:
             raise InternalError("VectorizeLoop: Vectorizing over existing scalable vectors is not supported.")
-
-    def check_elements(n: Node) -> None:
-        if isinstance(n, (BufferLoad, BufferStore)) and dt.lanes(n.buffer.dtype) < 0:
-            raise InternalError(
-                "VectorizeLoop: Vectorizing over scalable buffer elements is not supported in vectorizer."
-            )
-
-    post_order_visit(loop.body, check_elements)
-    post_order_visit(loop.body, check)

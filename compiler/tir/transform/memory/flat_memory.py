@@ -9,7 +9,8 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import BoundError, LoweringError, counted
 from compiler.ir.expr.primexpr import FloorDiv, FloorMod, IntImm, PrimExpr, Ramp, Range, Var, cast, const, is_const_int
-from compiler.ir.expr.substitute import post_order_visit, substitute
+from compiler.ir.expr.substitute import substitute
+from compiler.ir.functor import nodes_of
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import rebuild
 from compiler.ir.types import PointerType, PrimType
@@ -261,11 +262,4 @@ class FlatMemory:
 
 def _divides_by_symbol(index: PrimExpr) -> bool:
     """Return whether an index has a quotient or a remainder by something that is no number."""
-    divides = False
-
-    def look(n: object) -> None:
-        nonlocal divides
-        divides = divides or (isinstance(n, (FloorDiv, FloorMod)) and not isinstance(n.b, IntImm))
-
-    post_order_visit(index, look)
-    return divides
+    return any(not isinstance(n.b, IntImm) for n in nodes_of(index, FloorDiv, FloorMod))

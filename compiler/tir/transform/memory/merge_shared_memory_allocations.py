@@ -19,7 +19,7 @@ from compiler.tir.statements.allocations import element_count, pointer_scope
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, Stmt
-from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtVisitor
+from compiler.tir.statements.stmt_functor import StmtExprMutator, statements_of
 from compiler.tir.transform.memory.storage_lifetime import Lifetime, Lifetimes
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -71,27 +71,15 @@ class _Merge(StmtExprMutator):
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key != "thread_extent":
             return self.visit_Node(n)
-        collected = _Collect(self._scopes)
-        collected.visit(n.body)
-        if len(collected.allocations) < 2:
+        allocated = [a for a in statements_of(n.body, Allocate) if pointer_scope(a.buffer_var) in self._scopes]
+        if len(allocated) < 2:
             return n
         touches = _LastTouches()
         touches.visit(n.body)
-        offsets, size = _Plan(collected.allocations, Lifetimes(n.body).lifetimes, touches.of_pointers).offsets()
+        offsets, size = _Plan(allocated, Lifetimes(n.body).lifetimes, touches.of_pointers).offsets()
         pointer = Var(self._name, "handle", PointerType(PrimType("uint8"), self._scope))
-        body = _Redirect(pointer, offsets, collected.allocations).visit(n.body)
+        body = _Redirect(pointer, offsets, allocated).visit(n.body)
         return rebuild(n, body=Allocate(pointer, "uint8", (size,), const(True), body))
-
-
-class _Collect(StmtVisitor):
-    def __init__(self, scopes: Sequence[str]) -> None:
-        self._scopes = scopes
-        self.allocations: list[Allocate] = []
-
-    def visit_Allocate(self, n: Allocate) -> None:
-        if pointer_scope(n.buffer_var) in self._scopes:
-            self.allocations.append(n)
-        self.visit(n.body)
 
 
 class _LastTouches(Visitor):

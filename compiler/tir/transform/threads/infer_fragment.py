@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, StringImm, Var
-from compiler.ir.functor import Visitor
+from compiler.ir.functor import Visitor, nodes_of
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.tir.analysis.features import features
@@ -38,7 +38,7 @@ class InferFragment(FunctionRewrite):
             return func
         fragments = _Fragments()
         fragments.visit(func.body)
-        _Products(fragments.shapes).visit(func.body)
+        _check_products(func.body, fragments.shapes)
         return func.with_body(_Annotate(fragments).visit(func.body))
 
 
@@ -90,21 +90,16 @@ def _conflict(n: Call, fragment: Var, what: str, first: str, second: str) -> Low
     )
 
 
-class _Products(Visitor):
-    """Checks that what is multiplied and what is added to are of one shape."""
-
-    def __init__(self, shapes: dict[Var, _Shape]) -> None:
-        self._shapes = shapes
-
-    def visit_Call(self, n: Call) -> None:
+def _check_products(body: Stmt, shapes: dict[Var, _Shape]) -> None:
+    """Check that what is multiplied and what is added to are of one shape."""
+    for n in nodes_of(body, Call):
         if isinstance(n.op, Op) and n.op.name in _MULTIPLICATIONS:
-            operands = [arg for arg in n.args[::2] if isinstance(arg, Var) and arg in self._shapes]
-            if len({self._shapes[operand] for operand in operands}) > 1:
-                shapes = "; ".join(f"{operand.name}: {self._shapes[operand]}" for operand in operands)
+            operands = [arg for arg in n.args[::2] if isinstance(arg, Var) and arg in shapes]
+            if len({shapes[operand] for operand in operands}) > 1:
+                each = "; ".join(f"{operand.name}: {shapes[operand]}" for operand in operands)
                 raise LoweringError(
-                    f"InferFragment: fragments of different shapes are multiplied{user_place(n.span)}: {shapes}"
+                    f"InferFragment: fragments of different shapes are multiplied{user_place(n.span)}: {each}"
                 )
-        self.visit_Node(n)
 
 
 class _Annotate(StmtMutator):

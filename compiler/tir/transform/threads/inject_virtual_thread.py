@@ -5,13 +5,13 @@ from __future__ import annotations
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
 from compiler.ir.expr.primexpr import Call, IntImm, IterVar, PrimExpr, Var, const
-from compiler.ir.expr.substitute import post_order_visit, substitute
-from compiler.ir.functor import Visitor
+from compiler.ir.expr.substitute import substitute
+from compiler.ir.functor import Visitor, nodes_of
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import inheriting
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.arithmetic import floordiv
-from compiler.tir.expressions.builtin import ACCESS_PTR, is_call
+from compiler.tir.expressions.builtin import ACCESS_PTR
 from compiler.tir.expressions.device_ops import CONTEXT_ID
 from compiler.tir.statements.allocations import element_count
 from compiler.tir.statements.buffer import Buffer, BufferLoad, moved_index
@@ -156,14 +156,11 @@ class _Accesses(Visitor):
 def _written_through_pointers(e: PrimExpr) -> list[Var]:
     """Return the memory whose addresses are handed to calls that may write it."""
     written: list[Var] = []
-
-    def look(n: object) -> None:
-        if is_call(n, ACCESS_PTR) and isinstance(n.args[1], Var):
+    for n in nodes_of(e, Call):
+        if n.op is ACCESS_PTR and isinstance(n.args[1], Var):
             mask = n.args[4]
             if not isinstance(mask, IntImm) or mask.value & _WRITES:
                 written.append(n.args[1])
-
-    post_order_visit(e, look)
     return written
 
 

@@ -8,7 +8,7 @@ from compiler.tir.analysis.features import features
 from compiler.tir.expressions.builtin import storage_sync
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, Evaluate, Stmt, seq
-from compiler.tir.statements.stmt_functor import StmtMutator, StmtVisitor
+from compiler.tir.statements.stmt_functor import StmtMutator, statements_of
 from compiler.tir.transform.pass_base import FunctionRewrite
 from compiler.tir.transform.threads.async_queues import COMMIT_QUEUE, WAIT_COUNT, WAIT_QUEUE
 
@@ -31,21 +31,8 @@ class LowerAsyncQueues(FunctionRewrite):
     def rewrite(self, func: PrimFunc) -> PrimFunc:
         if not {COMMIT_QUEUE, WAIT_QUEUE} & features(func).attrs:
             return func
-        queues = _Queues()
-        queues.visit(func.body)
-        return func.with_body(_Lower(has_counts=len(queues.numbers) == 1).visit(func.body))
-
-
-class _Queues(StmtVisitor):
-    """The numbers of the queues that there are commits to."""
-
-    def __init__(self) -> None:
-        self.numbers: set[str] = set()
-
-    def visit_AttrStmt(self, n: AttrStmt) -> None:
-        if n.attr_key == COMMIT_QUEUE:
-            self.numbers.add(str(n.value))
-        self.visit_Node(n)
+        queues = {str(n.value) for n in statements_of(func.body, AttrStmt) if n.attr_key == COMMIT_QUEUE}
+        return func.with_body(_Lower(has_counts=len(queues) == 1).visit(func.body))
 
 
 class _Lower(StmtMutator):

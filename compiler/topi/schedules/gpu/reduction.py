@@ -9,7 +9,8 @@ their parts up in a tree.
 from __future__ import annotations
 
 from compiler.ir.expr.primexpr import ProducerLoad
-from compiler.ir.expr.substitute import free_vars, post_order_visit
+from compiler.ir.expr.substitute import free_vars
+from compiler.ir.functor import nodes_of
 from compiler.target.target import Target
 from compiler.te import ComputeOp, Schedule, Stage
 from compiler.te.definition.axis import thread_axis
@@ -39,10 +40,8 @@ def _least_results(op: Operation) -> int:
     """Return how many results are reduced by a thread each: fewer where what neighbours read lies side by side."""
     if not isinstance(op, ComputeOp) or not op.axis:
         return _MANY_RESULTS
-    last, reads = op.axis[-1].var, list[ProducerLoad]()
-    for body in op.body:
-        post_order_visit(body, lambda n: reads.extend([n] if isinstance(n, ProducerLoad) else []))
-    reads_along = any(last in free_vars(read.indices[-1]) for read in reads if read.indices)
+    reads = [read for body in op.body for read in nodes_of(body, ProducerLoad)]
+    reads_along = any(op.axis[-1].var in free_vars(read.indices[-1]) for read in reads if read.indices)
     return _SOME_RESULTS if reads_along else _MANY_RESULTS
 
 

@@ -22,7 +22,7 @@ from compiler.tir.sanitizer.thread_source import ThreadSource
 from compiler.tir.schedule import Schedule
 from compiler.tir.transform.calls.kernel_code import KernelCode
 from compiler.tir.warp_access import KernelAccesses, bank_ways, explain_kernels, pattern_of, sectors
-from compiler.tir.warp_access.explain import _Launches
+from compiler.tir.warp_access.explain import outermost_launch
 from tests.compiler.driver.gpu_programs import random_program
 
 
@@ -58,7 +58,7 @@ def brute_force(module: IRModule) -> dict[tuple[str, bool], list[np.ndarray[Any,
     All lanes of the programs here do the same, so that the nth access of each lane is the warp's nth.
     """
     [(_, func)] = module.items()
-    kernel = KernelCode(_Launches.of(func))
+    kernel = KernelCode(outermost_launch(func))
     axes = [*kernel.blocks, *kernel.threads]
     run = ThreadSource([kernel.variables[axis.tag] for axis in axes]).generator(kernel.code)
     rows: dict[tuple[str, bool], list[np.ndarray[Any, Any]]] = defaultdict(list)
@@ -209,7 +209,7 @@ def test_random_schedules(first: int) -> None:
 def places_of_lanes(module: IRModule) -> dict[tuple[str, bool], Counter[tuple[int, int]]]:
     """Return how often each lane of a warp accesses each byte, by buffer and direction, thread by thread."""
     [(_, func)] = module.items()
-    kernel = KernelCode(_Launches.of(func))
+    kernel = KernelCode(outermost_launch(func))
     axes = [*kernel.blocks, *kernel.threads]
     run = ThreadSource([kernel.variables[axis.tag] for axis in axes]).generator(kernel.code)
     counted: dict[tuple[str, bool], Counter[tuple[int, int]]] = defaultdict(Counter)
