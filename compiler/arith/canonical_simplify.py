@@ -85,27 +85,6 @@ class CanonicalSimplifier(RewriteSimplifier):
 
     memo_name = "canonical"
 
-    def visit_Add(self, n: Add) -> PrimExpr:
-        return self._normal(n)
-
-    def visit_Sub(self, n: Sub) -> PrimExpr:
-        return self._normal(n)
-
-    def visit_Mul(self, n: Mul) -> PrimExpr:
-        return self._normal(n)
-
-    def visit_FloorDiv(self, n: FloorDiv) -> PrimExpr:
-        return self._normal(n)
-
-    def visit_FloorMod(self, n: FloorMod) -> PrimExpr:
-        return self._normal(n)
-
-    def visit_Div(self, n: Div) -> PrimExpr:
-        return self._normal(n)
-
-    def visit_Mod(self, n: Mod) -> PrimExpr:
-        return self._normal(n)
-
     def visit_Reduce(self, n: Reduce) -> PrimExpr:
         result = RewriteSimplifier.visit_Reduce(self, n)
         return result if n.axis or not isinstance(result, Reduce) else _single_iteration(result)
@@ -120,6 +99,8 @@ class CanonicalSimplifier(RewriteSimplifier):
         if type(n) is Mul and type(result) is Sub and type(result.a) is IntImm and result.a.value == 0:
             result = Mul(result.b, IntImm(n.dtype, -1))  # a negative stays the product that it is written as
         return n if deep_equal(result, n) else result
+
+    visit_Add = visit_Sub = visit_Mul = visit_FloorDiv = visit_FloorMod = visit_Div = visit_Mod = _normal
 
     def _sum(self, n: PrimExpr) -> Sum:
         """Return an expression of index type as a sum."""

@@ -16,7 +16,6 @@ from compiler.ir.expr.primexpr import (
     Broadcast,
     Call,
     Cast,
-    CmpOp,
     Div,
     FloorDiv,
     FloorMod,
@@ -26,7 +25,6 @@ from compiler.ir.expr.primexpr import (
     Min,
     Mod,
     Mul,
-    Not,
     PrimExpr,
     Ramp,
     Range,
@@ -210,16 +208,12 @@ class _Evaluator(Functor):
     def _not_negative(self, e: PrimExpr) -> bool:
         return e is not NEG_INF and self._analyzer.can_prove(e >= 0)
 
-    def visit_CmpOp(self, n: CmpOp) -> IntervalSet:
-        return self._truth(n)
-
-    def visit_Not(self, n: Not) -> IntervalSet:
-        return self._truth(n)
-
     def _truth(self, n: PrimExpr) -> IntervalSet:
         if not self._uses_domain(n):
             return IntervalSet(n, n)
         return IntervalSet(const(False), const(True))
+
+    visit_CmpOp = visit_Not = _truth
 
     def visit_Select(self, n: Select) -> IntervalSet:
         condition = self.visit(n.condition)

@@ -153,12 +153,6 @@ class _Reads(Mutator):
         new = self._choice(*old)
         return n if all(a is b for a, b in zip(new, old, strict=True)) else Select(*new)
 
-    def visit_And(self, n: And) -> PrimExpr:
-        return self._both(n)
-
-    def visit_Or(self, n: Or) -> PrimExpr:
-        return self._both(n)
-
     def _both(self, n: And | Or) -> PrimExpr:
         """Machine code evaluates both sides, but the user may mean the first one as a guard: nothing is refused."""
         a = self.visit(n.a)
@@ -166,6 +160,8 @@ class _Reads(Mutator):
         b = self.visit(n.b)
         self._conditional -= 1
         return n if a is n.a and b is n.b else type(n)(a, b)
+
+    visit_And = visit_Or = _both
 
     def visit_ProducerLoad(self, n: ProducerLoad) -> PrimExpr:
         indices = list(self._visit_tuple(n.indices))

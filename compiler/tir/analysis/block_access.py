@@ -223,17 +223,13 @@ class _Accesses(Visitor):
         self.visit(n.body)
         del self._domains[n.loop_var]
 
-    def visit_LetStmt(self, n: LetStmt) -> None:
-        self._let(n)
-
-    def visit_Let(self, n: Let) -> None:
-        self._let(n)
-
     def _let(self, n: LetStmt | Let) -> None:
         self.visit(n.value)
         self._domains[n.var] = self._set(n.value)
         self.visit(n.body)
         del self._domains[n.var]
+
+    visit_LetStmt = visit_Let = _let
 
     @contextmanager
     def _where(self, condition: PrimExpr) -> Iterator[None]:

@@ -15,7 +15,7 @@ from compiler.ir.node import Node
 from compiler.tir.analysis.side_effect import has_effect
 from compiler.tir.expressions.op import all as all_of
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.statements.stmt import AttrStmt, BlockRealize, For, IfThenElse, LetStmt, Stmt, While
+from compiler.tir.statements.stmt import For, IfThenElse, LetStmt, Stmt
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,15 +141,6 @@ class _Accesses(Visitor):
         if n.else_case is not None:
             self._within(Not(n.condition), n.else_case)
 
-    def visit_AttrStmt(self, n: AttrStmt) -> None:
-        self._everywhere(n)
-
-    def visit_While(self, n: While) -> None:
-        self._everywhere(n)
-
-    def visit_BlockRealize(self, n: BlockRealize) -> None:
-        self._everywhere(n)
-
     def _within(self, condition: PrimExpr, body: Stmt, *variables: Var) -> None:
         outside = self._region, self._variables
         self._region = self._region & possible_region(condition)
@@ -163,3 +154,5 @@ class _Accesses(Visitor):
         self.visit_Node(n)
         self.writes[writes:] = [replace(access, buffer=None) for access in self.writes[writes:]]
         self.reads[reads:] = [replace(access, buffer=None) for access in self.reads[reads:]]
+
+    visit_AttrStmt = visit_While = visit_BlockRealize = _everywhere

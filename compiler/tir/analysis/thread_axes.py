@@ -60,17 +60,13 @@ class _Axes(StmtVisitor):
         self.axes: dict[str, ThreadAxis] = {}
         self._analyzer = Analyzer()
 
-    def visit_AttrStmt(self, n: AttrStmt) -> None:
-        self._note(n)
-
-    def visit_For(self, n: For) -> None:
-        self._note(n)
-
     def _note(self, n: AttrStmt | For) -> None:
         launch = launch_of(n)
         if launch is not None:
             self._launch(n, *launch)
         self.visit(n.body)
+
+    visit_AttrStmt = visit_For = _note
 
     def _launch(self, launch: AttrStmt | For, tag: str, extent: PrimExpr, variables: tuple[Var, ...]) -> None:
         axis = self.axes.setdefault(tag, ThreadAxis(tag, extent, launch))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.expr.primexpr import IterVar, Let, PrimExpr, Var
-from compiler.ir.functor import Visitor
+from compiler.ir.functor import Visitor, post_order
 from compiler.ir.node import Node
 from compiler.ir.structural import structural_equal
 from compiler.tir.statements.block import Block, BlockRealize
@@ -53,16 +53,12 @@ class _HostAccess(Visitor):
         self._local.add(n.buffer_var)
         self.visit_Node(n)
 
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
-        self._check(n)
-
-    def visit_BufferStore(self, n: BufferStore) -> None:
-        self._check(n)
-
     def _check(self, n: BufferLoad | BufferStore) -> None:
         if self.violation is None and n.buffer.data not in self._local:
             self.violation = n
         self.visit_Node(n)
+
+    visit_BufferLoad = visit_BufferStore = _check
 
 
 def verify_ssa(func: PrimFunc) -> bool:
@@ -109,36 +105,12 @@ class _SingleDefinition(Visitor):
 
 def is_lowered(func: PrimFunc) -> bool:
     """Return whether a function is as lowering leaves it: no blocks, memory of one dimension, vectors written out."""
-    visitor = _FindUnlowered()
-    visitor.visit(func.body)
-    return not visitor.unlowered
+    return not any(map(_is_unlowered, post_order(func.body)))
 
 
-class _FindUnlowered(Visitor):
-    def __init__(self) -> None:
-        self.unlowered = False
-
-    def visit_Node(self, n: Node) -> None:
-        if not self.unlowered:
-            Visitor.visit_Node(self, n)
-
-    def visit_BufferRealize(self, n: BufferRealize) -> None:
-        self.unlowered = True
-
-    def visit_Block(self, n: Block) -> None:
-        self.unlowered = True
-
-    def visit_BlockRealize(self, n: BlockRealize) -> None:
-        self.unlowered = True
-
-    def visit_For(self, n: For) -> None:
-        self.unlowered |= n.kind is ForKind.VECTORIZED
-        self.visit_Node(n)
-
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
-        self.unlowered |= len(n.indices) != 1
-        self.visit_Node(n)
-
-    def visit_BufferStore(self, n: BufferStore) -> None:
-        self.unlowered |= len(n.indices) != 1
-        self.visit_Node(n)
+def _is_unlowered(n: Node) -> bool:
+    if isinstance(n, For):
+        return n.kind is ForKind.VECTORIZED
+    if isinstance(n, (BufferLoad, BufferStore)):
+        return len(n.indices) != 1
+    return isinstance(n, (BufferRealize, Block, BlockRealize))

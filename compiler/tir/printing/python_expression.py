@@ -188,20 +188,13 @@ class PythonExpression(Functor):
         function = self._constant(evaluation.operation(kind, n.a.dtype))
         return f"{function}({self.visit(n.a)}, {self.visit(n.b)})"
 
-    def visit_Add(self, n: Add) -> str:
-        return self._ring(n)
-
-    def visit_Sub(self, n: Sub) -> str:
-        return self._ring(n)
-
-    def visit_Mul(self, n: Mul) -> str:
-        return self._ring(n)
-
     def _ring(self, n: Add | Sub | Mul) -> str:
         if not dt.is_integral(n.dtype) or dt.lanes(n.dtype) > 1:
             return f"({self._sum(n)})"
         value, (low, high) = self._fresh("t"), dt.int_range(n.dtype)
         return f"({value} if {low} <= ({value} := {self._sum(n)}) <= {high} else wrap_int({value}, {n.dtype!r}))"
+
+    visit_Add = visit_Sub = visit_Mul = _ring
 
     def _sum(self, n: PrimExpr) -> str:
         """Write a tree of ``+``, ``-`` and ``*`` that is wrapped around, if at all, as a whole."""

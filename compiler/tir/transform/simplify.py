@@ -119,12 +119,6 @@ class _Simplifier(StatementWalk):
     def visit_Var(self, n: Var) -> PrimExpr:
         return self._analyzer.simplify(n)
 
-    def visit_And(self, n: And) -> PrimExpr:
-        return self._condition(n)
-
-    def visit_Or(self, n: Or) -> PrimExpr:
-        return self._condition(n)
-
     def _condition(self, n: And | Or) -> PrimExpr:
         extensions = self._extensions
         e = self._analyzer.simplify(n)
@@ -133,6 +127,8 @@ class _Simplifier(StatementWalk):
         if Extension.ApplyConstraintsToBooleanBranches in extensions:
             e = simplify_branches(e, self._analyzer.simplify, self._analyzer.constraint, is_pure)
         return e
+
+    visit_And = visit_Or = _condition
 
     def visit_IntImm(self, n: IntImm) -> PrimExpr:
         return n

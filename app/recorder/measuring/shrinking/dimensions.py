@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from compiler.arith.linear.detect_linear_equation import detect_linear_equation
-from compiler.ir.expr.primexpr import CmpOp, FloorDiv, FloorMod, IntImm, PrimExpr, ProducerLoad, Reduce, Var
+from compiler.ir.expr.primexpr import CmpOp, IntImm, PrimExpr, ProducerLoad, Reduce, Var
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.functor import Visitor
 from compiler.te.definition.operation import ComputeOp
@@ -102,11 +102,7 @@ class _BodyReader(Visitor):
         self._fix(n)
         self.visit_Node(n)
 
-    def visit_FloorDiv(self, n: FloorDiv) -> None:
-        self._fix(n)
-
-    def visit_FloorMod(self, n: FloorMod) -> None:
-        self._fix(n)
-
     def _fix(self, e: PrimExpr) -> None:
         self._dimensions.fixed.update(axis for axis in self._axes if axis in free_vars((e,)))
+
+    visit_FloorDiv = visit_FloorMod = _fix

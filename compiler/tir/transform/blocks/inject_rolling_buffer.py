@@ -15,7 +15,7 @@ from compiler.tir.expressions.builtin import likely
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.producer_stmt import BufferRealize
-from compiler.tir.statements.stmt import AttrStmt, BufferStore, For, ForKind, IfThenElse, LetStmt, Stmt
+from compiler.tir.statements.stmt import AttrStmt, BufferStore, For, ForKind, IfThenElse, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator, statements_of
 from compiler.tir.transform.pass_base import FunctionRewrite
 
@@ -128,11 +128,7 @@ class _Inject(StmtExprMutator):
         self._loops = loops
         return new
 
-    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
-        return self._fresh(n)
-
-    def visit_LetStmt(self, n: LetStmt) -> Stmt:
-        return self._fresh(n)
+    visit_IfThenElse = visit_LetStmt = _fresh
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key != SCOPE:

@@ -58,11 +58,10 @@ class _DeviceMemory(StmtMutator):
         del self._pending[n.buffer_var]
         return body if n.buffer_var in self._moved else rebuild(n, body=body)
 
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+    def _launch(self, n: AttrStmt | For) -> Stmt:
         return self._into(n) if launch_of(n) else self.visit_Node(n)
 
-    def visit_For(self, n: For) -> Stmt:
-        return self._into(n) if launch_of(n) else self.visit_Node(n)
+    visit_AttrStmt = visit_For = _launch
 
     def _into(self, n: AttrStmt | For) -> Stmt:
         used = [self._pending[var] for var in free_vars(n.body) if var in self._pending]
@@ -109,8 +108,7 @@ class KernelCode:
 class _RemoveLaunches(StmtMutator):
     """Removes the launches of thread axes, whose variables stay."""
 
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+    def _launch(self, n: AttrStmt | For) -> Stmt:
         return self.visit(n.body) if launch_of(n) else self.visit_Node(n)
 
-    def visit_For(self, n: For) -> Stmt:
-        return self.visit(n.body) if launch_of(n) else self.visit_Node(n)
+    visit_AttrStmt = visit_For = _launch

@@ -19,7 +19,6 @@ from compiler.tir.statements.stmt import (
     Allocate,
     AssertStmt,
     AttrStmt,
-    BlockRealize,
     Evaluate,
     For,
     ForKind,
@@ -27,7 +26,6 @@ from compiler.tir.statements.stmt import (
     LetStmt,
     SeqStmt,
     Stmt,
-    While,
     seq,
 )
 from compiler.tir.statements.stmt_functor import StmtExprMutator
@@ -156,16 +154,12 @@ class DeadStores(StmtExprMutator):
         self.visit(n.value)
         return rebuild(n, body=body)
 
-    def visit_While(self, n: While) -> Stmt:
-        return self._opaque(n)
-
-    def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
-        return self._opaque(n)
-
     def _opaque(self, n: Stmt) -> Stmt:
         """Leave a statement as it is; it may read everything."""
         self.dead = {}
         return n
+
+    visit_While = visit_BlockRealize = _opaque
 
     # The state
 

@@ -141,17 +141,13 @@ class HoistCandidates(Visitor):
             self._condition(n.condition)
         self.visit_Node(n)
 
-    def visit_And(self, n: And) -> None:
-        self._operands(n)
-
-    def visit_Or(self, n: Or) -> None:
-        self._operands(n)
-
     def _operands(self, n: And | Or) -> None:
         if self._conditionals & BOOLEAN_EXPRESSION:
             self._condition(n.a)
             self._condition(n.b)
         self.visit_Node(n)
+
+    visit_And = visit_Or = _operands
 
     # where things go
 

@@ -13,18 +13,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
 from compiler.tir.analysis.side_effect import has_effect, is_pure
 from compiler.tir.statements.buffer import BufferLoad, BufferStore
-from compiler.tir.statements.stmt import (
-    Allocate,
-    AssertStmt,
-    AttrStmt,
-    DeclBuffer,
-    Evaluate,
-    For,
-    ForKind,
-    LetStmt,
-    Stmt,
-    While,
-)
+from compiler.tir.statements.stmt import AttrStmt, DeclBuffer, For, ForKind, LetStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprVisitor
 from compiler.tir.transform.threads.barrier_regions import Barriers
 from compiler.tir.transform.threads.thread_vectors import MIN_THREADS, SplitLongLoops
@@ -152,14 +141,7 @@ class _Accesses(StmtExprVisitor):
         self.known = self.known and is_pure(n.value)
         self.visit_Node(n)
 
-    def visit_Allocate(self, n: Allocate) -> None:
+    def _unknown(self, n: Stmt) -> None:
         self.known = False
 
-    def visit_Evaluate(self, n: Evaluate) -> None:
-        self.known = False
-
-    def visit_While(self, n: While) -> None:
-        self.known = False
-
-    def visit_AssertStmt(self, n: AssertStmt) -> None:
-        self.known = False
+    visit_Allocate = visit_Evaluate = visit_While = visit_AssertStmt = _unknown

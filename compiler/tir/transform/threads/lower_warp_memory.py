@@ -56,20 +56,13 @@ class _Lower(StmtExprMutator):
         self._warp_size = warp_size
         self._launches: list[AttrStmt | For | LetStmt] = []
 
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
-        return self._within(n)
-
-    def visit_For(self, n: For) -> Stmt:
-        return self._within(n)
-
-    def visit_LetStmt(self, n: LetStmt) -> Stmt:
-        return self._within(n)
-
     def _within(self, n: AttrStmt | For | LetStmt) -> Stmt:
         self._launches.append(n)
         new = self.visit_Node(n)
         self._launches.pop()
         return new
+
+    visit_AttrStmt = visit_For = visit_LetStmt = _within
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         if pointer_scope(n.buffer_var) != "warp":
@@ -231,12 +224,6 @@ class _Rewrite(StmtExprMutator):
         place = simplify(index // group * part + index % part)
         return place, simplify(index % group // part)
 
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
-        return self._within(n)
-
-    def visit_For(self, n: For) -> Stmt:
-        return self._within(n)
-
     def _within(self, n: AttrStmt | For) -> Stmt:
         outside, launch = self._here, launch_of(n)
         if launch is not None and launch.tag == "threadIdx.x":
@@ -244,6 +231,8 @@ class _Rewrite(StmtExprMutator):
         new = self.visit_Node(n)
         self._here = outside
         return new
+
+    visit_AttrStmt = visit_For = _within
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         value, indices = self.visit(n.value), self._visit_tuple(n.indices)

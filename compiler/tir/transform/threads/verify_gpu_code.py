@@ -94,12 +94,6 @@ class _Launches(StmtVisitor):
         self._in_kernel = False
         self._thread: str | None = None
 
-    def visit_AttrStmt(self, n: AttrStmt) -> None:
-        self._note(n)
-
-    def visit_For(self, n: For) -> None:
-        self._note(n)
-
     def _note(self, n: AttrStmt | For) -> None:
         launch, outer, in_kernel = launch_of(n), self._thread, self._in_kernel
         if launch is not None and not in_kernel:
@@ -115,3 +109,5 @@ class _Launches(StmtVisitor):
             )
         self.visit(n.body)
         self._thread, self._in_kernel = outer, in_kernel
+
+    visit_AttrStmt = visit_For = _note
