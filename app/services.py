@@ -21,7 +21,6 @@ from app.jobs import answer_reader
 from app.jobs.answer_reader import IncomingMessages
 from app.jobs.answers import StoredAnswer
 from app.jobs.cache import AnswerCache
-from app.jobs.candidates import Candidates
 from app.jobs.compile_service import Compiler
 from app.jobs.cores import Cores
 from app.jobs.definer import Definer
@@ -33,8 +32,6 @@ from app.jobs.proposer import Proposer
 from app.jobs.recorded_programs import RecordedPrograms
 from app.jobs.shared_cache import SharedAnswerCache
 from app.jobs.shared_ladders import SharedLadders
-from app.jobs.tracer import Tracer
-from app.jobs.webgpu import GPUPreparer
 from app.lessons import Library
 from app.lessons.classes import Classes
 from app.live.sessions import LiveSessions
@@ -87,10 +84,8 @@ class Services:
     renderer: Renderer
     compiler: Compiler
     ladders: Ladders
-    tracer: Tracer
-    gpu_preparer: GPUPreparer
+    programs: RecordedPrograms
     definer: Definer
-    candidates: Candidates
     proposer: Proposer
     file_maker: FileMaker
     links: Links
@@ -181,11 +176,9 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         renderer=renderer,
         compiler=Compiler(launcher, _cache(memory, runner, results), compiling, measuring, incoming),
         ladders=ladders,
-        tracer=Tracer(launcher, programs),
-        gpu_preparer=GPUPreparer(launcher, programs),
+        programs=programs,
         file_maker=FileMaker(launcher, compiling, incoming, Budget("files", FILES_AT_ONCE * config.built_file_bytes)),
         definer=Definer(launcher, programs),
-        candidates=Candidates(launcher, programs),
         proposer=Proposer(launcher, compiling, incoming),
         uploads=uploads,
         workspace_limits=workspace_limits,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
+
+import msgspec
 
 from app.artifacts import Problem, Workspace
 from app.jobs.answer_reader import IncomingMessages
@@ -12,11 +14,32 @@ from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
 from app.protocol import ProgramDefinition, RecordedFunction
 from app.sandbox import Job
-from app.searches import CandidateTexts
-from app.traces import TracedProgram
-from app.webgpu import GPUPrepared
+from app.searches import CandidateTexts, Decision, SoughtKernel
+from app.traces import Trace, TracedProgram
+from app.webgpu import GPUPrepared, GPUProgram
 
 Result = TypeVar("Result", TracedProgram, GPUPrepared, ProgramDefinition, CandidateTexts)
+
+
+class TraceAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A trace, or why there is none."""
+
+    trace: Trace | None = None
+    problem: str = ""
+
+
+class GPUAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A program for the visitor's GPU, or why there is none."""
+
+    program: GPUProgram | None = None
+    problem: str = ""
+
+
+class CandidateAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A candidate as texts, or why there is none."""
+
+    candidate: CandidateTexts | None = None
+    problem: str = ""
 
 
 class RecordedPrograms:
@@ -83,6 +106,46 @@ class RecordedPrograms:
             if not program:
                 return None, f"{chosen.name}: {chosen.reason}"
             return self._result(kind, start(program), client, ticket)
+
+    def trace(self, workspace: Workspace, client: Client, unit: int = -1) -> TraceAnswer:
+        """Run a script, and interpret one of its functions for the player; see :meth:`work`."""
+
+        def start(program: str) -> Job:
+            return self._launcher.start_recorded("trace", program, workspace.options)
+
+        traced, problem = self.work(TracedProgram, start, workspace, client, unit)
+        return TraceAnswer(trace=traced.trace if traced else None, problem=problem)
+
+    def prepare(self, workspace: Workspace, client: Client, unit: int = -1, prefixes: bool = False) -> GPUAnswer:
+        """Run a script, and prepare the kernels of one of its functions for the visitor's GPU; see :meth:`work`.
+
+        Results never return to the server.
+
+        Parameters
+        ----------
+        prefixes : bool
+            Whether to prepare every prefix of its schedule.
+        """
+
+        def start(program: str) -> Job:
+            return self._launcher.start_webgpu(program, workspace.options, prefixes)
+
+        prepared, problem = self.work(GPUPrepared, start, workspace, client, unit, graphs=True)
+        return GPUAnswer(program=prepared.program if prepared else None, problem=problem)
+
+    def candidate(
+        self, workspace: Workspace, client: Client, choices: Sequence[Decision], kernel: SoughtKernel | None = None
+    ) -> CandidateAnswer:
+        """Run a script, and derive a candidate of its last function, or of a kernel of its last model.
+
+        See :meth:`work`.
+        """
+
+        def start(program: str) -> Job:
+            return self._launcher.start_candidate(program, workspace.options, choices, kernel)
+
+        texts, problem = self.work(CandidateTexts, start, workspace, client, -1, kernel is not None)
+        return CandidateAnswer(candidate=texts, problem=problem)
 
     def _recorded(self, workspace: Workspace, client: Client, ticket: Ticket) -> tuple[list[RecordedFunction], str]:
         """Return the functions recorded of a script, and its problems."""

@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from app.artifacts import Measurement, Workspace
 from app.errors import InvalidBody
-from app.jobs.candidates import CandidateAnswer
+from app.jobs.recorded_programs import CandidateAnswer
 from app.panes.charts import ROOM
 from app.panes.limits import MAX_MEASUREMENTS
 from app.panes.searches import Trial, best_of, cloud, decisions, failures, progress_chart, reasons, references
@@ -64,7 +64,7 @@ def candidate() -> Response:
     """Return a candidate of a search as a script with explicit primitives, its loops and its assembly."""
     asked = read_body(CandidateRequest)
     return answer_json(
-        current_services().candidates.show(_workspace(asked), current_client(), asked.choices, asked.kernel)
+        current_services().programs.candidate(_workspace(asked), current_client(), asked.choices, asked.kernel)
     )
 
 

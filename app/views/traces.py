@@ -8,7 +8,7 @@ from flask import Blueprint, Response
 from msgspec import Meta
 
 from app.artifacts import Workspace
-from app.jobs.tracer import TraceAnswer
+from app.jobs.recorded_programs import TraceAnswer
 from app.services import current_services
 from app.views.api import answer_json
 from app.web.openapi import json_of, operation
@@ -34,4 +34,4 @@ class TraceRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=T
 def trace() -> Response:
     """Trace the memory accesses of a function at a small size, with simulated caches."""
     asked = read_body(TraceRequest)
-    return answer_json(current_services().tracer.trace(asked.workspace, current_client(), asked.unit))
+    return answer_json(current_services().programs.trace(asked.workspace, current_client(), asked.unit))

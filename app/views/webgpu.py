@@ -8,7 +8,7 @@ from flask import Blueprint, Response
 from msgspec import Meta
 
 from app.artifacts import Workspace
-from app.jobs.webgpu import GPUAnswer
+from app.jobs.recorded_programs import GPUAnswer
 from app.services import current_services
 from app.views.api import answer_json
 from app.web.openapi import json_of, operation
@@ -36,5 +36,5 @@ class GPURequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 def prepare() -> Response:
     """Return the WGSL kernels of a function, with their launches and expected results on random inputs."""
     asked = read_body(GPURequest)
-    preparer = current_services().gpu_preparer
-    return answer_json(preparer.prepare(asked.workspace, current_client(), asked.unit, asked.prefixes))
+    programs = current_services().programs
+    return answer_json(programs.prepare(asked.workspace, current_client(), asked.unit, asked.prefixes))
