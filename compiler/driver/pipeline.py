@@ -34,6 +34,7 @@ from compiler.tir.transform.legalize.narrow_data_type import NarrowDataType
 from compiler.tir.transform.legalize.rewrite_unsafe_select import RewriteUnsafeSelect
 from compiler.tir.transform.loops.hoist_if_then_else import HoistIfThenElse
 from compiler.tir.transform.loops.loop_partition import LoopPartition
+from compiler.tir.transform.loops.reduce_in_pairs import ReduceInPairs
 from compiler.tir.transform.loops.unroll_loop import UnrollLoop
 from compiler.tir.transform.loops.vectorize_loop import VectorizeLoop
 from compiler.tir.transform.memory.flatten_buffer import FlattenBuffer
@@ -120,6 +121,7 @@ def transform_loops(ctx: PassContext, simple_mode: bool) -> list[Pass]:
     config = ctx.config
     passes: list[Pass] = [] if simple_mode else [LoopPartition()]
     passes += [
+        ReduceInPairs(),
         VectorizeLoop(not config.get("tir.disable_vectorize", False)),
         InjectVirtualThread(),
         InjectDoubleBuffer(),
