@@ -6,14 +6,13 @@ are scheduled one by one: elements in vectors along the last axis, reductions wi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 from compiler import te
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import Call, Div, IterVar, PrimExpr, ProducerLoad, Reduce, Select
-from compiler.ir.expr.substitute import free_vars, post_order_visit
+from compiler.ir.expr.primexpr import Call, Div, Select
+from compiler.ir.expr.substitute import free_vars
 from compiler.ir.functor import Visitor
 from compiler.target.target import Target, TargetLike
 from compiler.te.definition.operation import ComputeOp
@@ -21,15 +20,16 @@ from compiler.te.definition.tensor import Operation
 from compiler.topi.operands import dims
 from compiler.topi.schedules.anchor import output_operations
 from compiler.topi.schedules.kit import (
-    MIN_LANES,
-    divisor,
     even_tile,
     extent,
     is_worth_parallel,
+    loads,
     parallel,
     partition_partial_tile,
     vectorize_elements,
 )
+from compiler.topi.schedules.lanes import contiguous_axes, in_lanes
+from compiler.topi.schedules.rows import schedule_rows
 from compiler.topi.tag import OpPattern, Tag
 
 ScheduleRule: TypeAlias = Callable[[Sequence[te.Tensor], Target], te.Schedule]
@@ -69,14 +69,16 @@ def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) 
     ops = output_operations([outs] if isinstance(outs, te.Tensor) else outs)
     schedule = te.create_schedule(ops)
     stored = inline_cheap(schedule, set(ops))
+    if schedule_rows(schedule, stored, machine):
+        return schedule
     # A reader's operation is another one after the reduction that it reads has been split into partial results.
     for stage in [each for each in schedule.stages if each.op in stored]:
         op = stage.op
         if not isinstance(op, ComputeOp) or _window_over(schedule, op) is not None:
             continue
         lanes = machine.vector_width(op.outputs[0].dtype)
-        if contiguous := _contiguous_axes(op):
-            _partial_results(schedule, stage, op, contiguous, lanes)
+        if contiguous_axes(op):
+            in_lanes(schedule, stage, lanes)
             continue
         if op.tag == Tag.PAD_BY_COPIES:
             stage.pragma(op.axis[-1], "loop_partition_hint")
@@ -100,7 +102,7 @@ def _window_over(schedule: te.Schedule, op: Operation) -> Operation | None:
     """
     readers = readers_of(schedule).get(op, []) if isinstance(op, ComputeOp) and op.tag == Tag.PAD else []
     reader = readers[0] if len(readers) == 1 else None
-    return reader if isinstance(reader, ComputeOp) and reader.reduce_axis and not _contiguous_axes(reader) else None
+    return reader if isinstance(reader, ComputeOp) and reader.reduce_axis and not contiguous_axes(reader) else None
 
 
 def _strided(op: ComputeOp, schedule: te.Schedule, stored: Collection[Operation]) -> tuple[int, int] | None:
@@ -112,19 +114,13 @@ def _strided(op: ComputeOp, schedule: te.Schedule, stored: Collection[Operation]
         axes = [axis.var for axis in each.axis]
         if op.reduce_axis or each.reduce_axis or len(axes) < 2 or [extent(a) for a in each.axis] != shape:
             continue
-        for load in (n for n in _nodes(each.body[0]) if isinstance(n, ProducerLoad) and n.indices):
+        for load in (n for n in loads(each.body) if n.indices):
             *before, last = map(free_vars, load.indices)
             at = next((at for at, axis in enumerate(axes[:-1]) if axis in last and axes[-1] not in last), None)
             size = dims(load.producer)[-1]
             if at is not None and any(axes[-1] in index for index in before) and isinstance(size, int):
                 return at, size
     return None
-
-
-def _nodes(e: PrimExpr) -> list[object]:
-    found: list[object] = []
-    post_order_visit(e, found.append)
-    return found
 
 
 def _in_tiles(stage: te.Stage, at: int, size: int, lanes: int) -> bool:
@@ -154,10 +150,6 @@ def _is_elementwise(op: ComputeOp) -> bool:
 
 def _computed(schedule: te.Schedule) -> list[ComputeOp]:
     return [s.op for s in schedule.stages if isinstance(s.op, ComputeOp)]
-
-
-_MIN_STEPS_OF_TUPLES = 8
-"""Steps over a row that are worth the comparisons of the lanes' results, of which tuples take many."""
 
 
 # what is stored
@@ -226,70 +218,3 @@ class _Expensive(Visitor):
     def visit_Div(self, n: Div) -> None:
         self.is_expensive |= dt.is_float(n.dtype)
         self.visit_Node(n)
-
-
-# reductions
-
-
-def _contiguous_axes(op: ComputeOp) -> list[IterVar]:
-    """Return the last axes of a reduction that together go over neighbours in memory in all that it reads along them.
-
-    What is the same for all of a sum, such as the mean of a row, may lie anywhere.
-    """
-    reduction = op.body[0]
-    if not isinstance(reduction, Reduce):
-        return []
-    reduced, every = {axis.var for axis in op.reduce_axis}, list[ProducerLoad]()
-    for source in reduction.source:
-        post_order_visit(source, lambda n: every.append(n) if isinstance(n, ProducerLoad) else None)
-    loads = [load for load in every if any(not reduced.isdisjoint(free_vars(index)) for index in load.indices)]
-    if any(load.indices[-1] is axis.var for load in loads for axis in op.axis):
-        return []
-    found: list[IterVar] = []
-    for axis in reversed(op.reduce_axis):
-        if not loads or not all(_ends_with(load, [axis, *found]) for load in loads):
-            break
-        found = [axis, *found]
-    return found
-
-
-def _ends_with(load: ProducerLoad, axes: Sequence[IterVar]) -> bool:
-    """Return whether the last indices of an access are some axes, all but the first of which pass over a dimension."""
-    if [*load.indices[-len(axes) :]] != [axis.var for axis in axes]:
-        return False
-    return dims(load.producer)[-len(axes) + 1 :] == tuple(map(extent, axes[1:])) if len(axes) > 1 else True
-
-
-def _partial_results(
-    schedule: te.Schedule, stage: te.Stage, op: ComputeOp, contiguous: Sequence[IterVar], lanes: int
-) -> None:
-    """Reduce with one partial result a lane, then over the lanes."""
-    axes = list(stage.op.axis)
-    size = math.prod(extent(axis) or 0 for axis in contiguous)
-    width = lanes if size > 2 * lanes else divisor(size, lanes)  # the last of many steps has fewer
-    steps = size // width
-    if not size or width < MIN_LANES or steps < (_MIN_STEPS_OF_TUPLES if len(op.body) > 1 else 2):
-        if is_worth_parallel(stage.op):
-            parallel(stage, axes)
-        return
-    last = stage.fuse(*contiguous) if len(contiguous) > 1 else contiguous[0]
-    _, lane = stage.split(last, factor=width)
-    factored = schedule.rfactor(stage.op.output(0), lane, factor_axis=-1)
-    partial = schedule[factored[0] if isinstance(factored, list) else factored]
-    own = list(partial.op.axis)
-    partial.reorder(*own[:-1], *partial.op.reduce_axis, own[-1])
-    partial.vectorize(own[-1])
-    if axes:
-        _fuse_around(stage, partial)
-
-
-def _fuse_around(stage: te.Stage, partial: te.Stage) -> None:
-    """Compute partial results inside of the loops over the result, as one loop on several cores."""
-    axes = list(stage.op.axis)
-    if None in [extent(a) for a in axes]:
-        partial.compute_at(stage, axes[-1])
-        return
-    fused = axes[0] if len(axes) == 1 else stage.fuse(*axes)
-    partial.compute_at(stage, fused)
-    if is_worth_parallel(partial.op):
-        stage.parallel(fused)

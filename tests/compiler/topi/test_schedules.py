@@ -123,13 +123,37 @@ def test_the_places_of_extremes_are_sought_in_lanes_over_long_rows() -> None:
         np.testing.assert_array_equal(found.numpy(), a.argmax(1))
 
 
-def test_what_reads_a_reduction_with_partial_results_is_scheduled_too() -> None:
-    x = te.placeholder((64, 256), name="x")
-    text, (a,), (found,) = _run(schedule_reduce, [x], [topi.nn.softmax(x)])
-    assert text.count("T.parallel(64)") == 4, "the largest, the exponentials, their sum, the quotients"
-    assert text.count("_rf_1[0:8]") >= 4, "both reductions have a partial result in each lane"
-    e = np.exp(a - a.max(1, keepdims=True))
-    np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=1e-5)
+def test_what_a_row_needs_is_computed_before_it_two_rows_at_a_time() -> None:
+    for rows, loops in ((64, "T.parallel(32)"), (65, "T.parallel(65)"), (2, "for i0_inner in range(2)")):
+        x = te.placeholder((rows, 256), name="x")
+        text, (a,), (found,) = _run(schedule_reduce, [x], [topi.nn.softmax(x)])
+        assert text.count(loops) == 1 or rows == 2, text
+        assert text.count("T.parallel") == (rows > 2), "few rows are no work for several cores"
+        assert "pairs" in text, "both reductions have partial results, which are reduced in pairs"
+        e = np.exp(a - a.max(1, keepdims=True))
+        np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=1e-5)
+
+
+def test_what_is_of_other_rows_than_the_result_is_not_computed_with_these() -> None:
+    x, k = te.placeholder((64, 256), name="x"), te.reduce_axis((0, 256), "k")
+    total = te.compute((64,), lambda i: te.sum(x[i, k], axis=k), name="total")
+    readers = {
+        "the row below": te.compute((64, 256), lambda i, j: x[i, j] - total[63 - i]),
+        "columns": te.compute((256, 64), lambda i, j: x[j, i] - total[j]),
+        "the whole": te.compute((64,), lambda i: total[i] * 2.0),
+        "few rows": te.compute((2, 64), lambda i, j: x[i, j] - total[i]),
+    }
+    for case, reader in readers.items():
+        text, (a,), (found,) = _run(schedule_reduce, [x], [reader])
+        t = a.sum(1)
+        wanted = {
+            "the row below": a - t[::-1, None], "columns": (a - t[:, None]).T, "the whole": t * 2,
+            "few rows": a[:2, :64] - t[:2, None],
+        }  # fmt: skip
+        np.testing.assert_allclose(found, wanted[case], rtol=1e-4, atol=1e-4, err_msg=case)
+        assert text.count("total_rf = T.allocate") == 1, case
+        outer = text.split("total_rf = T.allocate")[0].splitlines()[-2:]
+        assert "ax0" in "".join(outer), (case, "the sums have loops of their own")
 
 
 def test_a_sum_along_rows_that_reads_a_number_of_each_row_is_in_vectors_of_neighbours() -> None:

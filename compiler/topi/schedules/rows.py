@@ -1,0 +1,86 @@
+"""Schedule of groups that reduce the rows of their result, such as softmax and layer norm: one row after the other.
+
+What a row needs is computed right before the row is, and stays in the first cache::
+
+    for i, k: total[i] += x[i, k]                        for i, in parallel:
+    for i, j: y[i, j] = x[i, j] / total[i]       →           for k: total += x[i, k]
+                                                             for j: y[i, j] = x[i, j] / total
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+from compiler import te
+from compiler.target.target import Target
+from compiler.te.definition.operation import ComputeOp
+from compiler.te.definition.tensor import Operation
+from compiler.topi.operands import dims
+from compiler.topi.schedules.kit import extent, is_worth_parallel, loads, vectorize_elements
+from compiler.topi.schedules.lanes import contiguous_axes, partial_results
+
+_TOGETHER = 2
+"""Rows at a time: what one of them waits for, the other need not."""
+_MIN_ROWS = 16
+"""Fewer rows leave cores without work where there is enough of it."""
+
+
+def schedule_rows(schedule: te.Schedule, stored: Collection[Operation], machine: Target) -> bool:
+    """Schedule a group with one result and reductions of its rows alone; return False, and change nothing, of others.
+
+    What is computed and not ``stored`` is inlined.
+    """
+    result, *others = schedule.outputs
+    kept = [stage for stage in schedule.stages if stage.op in stored and stage.op is not result]
+    reductions = [op for stage in kept if isinstance(op := stage.op, ComputeOp) and op.reduce_axis]
+    if others or not isinstance(result, ComputeOp) or not reductions or not all(map(contiguous_axes, reductions)):
+        return False
+    depth = len(reductions[0].axis)
+    if not _are_of_rows(schedule, {stage.op for stage in kept}, result, depth) or _are_few(result, depth):
+        return False
+    last = schedule[result]
+    axes = list(result.axis[:depth])
+    vectorize_elements(last, machine.vector_width(result.output(0).dtype), on_one_core=True)
+    rows = last.fuse(*axes) if depth > 1 else axes[0]
+    if not math.prod(extent(axis) or 1 for axis in axes) % _TOGETHER and None not in map(extent, axes):
+        rows, _ = last.split(rows, factor=_TOGETHER)
+    if is_worth_parallel(result):
+        last.parallel(rows)
+    for stage in kept:
+        lanes = machine.vector_width(stage.op.output(0).dtype)
+        stage.compute_at(last, rows)
+        if not stage.op.reduce_axis:
+            if len(stage.op.axis) > depth:
+                vectorize_elements(stage, lanes, on_one_core=True)
+        elif (partial := partial_results(schedule, stage, lanes)) is not None:
+            partial.compute_at(stage, stage.op.axis[-1])
+    return True
+
+
+def _are_few(result: ComputeOp, depth: int) -> bool:
+    """Return whether there are fewer rows than cores may want, and enough in each for several."""
+    rows = [extent(axis) for axis in result.axis[:depth]]
+    return is_worth_parallel(result) and None not in rows and math.prod(e or 1 for e in rows) < _MIN_ROWS
+
+
+def _are_of_rows(schedule: te.Schedule, kept: Collection[Operation], result: ComputeOp, depth: int) -> bool:
+    """Return whether all that the result's row is computed from is of the same row.
+
+    A row is what has the same first ``depth`` indices.
+    """
+    if result.reduce_axis or not 0 < depth < len(result.axis):
+        return False
+    rows, of_rows = dims(result.output(0))[:depth], set(kept)
+    for stage in schedule.stages:  # each after those that it reads
+        op = stage.op
+        if not isinstance(op, ComputeOp):
+            continue
+        read = [load for load in loads(op.body) if load.producer.op in of_rows]
+        if read:
+            of_rows.add(op)
+        if op in of_rows and dims(op.output(0))[:depth] != rows:
+            return False
+        if any([*load.indices[:depth]] != [axis.var for axis in op.axis[:depth]] for load in read):
+            return False
+    return True
