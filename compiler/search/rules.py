@@ -41,6 +41,7 @@ from compiler.tir.schedule.random_variables import BlockRV, LoopRV
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.statements.block import BlockRealize
 from compiler.tir.statements.stmt import ForKind
+from compiler.tir.transform.loops.reduce_in_pairs import PAIRWISE
 
 _MAX_VECTORS = 4
 """Vector registers side by side in a tile."""
@@ -63,6 +64,8 @@ class Derivation:
     """Blocks that have their place."""
     partial: set[str] = field(default_factory=set)
     """Blocks that hold the parts of a reduction, a vector of them innermost."""
+    summed: set[str] = field(default_factory=set)
+    """Blocks that sum up parts."""
 
     def pick(self, name: str, options: Sequence[object]) -> object:
         """Return one of several options."""
@@ -186,6 +189,7 @@ def _in_parts(d: Derivation, facts: BlockFacts, axis: int) -> None:
     d.sch.reorder(*others, outer, inner)
     made = d.sch.rfactor(inner, len(facts.axes("S")))
     d.partial.add(d.name(made))
+    d.summed.add(name)
 
 
 class _Tiles(NamedTuple):
@@ -380,6 +384,19 @@ def _pack(place: int, width: int, *indices: PrimExpr) -> list[PrimExpr]:
 # places and loops of what is not tiled
 
 
+def _group_rows(d: Derivation, rv: BlockRV) -> None:
+    """Let rows that read sums of rows go a few at a time: sums of several do not wait for one another."""
+    name, loops = d.name(rv), d.sch.get_loops(rv)
+    if name in d.tiled or True in are_reduced(d, rv, loops):
+        return
+    if not any(d.name(producer) in d.summed for producer in d.sch.get_producers(rv)):
+        return
+    row = next((loop for loop in loops[:-1] if d.extent(loop) != 1), None)
+    sizes = [s for s in (1, 2, 4, 8) if row and not (d.extent(row) or 1) % s]
+    if row and (size := d.choose(f"{name}.rows", sizes)) > 1:
+        d.sch.split(row, factors=[None, size])
+
+
 def _locate(d: Derivation, rv: BlockRV) -> None:
     consumers = d.sch.get_consumers(rv)
     if d.name(rv) in d.placed or not consumers or not d.sch.get_loops(rv):
@@ -402,6 +419,17 @@ def _locate(d: Derivation, rv: BlockRV) -> None:
     where = d.choose(f"{d.name(rv)}.at", [-1, *around, *around])
     if where >= 0:
         d.sch.compute_at(rv, loops[where])
+        if d.name(rv) in d.summed:
+            _sum_row_by_row(d, rv, where + 1)
+
+
+def _sum_row_by_row(d: Derivation, rv: BlockRV, depth: int) -> None:
+    """Let parts be summed up innermost; ``depth`` loops are of others, too."""
+    own = d.sch.get_loops(rv)[depth:]
+    reduced = are_reduced(d, rv, own)
+    ordered = sorted(own, key=lambda loop: reduced[own.index(loop)])
+    if ordered != list(own):
+        d.sch.reorder(*ordered)
 
 
 def _order(d: Derivation, rv: BlockRV) -> None:
@@ -419,9 +447,14 @@ def _order(d: Derivation, rv: BlockRV) -> None:
 
 
 def _begin(d: Derivation, rv: BlockRV) -> None:
-    """Let a reduction begin outside its loops, which no other primitive takes apart afterwards."""
-    if d.name(rv) in d.begins:
-        d.sch.decompose_reduction(rv, d.begins[d.name(rv)])
+    """Let a reduction begin outside its loops, which no other primitive takes apart then, and sum up parts in pairs."""
+    name = d.name(rv)
+    if name in d.summed:
+        loops = d.sch.get_loops(rv)
+        d.sch.annotate(loops[-1], PAIRWISE, 1)
+        d.begins[name] = loops[are_reduced(d, rv, loops).index(True)]
+    if name in d.begins:
+        d.sch.decompose_reduction(rv, d.begins[name])
 
 
 def _vectorize(d: Derivation, rv: BlockRV) -> None:
@@ -484,6 +517,7 @@ RULES: tuple[Rule, ...] = (
     Rule("fold", "what a single block reads element by element is computed there", _fold, is_decided=True),
     Rule("inline", "what is computed element by element is computed where it is read", _inline),
     reduction("tiles", "parts"),
+    Rule("rows", "rows that read sums of rows go a few at a time", _group_rows),
     Rule("locate", "what has several readers, or is a reduction, is computed near them", _locate),
     Rule("order", "a reduction in parts goes along the parts innermost", _order),
     Rule("parallel", "the outer loops run on several cores", _parallel),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from textwrap import indent
 from typing import Any
 
 import numpy as np
 import pytest
 
-from compiler import te, topi
+from compiler import lower, te, topi
 from compiler.search.choices import Picker, Wishes
 from compiler.search.machine import Machine
 from compiler.search.rules import RULES, Derivation, derive
@@ -206,6 +207,22 @@ def test_a_constant_is_inlined_by_the_row_of_inlining_alone_too() -> None:
     sch = Schedule(te.create_prim_func([a, c]))
     derive(Derivation(sch, Picker(random.Random(0)), MACHINE), [rule for rule in RULES if rule.name == "inline"])
     assert "two" not in sch.mod["main"].script()
+
+
+def test_rows_that_read_sums_of_parts_go_a_few_at_a_time_and_parts_in_pairs() -> None:
+    a, k = te.placeholder((8, 64), name="a"), te.reduce_axis((0, 64), "k")
+    total = te.compute((8,), lambda i: te.sum(a[i, k], axis=k), name="total")
+    func = te.create_prim_func([a, te.compute((8, 64), lambda i, j: a[i, j] / total[i], name="share")])
+    wishes = Wishes({"total.way": "parts", "total.parts": 16, "share.rows": 4, "total.at": 0, "total_rf.at": 1})
+    space = ScheduleSpace(func, replace(MACHINE, cores=1), wishes)
+    mod = space.program(space.sample(random.Random(0)))
+    values = np.random.default_rng(0).normal(size=(8, 64)).astype("float32")
+    found = np.zeros((8, 64), "float32")
+    text = str(lower(mod))
+    interpret(mod["main"], [values, found])
+    np.testing.assert_allclose(found, values / values.sum(1, keepdims=True), rtol=1e-4)
+    for expected in ("for i_0 in range(2)", "total = T.allocate([4]", "for ax1 in range(4)", "pairs"):
+        assert expected in text
 
 
 def test_only_sums_of_one_buffer_are_tiled_or_taken_in_parts() -> None:
