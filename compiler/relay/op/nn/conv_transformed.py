@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.arith.minimal_filtering import transform_arrays
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.attrs.kinds import POSITIVE_INT
 from compiler.ir.types import Type
@@ -80,7 +81,7 @@ def _weight_relation(types: Types, attrs: ConvWinogradWeightTransformAttrs) -> T
 def _weight_reference(attrs: ConvWinogradWeightTransformAttrs, weight: Array) -> Array:
     """Evaluate each window, as a polynomial, at the points of the transform."""
     plain = _plain(weight.ndim - 2, weight.shape[2:])
-    *_, matrix = topi.transform_arrays(attrs.tile_size, weight.shape[-1])
+    *_, matrix = transform_arrays(attrs.tile_size, weight.shape[-1])
     result = np.moveaxis(weight.astype("float64"), (0, 1), (-2, -1))
     for d in range(plain, weight.ndim - 2):
         result = np.moveaxis(np.tensordot(matrix, result, (1, d)), 0, d)
@@ -132,7 +133,7 @@ def _conv_compute(attrs: Any, inputs: list[Tensor], out_type: Type) -> list[Tens
 def _conv_reference(attrs: Any, data: Array, weight: Array) -> Array:
     """Convolve with the weight whose transform it is: the points are more than the window has elements."""
     plain = _plain(attrs.RANK, attrs.kernel_size)
-    *_, matrix = topi.transform_arrays(attrs.tile_size, attrs.kernel_size[-1])
+    *_, matrix = transform_arrays(attrs.tile_size, attrs.kernel_size[-1])
     back, result = np.linalg.pinv(matrix), weight.astype("float64")
     for d in range(attrs.RANK - plain):
         result = np.moveaxis(np.tensordot(back, result, (1, d)), 0, d)

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler import te, tir
+from compiler.arith.minimal_filtering import Matrix, combination, transform_arrays
 from compiler.ir.dtype import is_float
 from compiler.ir.expr.primexpr import PrimExpr, Select, Var
 from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.convolution.conv import ConvSpec
-from compiler.topi.nn.convolution.winograd import Matrix, transform_arrays
 from compiler.topi.nn.pad import pad
 from compiler.topi.nn.product_sums import products_per_step, step_sum
 from compiler.topi.operands import constant, dims
@@ -107,19 +107,6 @@ def is_exact(kernel: npt.NDArray[np.int16], largest: int) -> bool:
     return bool(max(data * largest, weights * magnitude.max()) < 2**15 and sums * largest << _SHIFT < 2**31)
 
 
-def _sum(terms: Sequence[PrimExpr], factors: npt.NDArray[np.float64]) -> PrimExpr:
-    """Return the sum of products with constants, of those that are not zero."""
-    parts = [
-        term if factor == 1 else term * tir.const(factor.item() if is_float(term.dtype) else int(factor), term.dtype)
-        for term, factor in zip(terms, factors, strict=True)
-        if factor
-    ]
-    result = parts[0]
-    for part in parts[1:]:
-        result = result + part
-    return result
-
-
 def _at(place: PrimExpr, values: Sequence[PrimExpr]) -> PrimExpr:
     """Return the value at a place, of which an unrolled loop leaves the one."""
     result = values[-1]
@@ -145,7 +132,7 @@ def conv2d_winograd_nchwc(data: Tensor, weight: Tensor, spec: ConvSpec) -> Tenso
 
     def along_columns(n: Var, c: Var, y: Var, x: Var, p: Var, s: Var, i: Var) -> PrimExpr:
         taken = [padded(n, c, y * TILE + r, x * TILE + s, i).astype(weight.dtype) for r in range(POINTS)]
-        return _at(p, [_sum(taken, by_data[:, k]) for k in range(POINTS)])
+        return _at(p, [combination(taken, by_data[:, k]) for k in range(POINTS)])
 
     columns = compute(
         (batch, inputs, down, across, POINTS, POINTS, inner), along_columns, "data_columns", Tag.WINOGRAD_STEP
@@ -154,7 +141,7 @@ def conv2d_winograd_nchwc(data: Tensor, weight: Tensor, spec: ConvSpec) -> Tenso
     def along_rows(p: Var, q: Var, c: Var, t: Var, i: Var) -> PrimExpr:
         row, x = t // across, t % across
         taken = [columns(row // down, c, row % down, x, p, s, i) for s in range(POINTS)]
-        return _at(q, [_sum(taken, by_data[:, k]) for k in range(POINTS)])
+        return _at(q, [combination(taken, by_data[:, k]) for k in range(POINTS)])
 
     tiles = sizes[0] * down * across
     values = compute((POINTS, POINTS, inputs, tiles, inner), along_rows, "data_points", Tag.WINOGRAD_STEP)
@@ -173,7 +160,7 @@ def conv2d_winograd_nchwc(data: Tensor, weight: Tensor, spec: ConvSpec) -> Tenso
 
     def back_along_columns(n: Var, o: Var, y: Var, x: Var, h: Var, q: Var, b: Var) -> PrimExpr:
         taken = [products(p, q, o, (n * down + y) * across + x, b) for p in range(POINTS)]
-        return _at(h, [_sum(taken, outputs[:, k]) for k in range(TILE)])
+        return _at(h, [combination(taken, outputs[:, k]) for k in range(TILE)])
 
     back = compute(
         (batch, outer, down, across, TILE, POINTS, block), back_along_columns, "result_columns", Tag.WINOGRAD_STEP
@@ -186,6 +173,6 @@ def conv2d_winograd_nchwc(data: Tensor, weight: Tensor, spec: ConvSpec) -> Tenso
 
     def element(n: Var, o: Var, h: Var, w: Var, b: Var) -> PrimExpr:
         taken = [back(n, o, h // TILE, w // TILE, h % TILE, q, b) for q in range(POINTS)]
-        return _at(w % TILE, [unscaled(_sum(taken, outputs[:, k])) for k in range(TILE)])
+        return _at(w % TILE, [unscaled(combination(taken, outputs[:, k])) for k in range(TILE)])
 
     return compute((batch, outer, *out, block), element, "conv", Tag.CONV_WINOGRAD)
