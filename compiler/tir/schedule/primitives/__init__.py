@@ -24,4 +24,5 @@ from compiler.tir.schedule.primitives import (  # noqa: F401
     sampling,
     storage,
     tensorize,
+    winograd,
 )

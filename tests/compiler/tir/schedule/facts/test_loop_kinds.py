@@ -57,6 +57,18 @@ def _stages(A: T.Buffer((8, 4, 6), "int32"), C: T.Buffer((8, 4), "int32")):
 
 
 @T.prim_func
+def _convolved(
+    D: T.Buffer((2, 6, 6), "float32"), W: T.Buffer((3, 2, 3, 3), "float32"), Y: T.Buffer((3, 4, 4), "float32")
+):
+    for o, h, w, c, i, j in T.grid(3, 4, 4, 2, 3, 3):
+        with T.block("Y"):
+            vo, vh, vw, vc, vi, vj = T.axis.remap("SSSRRR", [o, h, w, c, i, j])
+            with T.init():
+                Y[vo, vh, vw] = T.float32(0)
+            Y[vo, vh, vw] = Y[vo, vh, vw] + D[vc, vh + vi, vw + vj] * W[vo, vc, vi, vj]
+
+
+@T.prim_func
 def _blurred(A: T.Buffer((14, 10), "int32"), C: T.Buffer((12, 10), "int32")):
     B = T.alloc_buffer((14, 10), "int32")
     for i, j in T.grid(12, 10):
@@ -153,6 +165,7 @@ CASES = {
     "transform_block_layout": Case(lambda s: s.transform_block_layout("D", lambda i, j: (i * 4 + j,)), ("D", 0)),
     "set_axis_separator": Case(lambda s: s.set_axis_separator("D", ("write", 0), [1]), ("D", 0)),
     "pad_einsum": Case(lambda s: s.pad_einsum("B", [16, 4, 8]), ("B", 0)),
+    "winograd": Case(lambda s: s.winograd("Y", 2), ("Y", 0), ("Y", 3), _convolved),
     "rolling_buffer": Case(lambda s: s.rolling_buffer("B", 0), ("B", 0), ("B", 1), _blurred),
     "annotate": Case(lambda s: s.annotate(at(s, "B", 0), "note", 1), ("B", 0)),
     "unannotate": Case(
