@@ -25,7 +25,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from compiler.arith import Analyzer
@@ -37,9 +37,11 @@ from compiler.search.choices import Picker
 from compiler.search.machine import Machine
 from compiler.tir.schedule.analysis import is_output_block
 from compiler.tir.schedule.error import ScheduleError
+from compiler.tir.schedule.primitives.winograd import is_winograd_possible
 from compiler.tir.schedule.random_variables import BlockRV, LoopRV
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.statements.block import BlockRealize
+from compiler.tir.statements.buffer import BufferStore
 from compiler.tir.statements.stmt import ForKind
 from compiler.tir.transform.loops.reduce_in_pairs import PAIRWISE
 
@@ -141,7 +143,24 @@ def _may_be_inlined(d: Derivation, rv: BlockRV) -> bool:
     own = facts.block.writes[0].buffer
     read = [region for c in consumers for region in d.sch.get_sref(c).block.reads if region.buffer is own]
     # what is read several elements at a time was laid out for instructions that take neighbours
-    return all(is_const_int(dim.extent, 1) for region in read for dim in region.region)
+    return isinstance(facts.block.body, BufferStore) and all(
+        is_const_int(dim.extent, 1) for region in read for dim in region.region
+    )
+
+
+# other algorithms
+
+
+def _winograd(d: Derivation, rv: BlockRV) -> None:
+    """Let a convolution be one of fewer products; its steps stay where they are."""
+    block = d.sch.get_sref(rv).block
+    if not is_winograd_possible(block) or not d.sch.get_loops(rv):
+        return
+    tile = d.choose(f"{block.name_hint}.winograd", (0, 0, 4, 4, 2))
+    if tile:
+        before = {d.name(each) for each in blocks_of(d.sch)}
+        d.sch.winograd(rv, tile)
+        d.placed |= {d.name(each) for each in blocks_of(d.sch)} - before
 
 
 # reductions
@@ -457,6 +476,27 @@ def _begin(d: Derivation, rv: BlockRV) -> None:
         d.sch.decompose_reduction(rv, d.begins[name])
 
 
+def _turn(d: Derivation, rv: BlockRV) -> None:
+    """Let what reads along another axis than it writes go over squares, of which lines of the cache are used whole."""
+    facts = block_facts(d.sch, rv)
+    if facts is None or "R" in facts.kinds or d.name(rv) in d.tiled:
+        return
+    loops, last = [d.sch.get_sref(loop).loop for loop in facts.loops], len(facts.loops) - 1
+    if any(outer.body is not inner for outer, inner in pairwise(loops)):  # there are other blocks in them
+        return
+    lanes = d.machine.lanes(facts.dtype)
+    near = [a for move in facts.reads for a in range(last) if 0 < abs(move[a]) <= lanes < abs(move[last])]
+    sizes = [n for n in divisors(facts.extents[near[0]], 2 * lanes) if 4 * n > lanes] if near else []
+    if not sizes or not (size := d.choose(f"{d.name(rv)}.square", (*sizes, 0))):
+        return
+    rows, row = d.sch.split(facts.loops[near[0]], factors=[None, size])
+    others = [rows if at == near[0] else loop for at, loop in enumerate(facts.loops[:-1])]
+    if facts.extents[last] > lanes:
+        d.sch.reorder(*others, *d.sch.split(facts.loops[last], factors=[None, lanes])[:1], row)
+    else:
+        d.sch.reorder(*others, row)
+
+
 def _vectorize(d: Derivation, rv: BlockRV) -> None:
     """Let vectors run along the innermost loop of what is computed element by element."""
     name, block = d.name(rv), d.sch.get_sref(rv).block
@@ -515,11 +555,13 @@ def _parallel(d: Derivation, rv: BlockRV) -> None:
 
 RULES: tuple[Rule, ...] = (
     Rule("fold", "what a single block reads element by element is computed there", _fold, is_decided=True),
+    Rule("winograd", "a convolution is computed by fewer products, on transformed tiles", _winograd),
     Rule("inline", "what is computed element by element is computed where it is read", _inline),
     reduction("tiles", "parts"),
     Rule("rows", "rows that read sums of rows go a few at a time", _group_rows),
     Rule("locate", "what has several readers, or is a reduction, is computed near them", _locate),
     Rule("order", "a reduction in parts goes along the parts innermost", _order),
+    Rule("turn", "what is read along another axis than it is written goes over squares", _turn),
     Rule("parallel", "the outer loops run on several cores", _parallel),
     Rule("vectorize", "innermost loops run over vectors", _vectorize),
     Rule("begin", "a reduction of tiles or in parts begins outside its loops", _begin),

@@ -17,6 +17,7 @@ from compiler.search.choices import Picker, Wishes
 from compiler.search.machine import Machine
 from compiler.search.rules import RULES, Derivation, derive
 from compiler.search.space import ScheduleSpace, structure
+from compiler.search.tuning import random_arrays
 from compiler.tir.interpreter import interpret
 from compiler.tir.schedule.error import ScheduleError
 from compiler.tir.schedule.schedule import Schedule
@@ -223,6 +224,35 @@ def test_rows_that_read_sums_of_parts_go_a_few_at_a_time_and_parts_in_pairs() ->
     np.testing.assert_allclose(found, values / values.sum(1, keepdims=True), rtol=1e-4)
     for expected in ("for i_0 in range(2)", "total = T.allocate([4]", "for ax1 in range(4)", "pairs"):
         assert expected in text
+
+
+def test_convolutions_may_have_fewer_products() -> None:
+    d, w = te.placeholder((1, 4, 10, 10), name="d"), te.placeholder((8, 4, 3, 3), name="w")
+    func = te.create_prim_func([d, w, topi.nn.relu(topi.nn.conv2d_nchw(d, w, 1, 1, 1))])
+    (name,) = [name for name in offered(func) if name.endswith(".winograd")]
+    assert offered(func)[name] == {0, 2, 4}
+    arrays = random_arrays(func, 0)
+    expected, found = (arrays[-1].copy() for _ in range(2))
+    interpret(func, [*arrays[:-1], expected])
+    space = ScheduleSpace(func, MACHINE, Wishes({name: 4}))
+    for seed in range(3):
+        interpret(space.program(space.sample(random.Random(seed)))["main"], [*arrays[:-1], found])
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+    assert not any(name.endswith(".winograd") for name in offered(matrices(8, 16, 12)))
+
+
+def test_what_is_read_along_another_axis_goes_over_squares() -> None:
+    a = te.placeholder((32, 48), "int32", name="A")
+    turned = te.create_prim_func([a, te.compute((48, 32), lambda i, j: a[j, i] * 2, name="turned")])
+    assert offered(turned)["turned.square"] == {0, 3, 4, 6, 8, 12, 16}
+    space = ScheduleSpace(turned, replace(MACHINE, cores=1), Wishes({"turned.square": 6, "turned.lanes": 8}))
+    mod = space.program(space.sample(random.Random(0)))
+    assert "T.grid(8, 4, 6)" in mod.script()
+    values, found = np.arange(32 * 48, dtype="int32").reshape(32, 48), np.zeros((48, 32), "int32")
+    interpret(mod["main"], [values, found])
+    np.testing.assert_array_equal(found, values.T * 2)
+    straight = te.create_prim_func([a, te.compute((32, 48), lambda i, j: a[i, j] * 2, name="straight")])
+    assert "straight.square" not in offered(straight)
 
 
 def test_only_sums_of_one_buffer_are_tiled_or_taken_in_parts() -> None:
