@@ -18,24 +18,19 @@ from app.jobs.measurer import What
 from app.services import current_services
 from app.store.uploads import Upload
 from app.web.openapi import Content, describe, json_of, operation
-from app.web.requests import current_client, read_body
+from app.web.requests import WorkspaceRequest, current_client, read_body
 from app.web.streams import Stream, streamed
 
 bp = Blueprint("api", __name__, url_prefix="/api")
 
 
-class CompileRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CompileRequest(WorkspaceRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A workspace, and its position in a sequence of edits."""
 
     tab: Annotated[str, Meta(max_length=64)] = ""
     """Name of the page; a newer request of the same tab supersedes an older one."""
     seq: Annotated[int, Meta(ge=0)] | None = None
     """Sequence number, which increases with each request of a tab."""
-
-    @property
-    def workspace(self) -> Workspace:
-        """The workspace without the other fields."""
-        return Workspace(script=self.script, files=self.files, uploads=self.uploads, options=self.options)
 
 
 class LadderStarted(msgspec.Struct, frozen=True, kw_only=True):

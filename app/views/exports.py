@@ -11,7 +11,7 @@ import msgspec
 from flask import Blueprint, Response, current_app, render_template
 from werkzeug.utils import secure_filename
 
-from app.artifacts import Measurement, Workspace
+from app.artifacts import Measurement
 from app.built_files import FileSubject, kind_of
 from app.panes.limits import MAX_MEASUREMENTS
 from app.panes.selection import View
@@ -20,7 +20,7 @@ from app.spool import Spool
 from app.store.links import SharedState
 from app.views.explorer import having, title_of
 from app.web.openapi import Content, operation
-from app.web.requests import current_client, read_body
+from app.web.requests import WorkspaceRequest, current_client, read_body
 from app.web.single_file import SingleFile
 from app.workers.tasks import Html, RenderExport, TextFile, WriteListing
 
@@ -71,15 +71,10 @@ def file(key: str) -> Response:
     return _attached(written.text, "text/plain", written.name)
 
 
-class FileRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FileRequest(WorkspaceRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A workspace, and the subject to build a file from."""
 
     file: FileSubject
-
-    @property
-    def workspace(self) -> Workspace:
-        """The workspace without the other fields."""
-        return Workspace(script=self.script, files=self.files, uploads=self.uploads, options=self.options)
 
 
 @bp.post("/api/files")

@@ -1,4 +1,4 @@
-"""Measurements of a script at several values of one of its numbers."""
+"""Measurements in turns: of a script at several values of one of its numbers, and of two models of a script."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Annotated
 from flask import Blueprint, Response, url_for
 from msgspec import Meta
 
-from app.artifacts import Workspace
 from app.errors import InvalidBody
 from app.jobs.measurer import Variant
 from app.services import current_services
 from app.views.api import LadderStarted, answer_json
 from app.web.openapi import json_of, operation
-from app.web.requests import current_client, read_body
+from app.web.requests import WorkspaceRequest, current_client, read_body
 
 bp = Blueprint("scrubs", __name__)
 MAX_STOPS = 24
 _NUMBER = re.compile(r"(?<![\w.])(?:\d|\.\d)[\w.]*(?:(?<=[eE])[+-]\d+)?")
 Value = Annotated[str, Meta(pattern=r"^(?:[0-9]|\.[0-9])[0-9A-Za-z_.]*(?:[eE][+-][0-9]+)?\Z", max_length=40)]
+Place = Annotated[int, Meta(ge=-16, le=-1)]
 
 
-class ScrubRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ScrubRequest(WorkspaceRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A workspace, one of the numbers in its script, and the values to measure in its place."""
 
     line: Annotated[int, Meta(ge=1, le=1_000_000, examples=[7])]
@@ -30,11 +30,6 @@ class ScrubRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Where the number begins, in characters from the beginning of the line."""
     values: Annotated[list[Value], Meta(min_length=1, max_length=MAX_STOPS, examples=[["8", "32"]])]
     """Numbers as Python writes them."""
-
-    @property
-    def workspace(self) -> Workspace:
-        """The workspace without the other fields."""
-        return Workspace(script=self.script, files=self.files, uploads=self.uploads, options=self.options)
 
 
 @bp.post("/api/scrubs")
@@ -49,6 +44,26 @@ def start() -> Response:
     variants = variants_of(asked.script, asked.line, asked.column, asked.values)
     ladders, workspace = current_services().ladders, asked.workspace
     ladder = ladders.begin("scrub", workspace, current_client(), lambda measurer: measurer.scrub(workspace, variants))
+    return answer_json(LadderStarted(id=ladder.id, events=url_for("api.ladder_events", ladder=ladder.id)), 202)
+
+
+class ModelTimesRequest(WorkspaceRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A workspace, and two of the models that its script builds."""
+
+    models: Annotated[list[Place], Meta(min_length=2, max_length=2, examples=[[-2, -1]])]
+    """Their places among all that it builds, counted from the last, which is -1."""
+
+
+@bp.post("/api/model-times")
+@operation(body=ModelTimesRequest, answers={202: json_of(LadderStarted)}, stateless=True)
+def start_models() -> Response:
+    """Measure the kernels of two models of a script in turns.
+
+    The script runs in one process, which records the models; another one, which never runs it, builds and runs both.
+    """
+    asked = read_body(ModelTimesRequest)
+    ladders, workspace = current_services().ladders, asked.workspace
+    ladder = ladders.begin("scrub", workspace, current_client(), lambda m: m.models(workspace, asked.models))
     return answer_json(LadderStarted(id=ladder.id, events=url_for("api.ladder_events", ladder=ladder.id)), 202)
 
 

@@ -10,7 +10,7 @@ import msgspec
 from flask import Blueprint, Response, render_template, url_for
 from msgspec import Meta
 
-from app.artifacts import Measurement, Workspace
+from app.artifacts import Measurement
 from app.errors import InvalidBody
 from app.jobs.recorded_programs import CandidateAnswer
 from app.panes.charts import ROOM
@@ -21,28 +21,24 @@ from app.searches import Decision, Found, ModelSearch, Refusal, Refusals, Search
 from app.services import current_services
 from app.views.api import LadderStarted, answer_json
 from app.web.openapi import json_of, operation
-from app.web.requests import current_client, json_field, read_body
+from app.web.requests import WorkspaceRequest, current_client, json_field, read_body
 
 bp = Blueprint("searches", __name__)
 MAX_TRIALS = 2_000
 
 
-class SearchRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SearchRequest(WorkspaceRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A workspace, and how to search; it goes on from the file ``search.jsonl``, if the workspace has it."""
 
     search: SearchSettings = SearchSettings()
 
 
-class CandidateRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CandidateRequest(WorkspaceRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A workspace, and a candidate of a search of its last function."""
 
     choices: Annotated[list[Decision], Meta(max_length=1_000)] = []
     kernel: SoughtKernel | None = None
     """The kernel of its last model that it is a candidate of, instead."""
-
-
-def _workspace(asked: Workspace) -> Workspace:
-    return Workspace(script=asked.script, files=asked.files, uploads=asked.uploads, options=asked.options)
 
 
 @bp.post("/api/searches")
@@ -54,7 +50,7 @@ def start() -> Response:
     the script makes of the function is the default that candidates are compared with.
     """
     asked = read_body(SearchRequest)
-    ladder = current_services().ladders.start(_workspace(asked), current_client(), "search", asked.search)
+    ladder = current_services().ladders.start(asked.workspace, current_client(), "search", asked.search)
     return answer_json(LadderStarted(id=ladder.id, events=url_for("api.ladder_events", ladder=ladder.id)), 202)
 
 
@@ -64,7 +60,7 @@ def candidate() -> Response:
     """Return a candidate of a search as a script with explicit primitives, its loops and its assembly."""
     asked = read_body(CandidateRequest)
     return answer_json(
-        current_services().programs.candidate(_workspace(asked), current_client(), asked.choices, asked.kernel)
+        current_services().programs.candidate(asked.workspace, current_client(), asked.choices, asked.kernel)
     )
 
 

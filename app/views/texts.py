@@ -13,7 +13,7 @@ from app.panes.texts import asking_for
 from app.services import current_services
 from app.views.api import answer_json
 from app.web.openapi import json_of, operation
-from app.web.requests import current_client, read_body
+from app.web.requests import WorkspaceRequest, current_client, read_body
 from app.workers.tasks import (
     Compared,
     CompareTexts,
@@ -29,15 +29,10 @@ from app.workers.tasks import (
 bp = Blueprint("texts", __name__, url_prefix="/api")
 
 
-class TextRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TextRequest(WorkspaceRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A workspace, and which text of it."""
 
     text: TextChoice = TextChoice()
-
-    @property
-    def workspace(self) -> Workspace:
-        """The workspace without the other field."""
-        return Workspace(script=self.script, files=self.files, uploads=self.uploads, options=self.options)
 
 
 class CompareRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,16 +44,11 @@ class CompareRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     text: TextChoice = TextChoice()
 
 
-class ExplainRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ExplainRequest(WorkspaceRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A workspace, and the function to explain."""
 
     function: Annotated[str, Meta(max_length=400)] = ""
     """Name of a function or graph; the one that was built last if empty."""
-
-    @property
-    def workspace(self) -> Workspace:
-        """The workspace without the other field."""
-        return Workspace(script=self.script, files=self.files, uploads=self.uploads, options=self.options)
 
 
 @bp.post("/text")

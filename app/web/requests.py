@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 from flask import request
 
+from app.artifacts import Workspace
 from app.errors import InvalidBody, MalformedBody, TooLarge, WrongMediaType
 from app.jobs.clients import Client, network_of
 
@@ -57,6 +58,15 @@ def check_values(text: bytes) -> None:
 Body = TypeVar("Body")
 _PLACE = re.compile(r"(?P<what>.*?)(?: - at (?:`key` in )?`(?P<field>[^`]*)`)?", re.DOTALL)
 _EXPECTED = re.compile(r"Expected (?P<expected>.*?)(?:, got .*)?", re.DOTALL)
+
+
+class WorkspaceRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A workspace, and what is asked about it."""
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace without the other fields."""
+        return Workspace(script=self.script, files=self.files, uploads=self.uploads, options=self.options)
 
 
 def current_client(tab: str = "") -> Client:

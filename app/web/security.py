@@ -39,7 +39,7 @@ COSTS = {
     "api.start_ladder": 10,
     "api.measure": 20,
     "searches.start": 20,
-    "webgpu.prepare": 10,
+    "functions.prepare": 10,
     "classes.create": 100,
     "exports.export": 5,
 }
