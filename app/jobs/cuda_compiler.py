@@ -11,10 +11,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
-from app.artifacts import Options
+from app.artifacts import Options, Workspace
 from app.jobs.answer_reader import IncomingMessages
 from app.jobs.launcher import Launcher
-from app.machine_code import CompiledKernels, CudaProgram, MachineCode
+from app.machine_code import CUBIN, CompiledKernels, CudaProgram, MachineCode
+from app.protocol import Request
 from app.sandbox import Job, Outcome
 
 MAX_KEPT = 32
@@ -100,7 +101,7 @@ class CudaCompiler:
             if cached is not None:
                 made.set_result(cached)
                 continue
-            job = self._launcher.start_cuda(program)
+            job = self._launcher.start_request(cuda_request(program))
             self._hold(job)
             threading.Thread(target=self._make, args=(program, job, made), name="cuda", daemon=True).start()
 
@@ -143,7 +144,7 @@ class CudaCompiler:
 
     def _disassembled(self, cubin: bytes) -> tuple[str, str]:
         """Return the disassembly of machine code, or the reason why there is none."""
-        job = self._launcher.start_disassembly(cubin)
+        job = self._launcher.start_request(Request(mode="sass"), Workspace(script="", files={CUBIN: cubin}))
         self._hold(job)
         with self._incoming.read(job, self._client, "server") as reader:
             text = b"".join(reader.messages())
@@ -151,6 +152,11 @@ class CudaCompiler:
         if outcome.status != "ok":
             return "", f"nvdisasm: {_said(outcome)}"
         return text.decode(errors="replace"), ""
+
+
+def cuda_request(program: CudaProgram) -> Request:
+    """Return the request to compile CUDA C that another job printed."""
+    return Request(mode="cuda", program=program.source, options=Options(arch=program.arch))
 
 
 def _said(outcome: Outcome) -> str:

@@ -10,7 +10,7 @@ from app.jobs.clients import Client
 from app.jobs.launcher import Launcher
 from app.jobs.recorded_programs import RecordedPrograms
 from app.jobs.single_flight import SingleFlight
-from app.protocol import ProgramDefinition
+from app.protocol import ProgramDefinition, Request
 from app.sandbox import Job
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class Definer:
 
     def _define(self, key: bytes, workspace: Workspace, client: Client) -> str:
         def start(program: str) -> Job:
-            return self._launcher.start_recorded("define", program, workspace.options)
+            return self._launcher.start_request(Request(mode="define", program=program, options=workspace.options))
 
         defined, problem = self._programs.work(ProgramDefinition, start, workspace, client, -1)
         if defined is None:

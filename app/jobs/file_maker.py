@@ -19,6 +19,7 @@ from app.jobs.fair_queue import FairQueue
 from app.jobs.launcher import Launcher
 from app.machine_code import MAX_SOURCE, CudaProgram
 from app.memory import Budget
+from app.protocol import Request
 from app.sandbox import Job
 from app.spool import Spool
 
@@ -137,7 +138,14 @@ class FileMaker:
         file = IncomingFile(self.budget, client.address, self.largest)
         try:
             with self._compiling.turn(client.address, client.tab, long=workspace.is_long) as ticket:
-                job = self._launcher.start_file(workspace, subject)
+                request = Request(
+                    mode="file",
+                    script=workspace.script,
+                    file=subject,
+                    file_bytes=self.largest,
+                    options=workspace.options,
+                )
+                job = self._launcher.start_request(request, workspace)
                 ticket.when_asked(job.interrupt)
                 name = self._receive(job, client, file)
                 if subject.form == "cubin":

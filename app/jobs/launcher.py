@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 
-from app.artifacts import MEASURING, Mode, Options, Workspace
-from app.built_files import PART_BYTES, PART_HEAD, FileSubject
+from app.artifacts import MEASURING, Mode, Workspace
+from app.built_files import PART_BYTES, PART_HEAD
 from app.config import Config
 from app.counts import JOBS
 from app.errors import Unavailable
 from app.jobs.cores import Cores
-from app.machine_code import CUBIN, CudaProgram
-from app.proposals import Subject
-from app.protocol import STARVING, RecordedVariant, Request
+from app.protocol import STARVING, Request
 from app.sandbox import Job, Limits, Runner, SandboxError
 from app.sandbox.wire import FRAME_BYTES
-from app.searches import LOG, Decision, SearchSettings, SoughtKernel
 from app.store.workspace_limits import WorkspaceLimits
 from app.webgpu import MAX_PREPARED_BYTES
 from compiler.runtime.machine import available_cores
@@ -36,6 +31,8 @@ FREE_THREADS = 32
 THREAD_BYTES = 24 << 20
 """Address space of a thread, for its stack and buffers, added to the limit of a script for as many threads as there
 are cores; not for more, since the script can use it for anything."""
+SEEDED: tuple[Mode, ...] = ("measure", "batch", "search", "webgpu")
+"""Modes that compute with inputs which nobody knows beforehand."""
 MAX_SEED = 1 << 32
 LONG_MESSAGES: dict[Mode, int] = {"webgpu": MAX_PREPARED_BYTES}
 """Maximum message size of the modes with long results."""
@@ -120,214 +117,22 @@ class Launcher:
         request = Request(
             mode=mode, script=workspace.script, options=workspace.options, compiles_cuda=self._compiles_cuda
         )
-        return self._start(request, workspace)
+        return self.start_request(request, workspace)
 
-    def start_proposals(self, workspace: Workspace, subject: Subject) -> Job:
-        """Start a job that runs the script and proposes schedule primitives.
-
-        Parameters
-        ----------
-        subject : Subject
-            The loop or stage to propose primitives for.
-
-        Raises
-        ------
-        InvalidBody, TooLarge, NotFound, Damaged
-            As in :meth:`check`.
-        Unavailable
-            If the sandbox cannot start a process.
-        """
-        options = msgspec.structs.replace(workspace.options, prefix=None)
-        request = Request(mode="propose", script=workspace.script, subject=subject, options=options)
-        return self._start(request, workspace)
-
-    def start_explanation(self, workspace: Workspace, unit: int) -> Job:
-        """Start a job that runs the script and says why one of its functions takes its time, as in the last method."""
-        options = msgspec.structs.replace(workspace.options, prefix=None)
-        return self._start(Request(mode="propose", script=workspace.script, explained=unit, options=options), workspace)
-
-    def start_file(self, workspace: Workspace, subject: FileSubject) -> Job:
-        """Start a job that runs the script and builds a file.
+    def start_request(self, request: Request, workspace: Workspace | None = None) -> Job:
+        """Start a job with what it is asked for, but for its time limits and the seed of its inputs.
 
         Parameters
         ----------
-        subject : FileSubject
-            The subject and form of the file.
+        workspace : Workspace, optional
+            Whose script runs; left out for jobs on what another job recorded.
 
         Raises
         ------
-        InvalidBody, TooLarge, NotFound, Damaged
-            As in :meth:`check`.
-        Unavailable
-            If the sandbox cannot start a process.
+        InvalidBody, TooLarge, NotFound, Damaged, Unavailable
+            As in :meth:`start`.
         """
-        request = Request(
-            mode="file", script=workspace.script, file=subject, file_bytes=self.file_bytes, options=workspace.options
-        )
-        return self._start(request, workspace)
-
-    def start_measurement(
-        self, program: str, options: Options, prefixes: bool, original: str = "", numpy: str = ""
-    ) -> Job:
-        """Start a job that measures a program recorded by another job, on inputs chosen by the server.
-
-        Parameters
-        ----------
-        program : str
-            Text of :mod:`compiler.te.program`.
-        prefixes : bool
-            Whether to measure every prefix of its schedule.
-        original : str
-            Text of the original program, which is measured in alternation.
-        numpy : str
-            A trusted function of the inputs, to time as NumPy's.
-
-        Raises
-        ------
-        Unavailable
-            If the sandbox cannot start a process.
-        """
-        seed = secrets.randbelow(MAX_SEED)
-        request = Request(
-            mode="measure", program=program, original=original, numpy=numpy, options=options, prefixes=prefixes,
-            seed=seed,
-        )  # fmt: skip
-        return self._start(request, Workspace(script="", options=options))
-
-    def start_scrub(self, variants: Sequence[RecordedVariant], options: Options) -> Job:
-        """Start a job that measures programs recorded by other jobs in turns, on inputs chosen by the server.
-
-        Raises
-        ------
-        Unavailable
-            If the sandbox cannot start a process.
-        """
-        seed = secrets.randbelow(MAX_SEED)
-        request = Request(mode="measure", variants=list(variants), options=options, seed=seed)
-        return self._start(request, Workspace(script="", options=options))
-
-    def start_batch(self, program: str, contenders: Sequence[str], numpy: str) -> Job:
-        """Start a job that measures programs of one definition in turns, on one thread and inputs that nobody knows.
-
-        Parameters
-        ----------
-        program : str
-            The definition, as a text of :mod:`compiler.te.program`, like the contenders.
-        numpy : str
-            A trusted function of the inputs, to time beside them; empty for the definition's own NumPy program.
-
-        Raises
-        ------
-        Unavailable
-            If the sandbox cannot start a process.
-        """
-        seed = secrets.randbelow(MAX_SEED)
-        request = Request(mode="batch", program=program, contenders=list(contenders), numpy=numpy, seed=seed)
-        return self._start(request, Workspace(script=""))
-
-    def start_recorded(self, mode: Literal["trace", "define"], program: str, options: Options) -> Job:
-        """Start a job that traces a program recorded by another job, or tells what it computes.
-
-        Parameters
-        ----------
-        program : str
-            Text of :mod:`compiler.te.program`.
-
-        Raises
-        ------
-        Unavailable
-            If the sandbox cannot start a process.
-        """
-        request = Request(mode=mode, program=program, options=options)
-        return self._start(request, Workspace(script="", options=options))
-
-    def start_search(self, program: str, options: Options, settings: SearchSettings, log: bytes) -> Job:
-        """Start a job that searches the schedules of a program recorded by another job.
-
-        Parameters
-        ----------
-        program : str
-            Text of :mod:`compiler.te.program`.
-        log : bytes
-            The records to go on from.
-
-        Raises
-        ------
-        Unavailable
-            If the sandbox cannot start a process.
-        """
-        seed = secrets.randbelow(MAX_SEED)
-        request = Request(mode="search", program=program, options=options, search=settings, seed=seed)
-        return self._start(request, Workspace(script="", options=options, files={LOG: log} if log else {}))
-
-    def start_candidate(
-        self, program: str, options: Options, choices: Sequence[Decision], kernel: SoughtKernel | None = None
-    ) -> Job:
-        """Start a job that shows a candidate of a search of a program recorded by another job.
-
-        Parameters
-        ----------
-        program : str
-            Text of :mod:`compiler.te.program`, or of a model.
-        kernel : SoughtKernel, optional
-            Which kernel of the model it is a candidate of.
-
-        Raises
-        ------
-        Unavailable
-            If the sandbox cannot start a process.
-        """
-        request = Request(mode="candidate", program=program, options=options, choices=list(choices), kernel=kernel)
-        return self._start(request, Workspace(script="", options=options))
-
-    def start_webgpu(self, program: str, options: Options, prefixes: bool) -> Job:
-        """Start a job that prepares a program recorded by another job for the visitor's GPU.
-
-        Parameters
-        ----------
-        program : str
-            Text of :mod:`compiler.te.program`.
-        prefixes : bool
-            Whether to prepare every prefix of its schedule.
-
-        Raises
-        ------
-        Unavailable
-            If the sandbox cannot start a process.
-        """
-        seed = secrets.randbelow(MAX_SEED)
-        request = Request(mode="webgpu", program=program, options=options, prefixes=prefixes, seed=seed)
-        return self._start(request, Workspace(script="", options=options))
-
-    def start_cuda(self, program: CudaProgram) -> Job:
-        """Start a job that compiles CUDA C printed by another job.
-
-        Raises
-        ------
-        Unavailable
-            If the sandbox cannot start a process.
-        """
-        options = Options(arch=program.arch)
-        request = Request(mode="cuda", program=program.source, options=options)
-        return self._start(request, Workspace(script="", options=options))
-
-    def start_disassembly(self, cubin: bytes) -> Job:
-        """Start a job that executes nvdisasm, whose output is sent as one message.
-
-        Parameters
-        ----------
-        cubin : bytes
-            Machine code compiled by another job.
-
-        Raises
-        ------
-        Unavailable
-            If the sandbox cannot start a process.
-        """
-        return self._start(Request(mode="sass"), Workspace(script="", files={CUBIN: cubin}))
-
-    def _start(self, request: Request, workspace: Workspace) -> Job:
-        mode = request.mode
+        mode, workspace = request.mode, workspace or Workspace(script="", options=request.options)
         JOBS.add(mode)
         stored = self._workspace_limits.check(workspace)
         stored_bytes = sum(file.size for file in stored.values())
@@ -350,9 +155,9 @@ class Launcher:
             program=str(find_tool("bin/nvdisasm")) if mode == "sass" else "",
             output_bytes=max(LONG_MESSAGES.get(mode, 0), base.output_bytes) + _in_parts(request.file_bytes),
         )
-        encoded = msgspec.json.encode(
-            msgspec.structs.replace(request, budget_seconds=budget, patience_seconds=patience)
-        )
+        seed = secrets.randbelow(MAX_SEED) if mode in SEEDED else request.seed
+        limited = msgspec.structs.replace(request, seed=seed, budget_seconds=budget, patience_seconds=patience)
+        encoded = msgspec.json.encode(limited)
         try:
             return self._runner.start(encoded, {**workspace.files, **stored}, self._cores.assign(limits))
         except SandboxError as error:

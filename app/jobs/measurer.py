@@ -20,7 +20,17 @@ from app.jobs.answers import StoredAnswer
 from app.jobs.clients import Client
 from app.jobs.launcher import Launcher
 from app.memory import Claim
-from app.protocol import Event, Failed, Measured, MeasuredBy, ModelTimes, Progress, RecordedFunction, RecordedVariant
+from app.protocol import (
+    Event,
+    Failed,
+    Measured,
+    MeasuredBy,
+    ModelTimes,
+    Progress,
+    RecordedFunction,
+    RecordedVariant,
+    Request,
+)
 from app.sandbox import Job
 from app.searches import LOG, MAX_LOG, Found, ModelSearch, Searching, SearchSettings, Tried
 
@@ -152,7 +162,9 @@ class Measurer:
             if entrant is not None:
                 self.entrant = yield from self._recorded(entrant, programs)
             contenders = [*([self.entrant] if entrant is not None else []), *others]
-            job = self._launcher.start_batch(defined, contenders, numpy)
+            job = self._launcher.start_request(
+                Request(mode="batch", program=defined, contenders=contenders, numpy=numpy)
+            )
             with self._start(job, "server") as reader, closing(reader.events()) as events:
                 yield from (event for event in events if isinstance(event, Measured | Failed | Progress))
                 self.problems += reader.finish().problems
@@ -217,7 +229,7 @@ class Measurer:
             if not recorded:
                 return
             yield MeasuredBy(source="server")
-            job = self._launcher.start_scrub(recorded, workspace.options)
+            job = self._launcher.start_request(Request(mode="measure", variants=recorded, options=workspace.options))
             with self._start(job, "server") as reader, closing(reader.events()) as events:
                 for event in events:
                     if isinstance(event, Measured | Failed | Progress):
@@ -252,7 +264,7 @@ class Measurer:
         with self._incoming.budget.claim(sum(len(each.graph) for each in chosen), self._client.address):
             yield MeasuredBy(source="server")
             variants = [RecordedVariant(label=each.name[:400], program=each.graph) for each in chosen]
-            job = self._launcher.start_scrub(variants, workspace.options)
+            job = self._launcher.start_request(Request(mode="measure", variants=variants, options=workspace.options))
             with self._start(job, "server") as reader, closing(reader.events()) as events:
                 yield from (event for event in events if isinstance(event, ModelTimes | Failed | Progress))
                 self.problems += reader.finish().problems
@@ -289,7 +301,10 @@ class Measurer:
         original = self._originals.get(recorded.name, "")
         if len(self._originals) == len(self._programs) == 1:  # whatever they are called
             (original,) = self._originals.values()
-        job = self._launcher.start_measurement(recorded.program, options, prefixes, original, numpy)
+        request = Request(
+            mode="measure", program=recorded.program, original=original, numpy=numpy, options=options, prefixes=prefixes
+        )
+        job = self._launcher.start_request(request)
         with self._start(job, "server") as reader, closing(reader.events()) as events:
             for event in events:
                 if isinstance(event, Measured | Failed | Progress):
@@ -308,7 +323,11 @@ class Measurer:
         log, left = workspace.files.get(LOG, b"")[:MAX_LOG], settings.seconds
         while True:
             settings, began = msgspec.structs.replace(settings, seconds=left), time.monotonic()
-            job = self._launcher.start_search(recorded.program or recorded.graph, workspace.options, settings, log)
+            program, options = recorded.program or recorded.graph, workspace.options
+            job = self._launcher.start_request(
+                Request(mode="search", program=program, options=options, search=settings),
+                Workspace(script="", options=options, files={LOG: log} if log else {}),
+            )
             with self._start(job, "server") as reader, closing(reader.events()) as events:
                 for event in events:
                     if isinstance(event, Measured | Failed | Progress | Tried | Searching | ModelSearch | Found):

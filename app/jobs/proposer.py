@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TypeVar
+
+import msgspec
 
 from app.artifacts import Workspace
 from app.causes import Why
@@ -12,7 +13,7 @@ from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue
 from app.jobs.launcher import Launcher
 from app.proposals import Proposed, Subject
-from app.sandbox import Job
+from app.protocol import Request
 
 T = TypeVar("T", Proposed, Why)
 NOTHING = "the script creates no schedule"
@@ -47,24 +48,25 @@ class Proposer:
         Superseded, Busy, Unavailable, RequestError
             As in :meth:`~app.jobs.recorded_programs.RecordedPrograms.work`.
         """
-        proposed, problem = self._answered(
-            workspace, client, Proposed, lambda: self._launcher.start_proposals(workspace, subject)
-        )
+        proposed, problem = self._answered(workspace, client, Proposed, _request(workspace, subject=subject))
         return proposed or Proposed(problem=problem)
 
     def explain(self, workspace: Workspace, client: Client, unit: int) -> Why:
         """Run a script, and say why one of its functions takes its time; raises what the other method does."""
-        why, problem = self._answered(workspace, client, Why, lambda: self._launcher.start_explanation(workspace, unit))
+        why, problem = self._answered(workspace, client, Why, _request(workspace, explained=unit))
         return why or Why(problem=problem)
 
-    def _answered(
-        self, workspace: Workspace, client: Client, kind: type[T], start: Callable[[], Job]
-    ) -> tuple[T | None, str]:
+    def _answered(self, workspace: Workspace, client: Client, kind: type[T], request: Request) -> tuple[T | None, str]:
         """Return the answer of a job, or why it has none."""
         self._launcher.check(workspace)
         with self._compiling.turn(client.address, client.tab, long=workspace.is_long) as ticket:
-            job = start()
+            job = self._launcher.start_request(request, workspace)
             ticket.when_asked(job.interrupt)
             with self._incoming.read(job, client.address) as reader:
                 answers, problems = reader.collect(kind)
         return (answers[-1] if answers else None), (problems[0].message if problems else NOTHING)
+
+
+def _request(workspace: Workspace, subject: Subject | None = None, explained: int | None = None) -> Request:
+    options = msgspec.structs.replace(workspace.options, prefix=None)
+    return Request(mode="propose", script=workspace.script, subject=subject, explained=explained, options=options)

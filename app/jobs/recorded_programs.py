@@ -12,7 +12,7 @@ from app.jobs.answer_reader import IncomingMessages
 from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
-from app.protocol import ProgramDefinition, RecordedFunction
+from app.protocol import ProgramDefinition, RecordedFunction, Request
 from app.sandbox import Job
 from app.searches import CandidateTexts, Decision, SoughtKernel
 from app.traces import Trace, TracedProgram
@@ -111,7 +111,7 @@ class RecordedPrograms:
         """Run a script, and interpret one of its functions for the player; see :meth:`work`."""
 
         def start(program: str) -> Job:
-            return self._launcher.start_recorded("trace", program, workspace.options)
+            return self._launcher.start_request(Request(mode="trace", program=program, options=workspace.options))
 
         traced, problem = self.work(TracedProgram, start, workspace, client, unit)
         return TraceAnswer(trace=traced.trace if traced else None, problem=problem)
@@ -128,7 +128,8 @@ class RecordedPrograms:
         """
 
         def start(program: str) -> Job:
-            return self._launcher.start_webgpu(program, workspace.options, prefixes)
+            request = Request(mode="webgpu", program=program, options=workspace.options, prefixes=prefixes)
+            return self._launcher.start_request(request)
 
         prepared, problem = self.work(GPUPrepared, start, workspace, client, unit, graphs=True)
         return GPUAnswer(program=prepared.program if prepared else None, problem=problem)
@@ -142,7 +143,10 @@ class RecordedPrograms:
         """
 
         def start(program: str) -> Job:
-            return self._launcher.start_candidate(program, workspace.options, choices, kernel)
+            options = workspace.options
+            return self._launcher.start_request(
+                Request(mode="candidate", program=program, options=options, choices=list(choices), kernel=kernel)
+            )
 
         texts, problem = self.work(CandidateTexts, start, workspace, client, -1, kernel is not None)
         return CandidateAnswer(candidate=texts, problem=problem)

@@ -11,6 +11,7 @@ from app import create_app
 from app.artifacts import Options
 from app.jobs.cuda_compiler import MAX_KEPT, CudaCompiler, KernelCache
 from app.machine_code import CompiledKernels, CudaProgram, MachineCode
+from app.protocol import Request
 from app.sandbox import Job, Outcome
 from app.services import services_of
 from tests.app.fixtures import FixedRunner
@@ -34,7 +35,7 @@ class _BusyJob:
 
 
 class _Launcher:
-    def start_cuda(self, program: CudaProgram) -> Job:
+    def start_request(self, request: Request) -> Job:
         return _BusyJob()
 
 

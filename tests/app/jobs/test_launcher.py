@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from app import create_app
-from app.artifacts import Options, Workspace
+from app.artifacts import Workspace
 from app.errors import Unavailable
+from app.jobs.cuda_compiler import cuda_request
 from app.jobs.launcher import PATIENCE, Launcher
 from app.machine_code import CudaProgram
 from app.protocol import Request
@@ -57,8 +58,8 @@ def test_who_waits_for_more_than_a_glance_has_the_time_of_a_run(
     "begin",
     [
         lambda launcher: launcher.start("compile", Workspace(script="x = 1")),
-        lambda launcher: launcher.start_recorded("trace", "", Options()),
-        lambda launcher: launcher.start_cuda(CudaProgram(source="", arch="sm_90")),
+        lambda launcher: launcher.start_request(Request(mode="trace")),
+        lambda launcher: launcher.start_request(cuda_request(CudaProgram(source="", arch="sm_90"))),
     ],
 )
 def test_what_a_visitor_waits_for_may_take_longer_on_a_busy_machine(
