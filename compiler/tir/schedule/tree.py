@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import takewhile
 from typing import TypeVar
 
@@ -31,7 +32,7 @@ def rewritten(n: S, **changes: object) -> S:
 
 def inner_statements(stmt: Stmt) -> Iterator[Stmt]:
     """Yield the statements directly inside of one; what a block does to begin a reduction is not among them."""
-    names = ("body",) if isinstance(stmt, Block) else stmt.children
+    names = ("body",) if isinstance(stmt, (Block, For)) else stmt.children
     for name in names:
         child = getattr(stmt, name)
         for item in child if isinstance(child, tuple) else (child,):
@@ -39,19 +40,21 @@ def inner_statements(stmt: Stmt) -> Iterator[Stmt]:
                 yield item
 
 
-def children_of(stmt: Stmt) -> Iterator[tuple[For | BlockRealize, int]]:
-    """Yield the outermost loops and blocks below a statement, with their places in its sequence, if there is one."""
-    for inner in inner_statements(stmt):
-        if isinstance(inner, (For, BlockRealize)):
-            yield inner, -1
-        elif isinstance(inner, SeqStmt):
-            for index, item in enumerate(inner.seq):
-                if isinstance(item, (For, BlockRealize)):
-                    yield item, index
-                else:
-                    yield from ((node, index) for node, _ in children_of(item))
-        else:
-            yield from children_of(inner)
+@lru_cache(maxsize=1024)
+def children_of(stmt: Stmt) -> list[tuple[For | BlockRealize, int]]:
+    """Return the outermost loops and blocks below a statement, with their places in its sequence, if there is one.
+
+    The answers for the last statements are remembered: most of a program is as it was before a primitive.
+    """
+    return [found for inner in inner_statements(stmt) for found in _found_in(inner)]
+
+
+def _found_in(stmt: Stmt) -> list[tuple[For | BlockRealize, int]]:
+    if isinstance(stmt, (For, BlockRealize)):
+        return [(stmt, -1)]
+    if isinstance(stmt, SeqStmt):
+        return [(node, index) for index, item in enumerate(stmt.seq) for node, _ in _found_in(item)]
+    return [found for inner in inner_statements(stmt) for found in _found_in(inner)]
 
 
 def with_child(stmt: Body, old: Stmt, new: Stmt) -> Body:
