@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import pairwise, product
 from typing import NamedTuple
@@ -69,6 +69,15 @@ class Derivation:
     summed: set[str] = field(default_factory=set)
     """Blocks that sum up parts."""
 
+    def copied(self, picker: Picker) -> Derivation:
+        """Return one that goes on from here by other choices."""
+        made = replace(self, sch=self.sch.copy(), picker=picker)
+        for each in fields(made):
+            value = getattr(made, each.name)
+            if isinstance(value, (set, dict)):
+                setattr(made, each.name, value.copy())
+        return made
+
     def pick(self, name: str, options: Sequence[object]) -> object:
         """Return one of several options."""
         return self.picker.pick(name, options)
@@ -99,8 +108,8 @@ class Rule(NamedTuple):
     apply: Callable[[Derivation, BlockRV], None]
     is_of_scopes: bool = False
     """Whether it is also for blocks that contain others, which come before these."""
-    is_decided: bool = False
-    """Whether it does the same for every candidate."""
+    is_early: bool = False
+    """Whether it comes first, and there are few ways: what was picked before is not done again."""
 
 
 def derive(derivation: Derivation, rules: Sequence[Rule]) -> None:
@@ -554,9 +563,9 @@ def _parallel(d: Derivation, rv: BlockRV) -> None:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule("fold", "what a single block reads element by element is computed there", _fold, is_decided=True),
-    Rule("winograd", "a convolution is computed by fewer products, on transformed tiles", _winograd),
-    Rule("inline", "what is computed element by element is computed where it is read", _inline),
+    Rule("fold", "what a single block reads element by element is computed there", _fold, is_early=True),
+    Rule("winograd", "a convolution is computed by fewer products, on transformed tiles", _winograd, is_early=True),
+    Rule("inline", "what is computed element by element is computed where it is read", _inline, is_early=True),
     reduction("tiles", "parts"),
     Rule("rows", "rows that read sums of rows go a few at a time", _group_rows),
     Rule("locate", "what has several readers, or is a reduction, is computed near them", _locate),

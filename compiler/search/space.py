@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from itertools import takewhile
 from typing import Protocol, TypeAlias, TypeVar
 
 from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.module import IRModule
+from compiler.search.beginnings import Beginnings
 from compiler.search.blocks import block_facts, blocks_of
 from compiler.search.choices import Choices, Picker, Usual, Wishes, crossed, mutation, sketch
 from compiler.search.machine import Machine
@@ -67,9 +67,8 @@ class ScheduleSpace:
     ) -> None:
         self.func = func
         self.machine = machine
-        decided = list(takewhile(lambda rule: rule.is_decided, rules))
-        self._numbers, self._decided, self._rules = numbers, decided, rules[len(decided) :]
-        self._begun: Schedule | None = None
+        self._numbers, self._rules = numbers, rules
+        self._begun = Beginnings()
         if numbers is not None:
             before = next((at for at, block in enumerate(structure(func).split()) if "R:" in block), 0)
             self._ways = _LIKELY if before > _BEFORE else (*_LIKELY, "rules")
@@ -158,14 +157,14 @@ class ScheduleSpace:
         return self._derive(picker, False).mod
 
     def _derive(self, picker: Picker, enable_check: bool) -> Schedule:
-        if enable_check or self._begun is None:
-            begun = Schedule(self.func, seed=1, error_render_level="fast", enable_check=enable_check)
-            derive(Derivation(begun, picker, self.machine), self._decided)
-            self._begun = self._begun if enable_check else begun
-        else:
-            begun = self._begun
-        derive(derivation := Derivation(begun.copy(), picker, self.machine), self._rules)
-        return derivation.sch
+        def new(picker: Picker) -> Derivation:
+            sch = Schedule(self.func, seed=1, error_render_level="fast", enable_check=enable_check)
+            return Derivation(sch, picker, self.machine)
+
+        early = [rule for rule in self._rules if rule.is_early]
+        begun = (Beginnings() if enable_check else self._begun).begun(picker, early, new)
+        derive(begun, [rule for rule in self._rules if not rule.is_early])
+        return begun.sch
 
     def _remember(self, candidate: Choices, program: IRModule) -> None:
         self._derived[candidate] = program

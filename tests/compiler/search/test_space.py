@@ -213,3 +213,26 @@ def test_what_is_pinned_and_banned_holds_for_every_candidate() -> None:
         assert tvm.ir.structural_equal(plain.program(candidate), space.program(candidate))
     with pytest.raises(ArgumentError, match="leaves no choice"):
         ScheduleSpace(func, MACHINE, Wishes({"C.way": "nothing"})).sample(rng)
+
+
+def test_what_early_rules_made_is_not_made_again_and_is_the_same() -> None:
+    d, w = te.placeholder((1, 4, 6, 6), name="d"), te.placeholder((8, 4, 3, 3), name="w")
+    func = te.create_prim_func([d, w, topi.nn.relu(topi.nn.conv2d_nchw(d, w, 1, 1, 1))])
+    space = ScheduleSpace(func, MACHINE)
+    made = [space.sample(random.Random(seed)) for seed in range(12)]
+    assert len({value for candidate in made for name, value in candidate if name.endswith(".winograd")}) == 3
+    for candidate in made:
+        assert space.program(candidate)["main"].script() == space.schedule(candidate).mod["main"].script()
+
+
+def test_no_more_beginnings_are_remembered_than_a_few() -> None:
+    asked: list[BlockRV] = []
+
+    def ask(d: Derivation, rv: BlockRV) -> None:
+        asked.append(rv)
+        d.choose("number", range(40))
+
+    space = ScheduleSpace(matrices(4, 4, 4), MACHINE, rules=[Rule("ask", "", ask, is_early=True)])
+    for number in (*range(32), *range(32), 32, 0):
+        assert space.like((("number", number),), random.Random(0)) == (("number", number),)
+    assert len(asked) == 34, "32 were remembered, then all were forgotten for the next one"
