@@ -58,57 +58,15 @@ class ExprFunctor(RewriteFunctor):
 class ExprVisitor(ExprFunctor):
     """Walks every part of an expression; a rule that is overridden calls ``super()``'s to go on below."""
 
-    def visit_var(self, var: Var) -> None:
-        pass
+    def _below(self, expr: Any) -> None:
+        for name in getattr(expr, "children", ()):
+            part = getattr(expr, name)
+            for each in part if isinstance(part, tuple) else (part,):
+                self.visit(each)
 
-    def visit_constant(self, const: Constant) -> None:
-        pass
-
-    def visit_global_var(self, gvar: GlobalVar) -> None:
-        pass
-
-    def visit_op(self, op: Op) -> None:
-        pass
-
-    def visit_constructor(self, con: Constructor) -> None:
-        pass
-
-    def visit_call(self, call: Call) -> None:
-        self.visit(call.op)
-        for arg in call.args:
-            self.visit(arg)
-
-    def visit_function(self, fn: Function) -> None:
-        for param in fn.params:
-            self.visit(param)
-        self.visit(fn.body)
-
-    def visit_let(self, let: Let) -> None:
-        self.visit(let.var)
-        self.visit(let.value)
-        self.visit(let.body)
-
-    def visit_if(self, i: If) -> None:
-        self.visit(i.cond)
-        self.visit(i.true_branch)
-        self.visit(i.false_branch)
-
-    def visit_tuple(self, tup: Tuple) -> None:
-        for part in tup.fields:
-            self.visit(part)
-
-    def visit_tuple_getitem(self, op: TupleGetItem) -> None:
-        self.visit(op.tuple_value)
-
-    def visit_ref_create(self, r: RefCreate) -> None:
-        self.visit(r.value)
-
-    def visit_ref_read(self, r: RefRead) -> None:
-        self.visit(r.ref)
-
-    def visit_ref_write(self, r: RefWrite) -> None:
-        self.visit(r.ref)
-        self.visit(r.value)
+    visit_call = visit_constant = visit_constructor = visit_function = visit_global_var = visit_if = visit_let = _below
+    visit_op = visit_ref_create = visit_ref_read = visit_ref_write = visit_tuple = visit_tuple_getitem = _below
+    visit_var = _below
 
     def visit_match(self, m: Match) -> None:
         self.visit(m.data)
@@ -127,20 +85,10 @@ class ExprMutator(ExprFunctor):
 
         def visit(self, n: GraphExpr, *args: Any) -> RelayExpr: ...
 
-    def visit_var(self, var: Var) -> RelayExpr:
-        return var
+    def _itself(self, expr: Any) -> Any:
+        return expr
 
-    def visit_constant(self, const: Constant) -> RelayExpr:
-        return const
-
-    def visit_global_var(self, gvar: GlobalVar) -> RelayExpr:
-        return gvar
-
-    def visit_op(self, op: Op) -> Any:
-        return op
-
-    def visit_constructor(self, con: Constructor) -> RelayExpr:
-        return con
+    visit_constant = visit_constructor = visit_global_var = visit_op = visit_var = _itself
 
     def visit_call(self, call: Call) -> RelayExpr:
         return self.rebuilt_call(call)
@@ -153,28 +101,14 @@ class ExprMutator(ExprFunctor):
     def visit_function(self, fn: Function) -> RelayExpr:
         return rebuild(fn, params=self._all(fn.params), body=self.visit(fn.body))
 
-    def visit_let(self, let: Let) -> RelayExpr:
-        return rebuild(let, var=self.visit(let.var), value=self.visit(let.value), body=self.visit(let.body))
+    def _rebuilt(self, expr: Any) -> RelayExpr:
+        parts = [(name, getattr(expr, name)) for name in expr.children]
+        new = {name: self._all(part) if isinstance(part, tuple) else self.visit(part) for name, part in parts}
+        made: RelayExpr = rebuild(expr, **new)
+        return made
 
-    def visit_if(self, i: If) -> RelayExpr:
-        return rebuild(
-            i, cond=self.visit(i.cond), true_branch=self.visit(i.true_branch), false_branch=self.visit(i.false_branch)
-        )
-
-    def visit_tuple(self, tup: Tuple) -> RelayExpr:
-        return rebuild(tup, fields=self._all(tup.fields))
-
-    def visit_tuple_getitem(self, op: TupleGetItem) -> RelayExpr:
-        return rebuild(op, tuple_value=self.visit(op.tuple_value))
-
-    def visit_ref_create(self, r: RefCreate) -> RelayExpr:
-        return rebuild(r, value=self.visit(r.value))
-
-    def visit_ref_read(self, r: RefRead) -> RelayExpr:
-        return rebuild(r, ref=self.visit(r.ref))
-
-    def visit_ref_write(self, r: RefWrite) -> RelayExpr:
-        return rebuild(r, ref=self.visit(r.ref), value=self.visit(r.value))
+    visit_if = visit_let = visit_ref_create = visit_ref_read = visit_ref_write = _rebuilt
+    visit_tuple = visit_tuple_getitem = _rebuilt
 
     def visit_match(self, m: Match) -> RelayExpr:
         clauses = tuple([self._clause(c) for c in m.clauses])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from compiler.ir.functor import Functor
 from compiler.ir.node import rebuild, same_items
 from compiler.ir.types import FuncType, IncompleteType, Type, TypeRelation, TypeVar
@@ -20,6 +22,14 @@ _RULES: dict[type, str] = {
     TypeRelation: "visit_type_relation",
     TypeVar: "visit_type_var",
 }
+_PARTS: dict[type, tuple[str, ...]] = {
+    FuncType: ("arg_types", "ret_type", "type_params", "type_constraints"),
+    RefType: ("value",),
+    TupleType: ("fields",),
+    TypeCall: ("func", "args"),
+    TypeRelation: ("args",),
+}
+"""The fields that hold the types which a type is made of."""
 
 
 class TypeFunctor(Functor):
@@ -36,36 +46,14 @@ class TypeFunctor(Functor):
 class TypeVisitor(TypeFunctor):
     """Walks every part of a type; a rule that is overridden calls ``super()``'s to go on below."""
 
-    def visit_type_var(self, tv: TypeVar) -> None:
-        pass
+    def _parts(self, t: Any) -> None:
+        for name in _PARTS.get(type(t), ()):
+            part = getattr(t, name)
+            for each in part if isinstance(part, tuple) else (part,):
+                self.visit(each)
 
-    def visit_incomplete_type(self, it: IncompleteType) -> None:
-        pass
-
-    def visit_tensor_type(self, tt: TensorType) -> None:
-        pass
-
-    def visit_global_type_var(self, gtv: GlobalTypeVar) -> None:
-        pass
-
-    def visit_func_type(self, ft: FuncType) -> None:
-        for part in (*ft.arg_types, ft.ret_type, *ft.type_params, *ft.type_constraints):
-            self.visit(part)
-
-    def visit_tuple_type(self, tt: TupleType) -> None:
-        for field in tt.fields:
-            self.visit(field)
-
-    def visit_type_relation(self, tr: TypeRelation) -> None:
-        for arg in tr.args:
-            self.visit(arg)
-
-    def visit_ref_type(self, rt: RefType) -> None:
-        self.visit(rt.value)
-
-    def visit_type_call(self, tc: TypeCall) -> None:
-        for part in (tc.func, *tc.args):
-            self.visit(part)
+    visit_func_type = visit_global_type_var = visit_incomplete_type = visit_ref_type = visit_tensor_type = _parts
+    visit_tuple_type = visit_type_call = visit_type_relation = visit_type_var = _parts
 
     def visit_type_data(self, td: TypeData) -> None:
         self.visit(td.header)
@@ -79,38 +67,13 @@ class TypeVisitor(TypeFunctor):
 class TypeMutator(TypeFunctor):
     """Rebuilds a type; returns the very same object where nothing changed."""
 
-    def visit_type_var(self, tv: TypeVar) -> Type:
-        return tv
+    def _rebuilt(self, t: Any) -> Any:
+        parts = [(name, getattr(t, name)) for name in _PARTS.get(type(t), ())]
+        new = {name: self._all(part) if isinstance(part, tuple) else self.visit(part) for name, part in parts}
+        return rebuild(t, **new) if new else t
 
-    def visit_incomplete_type(self, it: IncompleteType) -> Type:
-        return it
-
-    def visit_tensor_type(self, tt: TensorType) -> Type:
-        return tt
-
-    def visit_global_type_var(self, gtv: GlobalTypeVar) -> Type:
-        return gtv
-
-    def visit_func_type(self, ft: FuncType) -> Type:
-        return rebuild(
-            ft,
-            arg_types=self._all(ft.arg_types),
-            ret_type=self.visit(ft.ret_type),
-            type_params=self._all(ft.type_params),
-            type_constraints=self._all(ft.type_constraints),
-        )
-
-    def visit_tuple_type(self, tt: TupleType) -> Type:
-        return rebuild(tt, fields=self._all(tt.fields))
-
-    def visit_type_relation(self, tr: TypeRelation) -> Type:
-        return rebuild(tr, args=self._all(tr.args))
-
-    def visit_ref_type(self, rt: RefType) -> Type:
-        return rebuild(rt, value=self.visit(rt.value))
-
-    def visit_type_call(self, tc: TypeCall) -> Type:
-        return rebuild(tc, func=self.visit(tc.func), args=self._all(tc.args))
+    visit_func_type = visit_global_type_var = visit_incomplete_type = visit_ref_type = visit_tensor_type = _rebuilt
+    visit_tuple_type = visit_type_call = visit_type_relation = visit_type_var = _rebuilt
 
     def visit_type_data(self, td: TypeData) -> Type:
         return rebuild(
