@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.ir.expr.primexpr import Let, PrimExpr, Var
+from compiler.ir.expr.primexpr import IntImm, Let, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.functor import Functor
 from compiler.ir.module import IRModule
@@ -280,6 +280,9 @@ class _Replacement(StmtExprMutator):
         return self.visit_Node(e)
 
     def visit_Var(self, n: Var) -> Var:
+        return n
+
+    def visit_IntImm(self, n: IntImm) -> IntImm:
         return n
 
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:

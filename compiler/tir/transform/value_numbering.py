@@ -53,14 +53,15 @@ class ValueNumbering:
         self._normal_forms: dict[object, int] = {}
         self._numbers: dict[object, int] = {}
         self._bits: dict[Var, int] = {}
-        self._facts: dict[Node, Facts] = {}
+        self._facts: dict[object, Facts] = {}
         self._largest: dict[Node, tuple[PrimExpr, ...]] = {}
 
     def facts(self, e: PrimExpr) -> Facts:
         """Return the facts about an expression."""
-        facts = self._facts.get(e)
+        key = (e.dtype, e.value) if type(e) is IntImm else e  # a dictionary compares constants as programs do, slowly
+        facts = self._facts.get(key)
         if facts is None:
-            facts = self._facts[e] = self._look_deeper(e) if e.children else self._look(e)
+            facts = self._facts[key] = self._look_deeper(e) if e.children else self._look(e)
         return facts
 
     @deep

@@ -35,7 +35,7 @@ from compiler.target.kinds import KINDS
 from compiler.target.target import Target
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.stmt_functor import post_order_visit
+from compiler.tir.statements.stmt_functor import StmtVisitor, post_order_visit
 
 
 def declare_functions(shared: ModuleState, functions: Sequence[tuple[str, PrimFunc]]) -> list[Signature]:
@@ -57,7 +57,9 @@ def write_function(shared: ModuleState, declared: DeclaredFunction) -> None:
     variables = [*func.params, *declared.sizes]
     builder = Builder(function.append_basic_block("entry"))
     threads = function.args[len(variables)] if signature.threads else None
-    state = FunctionState(shared, function, builder, threads=threads, accumulated=_accumulated(func))
+    accumulated = _Accumulated()
+    accumulated.visit(func.body)
+    state = FunctionState(shared, function, builder, threads=threads, accumulated=frozenset(accumulated.found))
     for var, argument in zip(variables, function.args, strict=False):
         argument.name = var.name
         narrow = register_type(var.dtype)
@@ -74,20 +76,19 @@ def write_function(shared: ModuleState, declared: DeclaredFunction) -> None:
     builder.ret(ir.Constant(I32, 0))
 
 
-def _accumulated(func: PrimFunc) -> frozenset[Var]:
-    """Return the pointer variables of buffers that some statement both reads and writes."""
-    found: set[Var] = set()
+class _Accumulated(StmtVisitor):
+    """Notes the pointer variables of buffers that some statement both reads and writes."""
 
-    def look(store: object) -> None:
-        if not isinstance(store, BufferStore) or (data := store.buffer.data) in found:
-            return
+    def __init__(self) -> None:
+        self.found: set[Var] = set()
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        data = n.buffer.data
         read: list[Var] = []
-        post_order_visit(store.value, lambda n: read.append(n.buffer.data) if isinstance(n, BufferLoad) else None)
+        if data not in self.found:
+            post_order_visit(n.value, lambda e: read.append(e.buffer.data) if isinstance(e, BufferLoad) else None)
         if data in read:
-            found.add(data)
-
-    post_order_visit(func.body, look)
-    return frozenset(found)
+            self.found.add(data)
 
 
 def _array_argument(
