@@ -398,32 +398,18 @@ def compiled(pane: Pane) -> bool:
     return bool(level_of(pane)) and not pane.on_demand
 
 
+_SERVED = (
+    "name", "title", "dock", "size", "open", "wanted", "copies", "copy_of", "option", "listing", "flows", "unlinked",
+    "group", "also", "stepped", "against", "on_demand", "machine",
+)  # fmt: skip
+"""What the page's scripts read of a row."""
+
+
 def served() -> dict[str, object]:
     """Return what the page's scripts read of the table, as plain data."""
     return {
         "panes": [
-            {
-                "name": pane.name,
-                "title": pane.title,
-                "dock": pane.dock,
-                "level": level_of(pane),
-                "size": pane.size,
-                "open": pane.open,
-                "wanted": pane.wanted,
-                "copies": pane.copies,
-                "copy_of": pane.copy_of,
-                "option": pane.option,
-                "listing": pane.listing,
-                "flows": pane.flows,
-                "unlinked": pane.unlinked,
-                "group": pane.group,
-                "also": pane.also,
-                "stepped": pane.stepped,
-                "against": pane.against,
-                "on_demand": pane.on_demand,
-                "machine": pane.machine,
-                "compiled": compiled(pane),
-            }
+            {name: getattr(pane, name) for name in _SERVED} | {"level": level_of(pane), "compiled": compiled(pane)}
             for pane in PANES
         ],
         "arrangements": {
@@ -431,14 +417,5 @@ def served() -> dict[str, object]:
             for made in ARRANGEMENTS
         },
         "small_groups": [asdict(group) for group in SMALL_GROUPS],
-        "docks": [
-            {
-                "name": dock.name,
-                "level": dock.level,
-                "direction": dock.direction,
-                "size": dock.size,
-                "minimum": dock.minimum,
-            }
-            for dock in DOCKS
-        ],
+        "docks": [asdict(dock) for dock in DOCKS],
     }
