@@ -75,7 +75,7 @@ def extension_point(name: str) -> ExtensionPoint:
     return _POINTS.setdefault(name, ExtensionPoint())
 
 
-def public_module(name: str, own: Sequence[str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+def public_module(name: str, own: Sequence[str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a public module.
 
     ``__getattr__`` refuses names that neither the module nor a higher floor has, and names the nearest one.

@@ -3,8 +3,6 @@
 The package exports what its modules list in ``__all__``, and the compute definitions that Relay operators register.
 """
 
-from typing import Any
-
 from compiler.ir.extension import public_module
 from compiler.topi import generic, image, math, nn, random, sparse, tag, utils, vision
 from compiler.topi.definitions import load_definitions
@@ -19,8 +17,4 @@ __all__ = [
 ]  # fmt: skip
 __all__ += load_definitions(globals(), (*__all__, *_TOOLS))
 
-_load, __dir__ = public_module("tvm.topi", __all__)
-
-
-def __getattr__(name: str) -> Any:
-    return _load(name)
+__getattr__, __dir__ = public_module("tvm.topi", __all__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from compiler.ir.error import ArgumentError, UnavailableError
 from compiler.ir.expr.primexpr import PrimExpr, Var
@@ -18,11 +17,7 @@ from compiler.topi.tag import Tag
 
 __all__ = ["csrmm", "csrmv", "dense"]
 
-_load, __dir__ = public_module("tvm.topi.sparse", __all__)
-
-
-def __getattr__(name: str) -> Any:
-    return _load(name)
+__getattr__, __dir__ = public_module("tvm.topi.sparse", __all__)
 
 
 def csrmv(a: CSRPlaceholderOp, x: Tensor, y: Tensor | None = None) -> Tensor:

@@ -1,7 +1,5 @@
 """Passes over Relay graphs, one file each: ``relay.transform``."""
 
-from typing import Any
-
 from compiler.ir.extension import public_module
 from compiler.ir.passes.package import load_passes
 from compiler.relay.transform.derivatives.gradient import gradient
@@ -18,8 +16,4 @@ __all__ = [
     "build_passes", "function_pass", "gradient", "optimization_passes", "optimize", *load_passes(globals()),
 ]  # fmt: skip
 
-_load, __dir__ = public_module("tvm.relay.transform", __all__)
-
-
-def __getattr__(name: str) -> Any:
-    return _load(name)
+__getattr__, __dir__ = public_module("tvm.relay.transform", __all__)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.extension import public_module
@@ -28,11 +26,7 @@ __all__ = [
     "verify_gpu_code", "verify_memory", "verify_ssa", "verify_well_formed",
 ]  # fmt: skip
 
-_load, __dir__ = public_module("tvm.tir.analysis", __all__)
-
-
-def __getattr__(name: str) -> Any:
-    return _load(name)
+__getattr__, __dir__ = public_module("tvm.tir.analysis", __all__)
 
 
 def expr_deep_equal(lhs: PrimExpr, rhs: PrimExpr) -> bool:

@@ -1,7 +1,5 @@
 """TIR passes, one file each, under TVM's names."""
 
-from typing import Any
-
 from compiler.ir.extension import public_module
 from compiler.ir.passes.package import load_passes
 from compiler.tir.transform.loops.hoist_expression import HoistedConditionals, HoistedLetBindings
@@ -11,8 +9,4 @@ __all__ = [
     "HoistedConditionals", "HoistedLetBindings", "PrimFuncPass", "prim_func_pass", *load_passes(globals()),
 ]  # fmt: skip
 
-_load, __dir__ = public_module("tvm.tir.transform", __all__)
-
-
-def __getattr__(name: str) -> Any:
-    return _load(name)
+__getattr__, __dir__ = public_module("tvm.tir.transform", __all__)

@@ -1,7 +1,5 @@
 """``tvm.topi.nn``: neural network operators, one file per family."""
 
-from typing import Any
-
 from compiler.ir.extension import public_module
 from compiler.topi.definitions import load_definitions
 
@@ -13,8 +11,4 @@ _SPECIFIED = (
 
 __all__ = load_definitions(globals(), _SPECIFIED)
 
-_load, __dir__ = public_module("tvm.topi.nn", __all__)
-
-
-def __getattr__(name: str) -> Any:
-    return _load(name)
+__getattr__, __dir__ = public_module("tvm.topi.nn", __all__)

@@ -1,7 +1,5 @@
 """``tvm.topi.vision``: bounding boxes."""
 
-from typing import Any
-
 from compiler.ir.extension import public_module
 from compiler.topi.definitions import load_definitions
 
@@ -10,8 +8,4 @@ _TOOLS = ("compaction",)
 
 __all__ = load_definitions(globals(), _TOOLS)
 
-_load, __dir__ = public_module("tvm.topi.vision", __all__)
-
-
-def __getattr__(name: str) -> Any:
-    return _load(name)
+__getattr__, __dir__ = public_module("tvm.topi.vision", __all__)
