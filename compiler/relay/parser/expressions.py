@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from compiler.ir.attrs import Attrs
 from compiler.ir.attrs.dict_attrs import NO_ATTRS, DictAttrs
@@ -42,6 +42,7 @@ _INFIX: tuple[Mapping[str, str], ...] = (
 )
 """Operators between their operands, the weakest first."""
 
+T = TypeVar("T")
 _WORDS: Mapping[str, tuple[Callable[..., RelayExpr], int]] = {
     "ref": (RefCreate, 1),
     "ref_read": (RefRead, 1),
@@ -176,8 +177,9 @@ class ExpressionParser(ValueParser):
             self.cursor.fail(f"expected the number of an element, got {token.text!r}", token)
         return list(map(int, parts))
 
-    def _call(self, callee: GraphExpr, start: Token) -> Call:
-        args: list[RelayExpr] = []
+    def _with_attributes(self, read: Callable[[], T]) -> tuple[list[T], dict[str, Any]]:
+        """Read what stands in parentheses: items, and attributes by name."""
+        items: list[T] = []
         attrs: dict[str, Any] = {}
 
         def item() -> None:
@@ -185,10 +187,14 @@ class ExpressionParser(ValueParser):
                 name, value = self.attribute()
                 attrs[name] = value
             else:
-                args.append(self.expression())
+                items.append(read())
 
         self.cursor.expect("(")
         self._items(")", item)
+        return items, attrs
+
+    def _call(self, callee: GraphExpr, start: Token) -> Call:
+        args, attrs = self._with_attributes(self.expression)
         if isinstance(callee, RelayOp):
             if len(args) != len(callee.inputs):
                 takes = f"takes {len(callee.inputs)} arguments ({', '.join(callee.inputs) or 'none'})"
@@ -317,18 +323,7 @@ class ExpressionParser(ValueParser):
         """Read a function from its type parameters on."""
         type_params = self.type_parameters()
         self._scopes.append({})
-        params: list[Var] = []
-        attrs: dict[str, Any] = {}
-
-        def item() -> None:
-            if self.at_attribute():
-                name, value = self.attribute()
-                attrs[name] = value
-            else:
-                params.append(self._declaration())
-
-        self.cursor.expect("(")
-        self._items(")", item)
+        params, attrs = self._with_attributes(self._declaration)
         ret_type = self.type() if self.cursor.accept("->") else None
         body = self.braces()
         self._scopes.pop()

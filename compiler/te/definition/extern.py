@@ -35,12 +35,7 @@ class ExternOp(Operation):
     body: Stmt
 
     def __post_init__(self) -> None:
-        several = len(self.output_placeholders) > 1
-        outputs = tuple(
-            Tensor(f"{self.name}.v{i}" if several else self.name, b.shape, b.dtype, self, i)
-            for i, b in enumerate(self.output_placeholders)
-        )
-        object.__setattr__(self, "outputs", outputs)
+        self._set_outputs([(b.shape, b.dtype) for b in self.output_placeholders])
 
     @property
     def expressions(self) -> tuple[PrimExpr, ...]:

@@ -41,12 +41,7 @@ class HybridOp(Operation):
     body: Stmt
 
     def __post_init__(self) -> None:
-        several = len(self.output_placeholders) > 1
-        outputs = tuple(
-            Tensor(f"{self.name}.v{i}" if several else self.name, t.shape, t.dtype, self, i)
-            for i, t in enumerate(self.output_placeholders)
-        )
-        object.__setattr__(self, "outputs", outputs)
+        self._set_outputs([(t.shape, t.dtype) for t in self.output_placeholders])
 
     @property
     def axis(self) -> tuple[IterVar, ...]:

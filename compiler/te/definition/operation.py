@@ -87,12 +87,7 @@ class ComputeOp(BaseComputeOp):
     def __post_init__(self) -> None:
         object.__setattr__(self, "outside", ())
         shape = tuple(domain(a).extent for a in self.axes)
-        several = len(self.body) > 1
-        outputs = tuple(
-            Tensor(f"{self.name}.v{i}" if several else self.name, shape, e.dtype, self, i)
-            for i, e in enumerate(self.body)
-        )
-        object.__setattr__(self, "outputs", outputs)
+        self._set_outputs([(shape, e.dtype) for e in self.body])
         object.__setattr__(self, "inputs", _tensors_read(self.body))
 
     @property

@@ -62,12 +62,7 @@ class ScanOp(Operation):
     inputs: tuple[Tensor, ...]
 
     def __post_init__(self) -> None:
-        several = len(self.update) > 1
-        outputs = tuple(
-            Tensor(f"{self.name}.v{i}" if several else self.name, t.shape, t.dtype, self, i)
-            for i, t in enumerate(self.state_placeholder)
-        )
-        object.__setattr__(self, "outputs", outputs)
+        self._set_outputs([(t.shape, t.dtype) for t in self.state_placeholder])
 
     @property
     def input_tensors(self) -> tuple[Tensor, ...]:

@@ -50,6 +50,12 @@ class Operation(Node):
     attrs: Mapping[str, Any]
     outputs: tuple[Tensor, ...] = field(init=False)
 
+    def _set_outputs(self, forms: Sequence[tuple[tuple[PrimExpr, ...], str]]) -> None:
+        """Let the operation compute a tensor of each of some shapes and data types."""
+        names = [f"{self.name}.v{i}" for i in range(len(forms))] if len(forms) > 1 else [self.name]
+        outputs = (Tensor(names[i], shape, dtype, self, i) for i, (shape, dtype) in enumerate(forms))
+        object.__setattr__(self, "outputs", tuple(outputs))
+
     def output(self, index: int) -> Tensor:
         """Return one of the tensors that the operation computes."""
         return self.outputs[index]

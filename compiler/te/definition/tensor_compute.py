@@ -45,12 +45,7 @@ class TensorComputeOp(BaseComputeOp):
 
     def __post_init__(self) -> None:
         shape = tuple(domain(a).extent for a in self.axes)
-        kinds = [t.dtype for t in self.intrin.op.outputs]
-        several = len(kinds) > 1
-        outputs = (
-            Tensor(f"{self.name}.v{i}" if several else self.name, shape, k, self, i) for i, k in enumerate(kinds)
-        )
-        object.__setattr__(self, "outputs", tuple(outputs))
+        self._set_outputs([(shape, t.dtype) for t in self.intrin.op.outputs])
 
     @property
     def input_tensors(self) -> tuple[Tensor, ...]:
