@@ -1,4 +1,4 @@
-"""Non-maximum suppression: ``vision.non_max_suppression``, ``vision.all_class_non_max_suppression``."""
+"""Non-maximum suppression in its forms, from ``vision.get_valid_counts``, which filters boxes by score, on."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from compiler.ir.attrs import Attrs, attr_field
-from compiler.ir.attrs.kinds import BOOL, INT, one_of
+from compiler.ir.attrs.kinds import BOOL, FLOAT, INT, POSITIVE_INT, one_of, optional
+from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
-from compiler.relay.op.common import check_same_extent, has_any_dim
-from compiler.relay.op.type_relations import tensor
-from compiler.relay.op_registry import register, tuple_function
-from compiler.relay.operator import Array, Input, Types
+from compiler.relay.expr import TupleWrapper
+from compiler.relay.op.common import NOT_SMOOTH, check_same_extent, has_any_dim
+from compiler.relay.op.type_relations import same_dtype, tensor
+from compiler.relay.op_registry import public_function, register, tuple_function
+from compiler.relay.operator import Array, Input, RelationError, Types
 from compiler.relay.ty import AnyDim, TensorType, TupleType
 from compiler.te.definition.tensor import Tensor
 from compiler.topi.vision import nms as topi
@@ -208,3 +210,115 @@ _NMS = register(
 )
 
 non_max_suppression = tuple_function(_NMS, lambda call: 2 if NonMaxSuppressionAttrs.of(call).return_indices else None)
+
+
+class GetValidCountsAttrs(Attrs):
+    score_threshold: float | None = attr_field(
+        optional(FLOAT), "What the score must exceed, where that is a constant; the text names it.", None
+    )
+    id_index: int = attr_field(INT, "Column of the class, which must not be negative; none if it is.", 0)
+    score_index: int = attr_field(INT, "Column of the score.", 1)
+
+
+def _counts_relation(types: Types, attrs: GetValidCountsAttrs) -> Type:
+    """How many boxes count, ``(N,)``; these, at the front; and their places, ``(N, boxes)``; numbers are int32."""
+    data = tensor(types[0], "data", 3)
+    tensor(types[1], "score_threshold", 0)
+    batch, boxes, _ = data.dims
+    return TupleType((TensorType((batch,), "int32"), data, TensorType((batch, boxes), "int32")))
+
+
+def _counts_reference(attrs: GetValidCountsAttrs, x: Array, threshold: Array) -> tuple[Array, Array, Array]:
+    passes = x[..., attrs.score_index] > threshold.astype(x.dtype)
+    if attrs.id_index >= 0:
+        passes &= x[..., attrs.id_index] >= 0
+    boxes, places = np.full_like(x, -1), np.full(x.shape[:2], -1, "int32")
+    for b, row in enumerate(passes):
+        kept = np.flatnonzero(row)
+        boxes[b, : len(kept)], places[b, : len(kept)] = x[b, kept], kept
+    return passes.sum(1).astype("int32"), boxes, places
+
+
+_GET_VALID_COUNTS = register(
+    "vision.get_valid_counts",
+    doc="Move the boxes whose score exceeds a threshold to the front.",
+    inputs={
+        "data": "Boxes, ``(N, boxes, columns)``.",
+        "score_threshold": Input("What the score must exceed, a scalar.", 0.0, "float32"),
+    },
+    attrs=GetValidCountsAttrs,
+    spelt_out=("score_threshold",),
+    relation=_counts_relation,
+    compute=lambda attrs, inputs, out_type: topi.get_valid_counts(
+        inputs[0], inputs[1], attrs.id_index, attrs.score_index
+    ),
+    reference=_counts_reference,
+    waived=NOT_SMOOTH,
+)
+
+
+@public_function(_GET_VALID_COUNTS)
+def get_valid_counts(
+    data: RelayExpr, score_threshold: RelayExpr | float = 0.0, id_index: int = 0, score_index: int = 1
+) -> TupleWrapper:
+    """Move the boxes whose score exceeds a threshold to the front."""
+    constant = None if isinstance(score_threshold, RelayExpr) else score_threshold
+    attrs = {"score_threshold": constant, "id_index": id_index, "score_index": score_index}
+    return TupleWrapper(_GET_VALID_COUNTS.op(data, score_threshold, **attrs), 3)
+
+
+class RegularNonMaximumSuppressionAttrs(Attrs):
+    max_detections_per_class: int = attr_field(POSITIVE_INT, "Number of boxes to choose for each class at most.")
+    max_detections: int = attr_field(POSITIVE_INT, "Number of boxes to return for each image.")
+    num_classes: int = attr_field(POSITIVE_INT, "Number of classes; columns of the scores before them are left out.")
+    iou_threshold: float = attr_field(FLOAT, "Share of their union that two chosen boxes may have in common.")
+    score_threshold: float = attr_field(FLOAT, "Score that a chosen box must exceed.")
+
+
+def _regular_relation(types: Types, attrs: RegularNonMaximumSuppressionAttrs) -> Type:
+    """Boxes, classes and scores of the detections, best first, and how many there are in each image."""
+    boxes, scores = tensor(types[0], "boxes", 3), tensor(types[1], "scores", 3)
+    dtype = same_dtype(boxes, scores)
+    check_same_extent(boxes.dims[2], 4, "the coordinates of a box")
+    check_same_extent(boxes.dims[0], scores.dims[0], "the batch of boxes and that of scores")
+    check_same_extent(boxes.dims[1], scores.dims[1], "the numbers of boxes and of scores")
+    if isinstance(scores.dims[2], int) and scores.dims[2] < attrs.num_classes:
+        raise RelationError(f"scores must have num_classes={attrs.num_classes} columns or more, got {scores}")
+    batch, count = boxes.dims[0], attrs.max_detections
+    rows = TensorType((batch, count), dtype)
+    return TupleType((TensorType((batch, count, 4), dtype), rows, rows, TensorType((batch,), "int32")))
+
+
+def _regular_reference(
+    attrs: RegularNonMaximumSuppressionAttrs, boxes: Array, scores: Array
+) -> tuple[Array, Array, Array, Array]:
+    batch, count = len(boxes), attrs.max_detections
+    chosen = np.zeros((batch, count, 4), boxes.dtype)
+    labels, values = np.zeros((batch, count), boxes.dtype), np.zeros((batch, count), boxes.dtype)
+    counts = np.zeros(batch, "int32")
+    first = scores.shape[2] - attrs.num_classes
+    for image in range(batch):
+        detections = []
+        for label in range(attrs.num_classes):
+            column = scores[image, :, first + label]
+            limit, least = attrs.max_detections_per_class, np.asarray(attrs.score_threshold, "float32")
+            kept = best_boxes(boxes[image], column, limit, attrs.iou_threshold, least)
+            detections += [(label, box, column[box]) for box in kept]
+        detections.sort(key=lambda d: -d[2])
+        for place, (label, box, score) in enumerate(detections[:count]):
+            chosen[image, place], labels[image, place], values[image, place] = boxes[image, box], label, score
+        counts[image] = min(count, len(detections))
+    return chosen, labels, values, counts
+
+
+_REGULAR_NMS = register(
+    "vision.regular_non_max_suppression",
+    doc="Choose for each image the boxes with the best scores that overlap no better one of their class.",
+    inputs={"boxes": "Two opposite corners of each box, ``(N, B, 4)``.", "scores": "``(N, B, columns)``."},
+    attrs=RegularNonMaximumSuppressionAttrs,
+    relation=_regular_relation,
+    reference=_regular_reference,
+    waived={"compute": "one choice depends on those before; the reference runs", "gradient": "a choice has none"},
+)
+
+regular_non_max_suppression = tuple_function(_REGULAR_NMS, 4)
