@@ -24,7 +24,8 @@ Value: TypeAlias = bool | int | str | tuple[int, ...]
 Choices: TypeAlias = tuple[tuple[str, Value], ...]
 """Names and what was chosen, in the order in which it was chosen."""
 
-SKETCH = ("way", "inline", "pack")
+ALGORITHM = "winograd"
+SKETCH = (ALGORITHM, "way", "inline", "pack")
 """What the names of such decisions end with, before numbers."""
 _MOST = 1 << 63
 _NEAR = 0.6
@@ -171,6 +172,11 @@ def crossed(first: Choices, second: Choices, rng: random.Random) -> Picker:
 def sketch(choices: Choices) -> Choices:
     """Return what is decided of the rules that are applied, without sizes, orders and places."""
     return tuple((name, value) for name, value in choices if name.rpartition(".")[2].rstrip("0123456789") in SKETCH)
+
+
+def algorithm(choices: Choices) -> Choices:
+    """Return what is decided of the algorithm."""
+    return tuple((name, value) for name, value in choices if name.endswith(f".{ALGORITHM}"))
 
 
 def from_json(value: Sequence[Sequence[Any]]) -> Choices:

@@ -33,7 +33,7 @@ from compiler.ir.expr.coercion import is_const_int
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars
 from compiler.search.blocks import BlockFacts, block_facts, blocks_of, divisors
-from compiler.search.choices import Picker
+from compiler.search.choices import ALGORITHM, Picker
 from compiler.search.machine import Machine
 from compiler.tir.schedule.analysis import is_output_block
 from compiler.tir.schedule.error import ScheduleError
@@ -165,7 +165,7 @@ def _winograd(d: Derivation, rv: BlockRV) -> None:
     block = d.sch.get_sref(rv).block
     if not is_winograd_possible(block) or not d.sch.get_loops(rv):
         return
-    tile = d.choose(f"{block.name_hint}.winograd", (0, 0, 4, 4, 2))
+    tile = d.choose(f"{block.name_hint}.{ALGORITHM}", (0, 0, 4, 4, 2))
     if tile:
         before = {d.name(each) for each in blocks_of(d.sch)}
         d.sch.winograd(rv, tile)

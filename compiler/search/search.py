@@ -20,6 +20,7 @@ import random
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -37,6 +38,8 @@ Candidate = TypeVar("Candidate", bound=Hashable)
 _PARENTS = 8
 _FOR_SECONDS, _ALIKE = 4, 1e-9
 """The times that turn the model's numbers into seconds, and what these must differ by."""
+_TRIED, _FAR = 12, 1.4
+"""An algorithm is given up when so many of its candidates took so many times as long as the best."""
 _AGAIN = Patience(most=32, seconds=2.5, matters=0.0)
 _LAST = Patience(most=60, seconds=6.0, matters=0.0)
 
@@ -84,6 +87,9 @@ class Search(Generic[Candidate]):
         What is drawn from, instead of a ``seed``.
     expect : callable, optional
         What stands for the cost model: returns a number for each candidate, the smaller the faster.
+    algorithm : callable
+        Returns what a candidate computes by.  One algorithm may need more tuning than another before it is faster:
+        those of each are compared among themselves, as long as its best is not far behind.
     told : callable
         Called with what was measured.
     """
@@ -102,6 +108,7 @@ class Search(Generic[Candidate]):
         rng: random.Random | None = None,
         evolution: Evolution | None = None,
         expect: Callable[[Sequence[Candidate]], Sequence[float]] | None = None,
+        algorithm: Callable[[Candidate], Hashable] = lambda candidate: None,
         told: Callable[[Sequence[Trial[Candidate]]], object] = lambda trials: None,
     ) -> None:
         self.space = space
@@ -117,7 +124,7 @@ class Search(Generic[Candidate]):
         self._known: dict[Candidate, float] = {}
         self._seen: list[tuple[Sequence[float], float]] = []
         self._reference_seconds = math.inf
-        self._expect = expect
+        self._expect, self._algorithm = expect, algorithm
         self._begun: Measurement | None = None
 
     def begin(self) -> Measurement:
@@ -237,11 +244,11 @@ class Search(Generic[Candidate]):
 
     def propose(self, count: int, without: Collection[Candidate] = ()) -> list[Candidate]:
         """Return candidates that were not measured: those that are expected to be fast, and some by chance."""
-        measured = sorted(self._known, key=self._known.__getitem__)[:_PARENTS]
+        measured = self._in_turn(sorted(self._known, key=self._known.__getitem__))[:_PARENTS]
         size = min(self._evolution.population, 2 * count + 1)  # to choose a few from a multitude is not worth its time
         fresh = [self.space.sample(self.rng) for _ in range(size)]
         expected = self.evolved([*measured, *fresh], size)
-        left = [candidate for candidate in expected if candidate not in self._known and candidate not in without]
+        left = self._in_turn([each for each in expected if each not in self._known and each not in without])
         chosen: list[Candidate] = []
         while left and len(chosen) < count:
             by_chance = self.rng.random() < self._evolution.by_chance
@@ -259,7 +266,7 @@ class Search(Generic[Candidate]):
             expected.update(zip(new, self._expected(new), strict=True))
             if generation == self._evolution.generations:
                 break
-            parents = sorted(expected, key=expected.__getitem__)[:_PARENTS]
+            parents = self._in_turn(sorted(expected, key=expected.__getitem__))[:_PARENTS]
             new = []
             for _ in range(size or self._evolution.population):
                 first, second = self.rng.choices(parents, k=2)
@@ -271,6 +278,22 @@ class Search(Generic[Candidate]):
                     new.append(child)
             new = list(dict.fromkeys(new))
         return sorted(expected, key=expected.__getitem__)
+
+    def _in_turn(self, ranked: Sequence[Candidate]) -> list[Candidate]:
+        """Return candidates, those of each algorithm in turn; those of algorithms that are far behind come last."""
+        times: dict[Hashable, list[float]] = {}
+        for candidate, seconds in self._known.items():
+            times.setdefault(self._algorithm(candidate), []).append(seconds)
+        enough = _FAR * min(self._known.values(), default=math.inf)
+        far = {algorithm for algorithm, each in times.items() if len(each) >= _TRIED and min(each) > enough}
+        groups: dict[Hashable, list[Candidate]] = {}
+        for candidate in ranked:
+            groups.setdefault(self._algorithm(candidate), []).append(candidate)
+        near = zip_longest(*(group for algorithm, group in groups.items() if algorithm not in far))
+        return [
+            *(candidate for turn in near for candidate in turn if candidate is not None),
+            *(candidate for candidate in ranked if self._algorithm(candidate) in far),
+        ]
 
     def _expected(self, candidates: Sequence[Candidate]) -> Sequence[float]:
         if self._expect:

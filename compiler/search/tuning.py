@@ -18,7 +18,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.runtime.numpy_types import NumPyArray
-from compiler.search.choices import Choices, Wishes
+from compiler.search.choices import Choices, Wishes, algorithm
 from compiler.search.cost_model import CostModel, LearnedModel
 from compiler.search.database import Database, Record
 from compiler.search.machine import Machine
@@ -195,7 +195,7 @@ class Tuning:
         self.search = Search(
             self.space, built, measurer, machine,
             default=default or partial(built, func), model=model, group=self.workload, seed=seed,
-            evolution=evolution, expect=expect, told=told,
+            evolution=evolution, expect=expect, algorithm=algorithm, told=told,
         )  # fmt: skip
 
     def begin(self) -> None:
