@@ -13,7 +13,7 @@ import msgspec
 from app.panes.searches import Trial, made_of, option_words
 from app.searches import Decision, Refusal
 
-SKETCH = ("way", "inline", "pack")
+SKETCH = ("winograd", "way", "inline", "pack")
 """What the names of decisions end with that say which rules are applied, before numbers."""
 LEVELS = ("sketch", "registers", "caches")
 """What divides candidates, one after another; what is left of the decisions is said at each candidate."""
@@ -25,6 +25,8 @@ _SAID = {
     ("way", "numbers"): "the operator’s schedule, other numbers", ("way", "rules"): "by rules",
     ("inline", True): "inlined", ("inline", False): "not inlined",
     ("pack", True): "packed", ("pack", False): "not packed",
+    ("winograd", 0): "as it is defined", ("winograd", 2): "Winograd’s, tiles of 2 × 2",
+    ("winograd", 4): "Winograd’s, tiles of 4 × 4",
 }  # fmt: skip
 
 
@@ -137,7 +139,7 @@ def _said(keys: Sequence[str]) -> str:
     for name, value in (msgspec.json.decode(key, type=Decision) for key in keys):
         block, _, rest = name.rpartition(".") if _level(name) == 0 else name.partition(".")
         short = rest.rstrip("0123456789")
-        said = _SAID.get((short, value)) if isinstance(value, str | bool) else None
+        said = _SAID.get((short, value)) if isinstance(value, str | int) else None
         if said is None:
             said = f"{rest or block} {option_words(value)}"
         elif short == "pack":
