@@ -221,11 +221,10 @@ class ConstIntBoundAnalyzer(Functor):
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         return max(a, c), max(b, d)
 
-    def visit_CmpOp(self, n: CmpOp) -> Interval:
+    def visit_CmpOp(self, n: CmpOp | Not) -> Interval:
         return 0, 1
 
-    def visit_Not(self, n: Not) -> Interval:
-        return 0, 1
+    visit_Not = visit_CmpOp
 
     def visit_Select(self, n: Select) -> Interval:
         return self._either(n.condition, n.true_value, n.false_value)

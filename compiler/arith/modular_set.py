@@ -159,11 +159,10 @@ class ModularSetAnalyzer(Functor):
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         return modular(gcd(a, d), b) if c == 0 and d != 0 else ANY
 
-    def visit_Min(self, n: Min) -> Congruence:
+    def visit_Min(self, n: Min | Max) -> Congruence:
         return union(self.visit(n.a), self.visit(n.b))
 
-    def visit_Max(self, n: Max) -> Congruence:
-        return union(self.visit(n.a), self.visit(n.b))
+    visit_Max = visit_Min
 
     def visit_Select(self, n: Select) -> Congruence:
         return union(self.visit(n.true_value), self.visit(n.false_value))

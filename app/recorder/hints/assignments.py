@@ -142,13 +142,11 @@ class _Reader(ast.NodeVisitor):
     def visit_alias(self, node: ast.alias) -> None:
         self.stores[(node.asname or node.name).partition(".")[0]] += 1
 
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+    def visit_ExceptHandler(self, node: ast.ExceptHandler | ast.MatchAs) -> None:
         self.stores[node.name or ""] += 1
         self.generic_visit(node)
 
-    def visit_MatchAs(self, node: ast.MatchAs) -> None:
-        self.stores[node.name or ""] += 1
-        self.generic_visit(node)
+    visit_MatchAs = visit_ExceptHandler
 
 
 def _names(targets: list[ast.expr]) -> Iterator[str]:

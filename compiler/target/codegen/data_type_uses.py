@@ -29,11 +29,10 @@ class DataTypeUses(ABC, Visitor):
         self.require(n.dtype, f"the conversion {n}", n)
         self.visit_Node(n)
 
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
+    def visit_BufferLoad(self, n: BufferLoad | BufferStore) -> None:
         self.buffer(n.buffer, n)
 
-    def visit_BufferStore(self, n: BufferStore) -> None:
-        self.buffer(n.buffer, n)
+    visit_BufferStore = visit_BufferLoad
 
     def buffer(self, buffer: Buffer, n: BufferLoad | BufferStore) -> None:
         """Visit the buffer of an access."""

@@ -144,11 +144,10 @@ class _Evaluation(Functor):
         value = self.tape.array(self.visit(e))
         return value if value.shape == self.shape else self.tape.view(np.broadcast_to, value, self.shape)
 
-    def visit_IntImm(self, n: IntImm) -> object:
+    def visit_IntImm(self, n: IntImm | FloatImm) -> object:
         return np.dtype(n.dtype).type(n.value)
 
-    def visit_FloatImm(self, n: FloatImm) -> object:
-        return np.dtype(n.dtype).type(n.value)
+    visit_FloatImm = visit_IntImm
 
     def visit_Var(self, n: Var) -> object:
         if n in self.bound:

@@ -167,11 +167,10 @@ class _Search(StmtVisitor):
     def visit_For(self, n: For) -> None:
         self._under(n, *(() if launch_of(n) else (n.min, n.extent)))
 
-    def visit_While(self, n: While) -> None:
+    def visit_While(self, n: While | IfThenElse) -> None:
         self._under(n, n.condition)
 
-    def visit_IfThenElse(self, n: IfThenElse) -> None:
-        self._under(n, n.condition)
+    visit_IfThenElse = visit_While
 
     def _under(self, n: For | While | IfThenElse, *values: PrimExpr) -> None:
         outer = self._around

@@ -93,15 +93,12 @@ class _Scopes(Visitor):
         with self._scope(n.loop_var):
             self.visit(n.body)
 
-    def visit_LetStmt(self, n: LetStmt) -> None:
+    def visit_LetStmt(self, n: LetStmt | Let) -> None:
         self.visit(n.value)
         with self._scope(n.var):
             self.visit(n.body)
 
-    def visit_Let(self, n: Let) -> None:
-        self.visit(n.value)
-        with self._scope(n.var):
-            self.visit(n.body)
+    visit_Let = visit_LetStmt
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
         self.visit(n.value)
@@ -160,13 +157,11 @@ class _Scopes(Visitor):
                     self.visit(stmt)
         self._block = around
 
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
+    def visit_BufferLoad(self, n: BufferLoad | BufferStore) -> None:
         self._access(n.buffer)
         self.visit_Node(n)
 
-    def visit_BufferStore(self, n: BufferStore) -> None:
-        self._access(n.buffer)
-        self.visit_Node(n)
+    visit_BufferStore = visit_BufferLoad
 
     def _access(self, buffer: Buffer) -> None:
         if buffer in self._defined:

@@ -175,11 +175,10 @@ class _RemoveButAssumptions(_RemoveNoOp):
 
 
 class _RemoveEmpty(_RemoveNoOp):
-    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+    def visit_Evaluate(self, n: Evaluate | BufferStore) -> Stmt:
         return n
 
-    def visit_BufferStore(self, n: BufferStore) -> Stmt:
-        return n
+    visit_BufferStore = visit_Evaluate
 
 
 def _keep_effects(e: PrimExpr) -> Stmt:

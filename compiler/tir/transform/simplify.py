@@ -116,8 +116,7 @@ class _Simplifier(StatementWalk):
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         return self._analyzer.simplify(n)
 
-    def visit_Var(self, n: Var) -> PrimExpr:
-        return self._analyzer.simplify(n)
+    visit_Var = visit_PrimExpr
 
     def _condition(self, n: And | Or) -> PrimExpr:
         extensions = self._extensions

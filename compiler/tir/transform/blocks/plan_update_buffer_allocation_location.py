@@ -98,13 +98,11 @@ class _Uses(Visitor):
             length -= 1
         return self._path[:length]
 
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
+    def visit_BufferLoad(self, n: BufferLoad | BufferStore) -> None:
         self._use(n.buffer, self._block_path())
         self.visit_Node(n)
 
-    def visit_BufferStore(self, n: BufferStore) -> None:
-        self._use(n.buffer, self._block_path())
-        self.visit_Node(n)
+    visit_BufferStore = visit_BufferLoad
 
     def visit_Var(self, n: Var) -> None:
         if n in self._owners:

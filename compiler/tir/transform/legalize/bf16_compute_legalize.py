@@ -154,13 +154,11 @@ class _PointerUses(StmtExprVisitor):
         self.shared: set[Var] = set()
         self._elements: dict[Var, str] = {}
 
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
+    def visit_BufferLoad(self, n: BufferLoad | BufferStore) -> None:
         self._note(n.buffer.data, n.buffer.dtype)
         self.visit_Node(n)
 
-    def visit_BufferStore(self, n: BufferStore) -> None:
-        self._note(n.buffer.data, n.buffer.dtype)
-        self.visit_Node(n)
+    visit_BufferStore = visit_BufferLoad
 
     def visit_Allocate(self, n: Allocate) -> None:
         self._note(n.buffer_var, n.dtype)

@@ -165,11 +165,10 @@ class _WideVariables(Visitor):
         """Only sums, products and the like are looked through: what else takes a wide variable needs all of it."""
         self._need_all(n)
 
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
+    def visit_BufferLoad(self, n: BufferLoad | Ramp) -> None:
         self.visit_Node(n)
 
-    def visit_Ramp(self, n: Ramp) -> None:
-        self.visit_Node(n)
+    visit_Ramp = visit_BufferLoad
 
     def visit_Var(self, n: Var) -> None:
         """A variable alone fits if its definition does."""

@@ -110,11 +110,10 @@ class _Hoist(StmtExprMutator):
         self._loops = candidates.loops
         self._moved = candidates.moved_bindings
 
-    def visit_For(self, n: For) -> Stmt:
+    def visit_For(self, n: For | AttrStmt) -> Stmt:
         return self._around(self._loops.get(n), self.visit_Node(n))
 
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
-        return self._around(self._loops.get(n), self.visit_Node(n))
+    visit_AttrStmt = visit_For
 
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
         return self.visit(n.body) if n in self._moved else self.visit_Node(n)

@@ -130,15 +130,12 @@ class _Guards(Visitor):
             self._note(n.args[0], n.args[0])
         self.visit_Node(n)
 
-    def visit_Select(self, n: Select) -> None:
+    def visit_Select(self, n: Select | IfThenElse) -> None:
         if self._hinted:
             self._note(n.condition, n.condition)
         self.visit_Node(n)
 
-    def visit_IfThenElse(self, n: IfThenElse) -> None:
-        if self._hinted:
-            self._note(n.condition, n.condition)
-        self.visit_Node(n)
+    visit_IfThenElse = visit_Select
 
     def _note(self, marked: PrimExpr, condition: PrimExpr) -> None:
         used = free_vars(condition)

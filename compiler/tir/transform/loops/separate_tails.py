@@ -281,11 +281,10 @@ class _Size(StmtVisitor):
         self.has_lanes = self.has_lanes or n.is_lanes
         self.visit(n.body)
 
-    def visit_BufferStore(self, n: BufferStore) -> None:
+    def visit_BufferStore(self, n: BufferStore | Evaluate) -> None:
         self.statements += 1
 
-    def visit_Evaluate(self, n: Evaluate) -> None:
-        self.statements += 1
+    visit_Evaluate = visit_BufferStore
 
 
 class _Replace(StmtExprMutator):

@@ -120,13 +120,11 @@ class _Unroll(StmtMutator):
         body = self.visit(n.body)
         return rebuild(n, body=body)
 
-    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+    def visit_BufferStore(self, n: BufferStore | Evaluate) -> Stmt:
         self.steps += 1
         return n
 
-    def visit_Evaluate(self, n: Evaluate) -> Stmt:
-        self.steps += 1
-        return n
+    visit_Evaluate = visit_BufferStore
 
     def visit_SeqStmt(self, n: SeqStmt) -> Stmt:
         depth = 0

@@ -143,8 +143,7 @@ class BarrierRegions(Functor):
     def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
         return seq([self._region([rebuild(n, body=no_op())]), self._split(n.body)])
 
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+    def visit_AttrStmt(self, n: AttrStmt | DeclBuffer) -> Stmt:
         return rebuild(n, body=self._split(n.body))
 
-    def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
-        return rebuild(n, body=self._split(n.body))
+    visit_DeclBuffer = visit_AttrStmt

@@ -265,40 +265,24 @@ class _Inject(StmtExprMutator):
             view = self._buffers[buffer] = rebuild(buffer, shape=(self._sizes[buffer.data],))
         return view
 
-    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+    def visit_Evaluate(self, n: Evaluate | LetStmt | AttrStmt) -> Stmt:
         if self._depends(n.value):
             return self._repeat(n)
         return self.visit_Node(n)
+
+    visit_LetStmt = visit_AttrStmt = visit_Evaluate
 
     def visit_For(self, n: For) -> Stmt:
         if self._depends(n.min, n.extent):
             return self._repeat(n)
         return self.visit_Node(n)
 
-    def visit_While(self, n: While) -> Stmt:
+    def visit_While(self, n: While | IfThenElse | AssertStmt) -> Stmt:
         if self._depends(n.condition):
             return self._repeat(n)
         return self.visit_Node(n)
 
-    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
-        if self._depends(n.condition):
-            return self._repeat(n)
-        return self.visit_Node(n)
-
-    def visit_LetStmt(self, n: LetStmt) -> Stmt:
-        if self._depends(n.value):
-            return self._repeat(n)
-        return self.visit_Node(n)
-
-    def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
-        if self._depends(n.condition):
-            return self._repeat(n)
-        return self.visit_Node(n)
-
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
-        if self._depends(n.value):
-            return self._repeat(n)
-        return self.visit_Node(n)
+    visit_IfThenElse = visit_AssertStmt = visit_While
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         if self._depends(*n.extents):

@@ -69,21 +69,17 @@ class _Facts(Visitor):
     def __init__(self) -> None:
         self.launches = self.touches_memory = self.calls_host = False
 
-    def visit_AttrStmt(self, n: AttrStmt) -> None:
+    def visit_AttrStmt(self, n: AttrStmt | For) -> None:
         self.launches |= launch_of(n) is not None
         self.visit_Node(n)
 
-    def visit_For(self, n: For) -> None:
-        self.launches |= launch_of(n) is not None
-        self.visit_Node(n)
+    visit_For = visit_AttrStmt
 
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
+    def visit_BufferLoad(self, n: BufferLoad | BufferStore) -> None:
         self.touches_memory = True
         self.visit_Node(n)
 
-    def visit_BufferStore(self, n: BufferStore) -> None:
-        self.touches_memory = True
-        self.visit_Node(n)
+    visit_BufferStore = visit_BufferLoad
 
     def visit_Call(self, n: Call) -> None:
         named = n.args[0].value if n.args and isinstance(n.args[0], StringImm) else ""

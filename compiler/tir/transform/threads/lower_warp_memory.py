@@ -101,17 +101,11 @@ class _Accesses(StmtExprVisitor):
         elif isinstance(n, For):
             self.ranges[n.loop_var] = Range.from_min_extent(n.min, n.extent)
 
-    def visit_AttrStmt(self, n: AttrStmt) -> None:
+    def visit_AttrStmt(self, n: AttrStmt | For | LetStmt) -> None:
         self.note(n)
         self.visit_Node(n)
 
-    def visit_For(self, n: For) -> None:
-        self.note(n)
-        self.visit_Node(n)
-
-    def visit_LetStmt(self, n: LetStmt) -> None:
-        self.note(n)
-        self.visit_Node(n)
+    visit_For = visit_LetStmt = visit_AttrStmt
 
     def visit_BufferStore(self, n: BufferStore) -> None:
         if n.buffer.data is self._pointer:

@@ -36,11 +36,10 @@ class _Steps(StmtVisitor):
         self.total: float = 0
         self._times: float = 1
 
-    def visit_BufferStore(self, n: BufferStore) -> None:
+    def visit_BufferStore(self, n: BufferStore | Evaluate) -> None:
         self.total += self._times
 
-    def visit_Evaluate(self, n: Evaluate) -> None:
-        self.total += self._times
+    visit_Evaluate = visit_BufferStore
 
     def visit_For(self, n: For) -> None:
         outer = self._times
@@ -117,13 +116,11 @@ class _Strides(StmtExprVisitor):
         self._var = var
         self._analyzer = analyzer
 
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
+    def visit_BufferLoad(self, n: BufferLoad | BufferStore) -> None:
         self.visit_Node(n)
         self._access(n)
 
-    def visit_BufferStore(self, n: BufferStore) -> None:
-        self.visit_Node(n)
-        self._access(n)
+    visit_BufferStore = visit_BufferLoad
 
     def _access(self, n: BufferLoad | BufferStore) -> None:
         index = n.indices[-1]
@@ -162,13 +159,11 @@ class ContiguousMemory(StmtExprVisitor):
         if n.op is ADDRESS_OF and isinstance(n.args[0], BufferLoad):
             self.pointers.add(n.args[0].buffer.data)
 
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
+    def visit_BufferLoad(self, n: BufferLoad | BufferStore) -> None:
         self.visit_Node(n)
         self._access(n)
 
-    def visit_BufferStore(self, n: BufferStore) -> None:
-        self.visit_Node(n)
-        self._access(n)
+    visit_BufferStore = visit_BufferLoad
 
     def _access(self, n: BufferLoad | BufferStore) -> None:
         buffer = n.buffer
