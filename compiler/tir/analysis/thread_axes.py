@@ -10,7 +10,7 @@ from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.origin import user_place
 from compiler.tir.statements.stmt import AttrStmt, For, Stmt
-from compiler.tir.statements.stmt_functor import StmtVisitor
+from compiler.tir.statements.stmt_functor import statements_of
 
 
 class Launch(NamedTuple):
@@ -50,30 +50,18 @@ def is_thread(tag: str) -> bool:
 
 def thread_axes(kernel: Stmt) -> dict[str, ThreadAxis]:
     """Return the thread axes that a kernel launches, in the order of their first launches."""
-    visitor = _Axes()
-    visitor.visit(kernel)
-    return visitor.axes
-
-
-class _Axes(StmtVisitor):
-    def __init__(self) -> None:
-        self.axes: dict[str, ThreadAxis] = {}
-        self._analyzer = Analyzer()
-
-    def _note(self, n: AttrStmt | For) -> None:
+    axes: dict[str, ThreadAxis] = {}
+    analyzer = Analyzer()
+    for n in statements_of(kernel, AttrStmt, For):
         launch = launch_of(n)
-        if launch is not None:
-            self._launch(n, *launch)
-        self.visit(n.body)
-
-    visit_AttrStmt = visit_For = _note
-
-    def _launch(self, launch: AttrStmt | For, tag: str, extent: PrimExpr, variables: tuple[Var, ...]) -> None:
-        axis = self.axes.setdefault(tag, ThreadAxis(tag, extent, launch))
-        if axis.extent is not extent and not self._analyzer.can_prove_equal(axis.extent, extent):
+        if launch is None:
+            continue
+        axis = axes.setdefault(launch.tag, ThreadAxis(launch.tag, launch.extent, n))
+        if axis.extent is not launch.extent and not analyzer.can_prove_equal(axis.extent, launch.extent):
             raise LoweringError(
-                f"a kernel launches {tag} with the extents {axis.extent}{user_place(axis.launch.span)} and "
-                f"{extent}{user_place(launch.span)}: all loops of a kernel that are bound to the same thread axis"
+                f"a kernel launches {launch.tag} with the extents {axis.extent}{user_place(axis.launch.span)} and "
+                f"{launch.extent}{user_place(n.span)}: all loops of a kernel that are bound to the same thread axis"
                 f" must have the same extent; split one of them, or bind it to another axis"
             )
-        axis.variables += variables
+        axis.variables += launch.variables
+    return axes

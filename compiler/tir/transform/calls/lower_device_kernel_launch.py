@@ -17,7 +17,7 @@ from compiler.tir.expressions.builtin import CALL_EXTERN, CALL_PACKED
 from compiler.tir.statements.allocations import element_count, pointer_scope
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt
-from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtVisitor
+from compiler.tir.statements.stmt_functor import StmtExprMutator, statements_of
 from compiler.tir.transform.calls.device_targets import FunctionTarget, device_type
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -77,34 +77,19 @@ class _Kernel:
 
     @classmethod
     def of(cls, var: GlobalVar, func: PrimFunc) -> _Kernel:
-        visitor = _LaunchParameters(var.name_hint)
-        visitor.visit(func.body)
-        launch = dict(visitor.extents)
-        if visitor.dynamic_bytes is not None:
-            launch[DYNAMIC_SHARED_MEMORY] = visitor.dynamic_bytes
+        launch: dict[str, PrimExpr] = {}
+        for attr in statements_of(func.body, AttrStmt):
+            if attr.attr_key == "thread_extent" and isinstance(attr.node, IterVar):
+                launch.setdefault(attr.node.thread_tag, attr.value)
+        dynamic = [n for n in statements_of(func.body, Allocate) if pointer_scope(n.buffer_var) == "shared.dyn"]
+        if len(dynamic) > 1:
+            raise LoweringError(
+                f"LowerDeviceKernelLaunch: kernel {var.name_hint!r} has several allocations of dynamic shared memory; "
+                "merge them with MergeSharedMemoryAllocations"
+            )
+        for n in dynamic:
+            launch[DYNAMIC_SHARED_MEMORY] = element_count(n.extents) * (dt.bits(n.dtype) * dt.lanes(n.dtype) // 8)
         return cls(str(func.attrs.get("global_symbol", var.name_hint)), func, func.attrs["target"], launch)
-
-
-class _LaunchParameters(StmtVisitor):
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self.extents: dict[str, PrimExpr] = {}
-        self.dynamic_bytes: PrimExpr | None = None
-
-    def visit_AttrStmt(self, n: AttrStmt) -> None:
-        if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
-            self.extents.setdefault(n.node.thread_tag, n.value)
-        self.visit(n.body)
-
-    def visit_Allocate(self, n: Allocate) -> None:
-        if pointer_scope(n.buffer_var) == "shared.dyn":
-            if self.dynamic_bytes is not None:
-                raise LoweringError(
-                    f"LowerDeviceKernelLaunch: kernel {self._name!r} has several allocations of dynamic shared memory; "
-                    "merge them with MergeSharedMemoryAllocations"
-                )
-            self.dynamic_bytes = element_count(n.extents) * (dt.bits(n.dtype) * dt.lanes(n.dtype) // 8)
-        self.visit(n.body)
 
 
 class _LowerCalls(StmtExprMutator):

@@ -196,9 +196,9 @@ class _Cut(StmtMutator):
 
     def _guard(self, n: For) -> _Guard | None:
         """Return what separates the iterations of a loop; None where there is nothing to gain."""
-        size = _Size()
-        size.visit(n.body)
-        if not size.has_lanes or 2 * self._copies * size.statements > MAX_STATEMENTS:
+        has_lanes = any(loop.is_lanes for loop in statements_of(n.body, For))
+        size = sum(1 for _ in statements_of(n.body, BufferStore, Evaluate))
+        if not has_lanes or 2 * self._copies * size > MAX_STATEMENTS:
             return None
         guards = _Guards(n.loop_var, self._loops)
         guards.visit(n.body)
@@ -268,23 +268,6 @@ class _Guards(StmtVisitor):
         low, high = analyzer.const_int_bound(lead)[:2]
         if low < limit <= high:
             self.found.append(_Guard(lead, limit))
-
-
-class _Size(StmtVisitor):
-    """Counts the stores and calls of a statement."""
-
-    def __init__(self) -> None:
-        self.statements = 0
-        self.has_lanes = False
-
-    def visit_For(self, n: For) -> None:
-        self.has_lanes = self.has_lanes or n.is_lanes
-        self.visit(n.body)
-
-    def visit_BufferStore(self, n: BufferStore | Evaluate) -> None:
-        self.statements += 1
-
-    visit_Evaluate = visit_BufferStore
 
 
 class _Replace(StmtExprMutator):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from compiler.ir.expr.primexpr import Call, IterVar, Range, StringImm, Var, const
-from compiler.ir.functor import Visitor
+from compiler.ir.functor import nodes_of
 from compiler.ir.node import Node
 from compiler.tir.analysis.thread_axes import launch_of
 from compiler.tir.expressions.builtin import CALL_EXTERN, CALL_PACKED
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, LetStmt, SeqStmt, Stmt
-from compiler.tir.statements.stmt_functor import StmtMutator
+from compiler.tir.statements.stmt_functor import StmtMutator, statements_of
 from compiler.tir.transform.pass_base import FunctionRewrite
 
 _AXES = ("blockIdx.x", "threadIdx.x")
@@ -40,13 +40,12 @@ class _Launch(StmtMutator):
     def visit_Stmt(self, n: Stmt) -> Stmt:
         if isinstance(n, (AttrStmt, For)) and launch_of(n):
             return n
-        facts = _Facts()
-        facts.visit(n)
-        if facts.launches or isinstance(n, (SeqStmt, Allocate, DeclBuffer, AttrStmt)):
+        has_launches = any(map(launch_of, statements_of(n, AttrStmt, For)))
+        if has_launches or isinstance(n, (SeqStmt, Allocate, DeclBuffer, AttrStmt)):
             return self.visit_Node(n)
         if isinstance(n, LetStmt) and not _touches(n.value):
             return self.visit_Node(n)
-        return n if facts.calls_host or not facts.touches_memory else _launched(n)
+        return n if any(map(_calls_host, nodes_of(n, Call))) or not _touches(n) else _launched(n)
 
 
 def _launched(body: Stmt) -> Stmt:
@@ -58,30 +57,9 @@ def _launched(body: Stmt) -> Stmt:
 
 
 def _touches(n: Node) -> bool:
-    facts = _Facts()
-    facts.visit(n)
-    return facts.touches_memory
+    return next(nodes_of(n, BufferLoad, BufferStore), None) is not None
 
 
-class _Facts(Visitor):
-    """What a statement does."""
-
-    def __init__(self) -> None:
-        self.launches = self.touches_memory = self.calls_host = False
-
-    def visit_AttrStmt(self, n: AttrStmt | For) -> None:
-        self.launches |= launch_of(n) is not None
-        self.visit_Node(n)
-
-    visit_For = visit_AttrStmt
-
-    def visit_BufferLoad(self, n: BufferLoad | BufferStore) -> None:
-        self.touches_memory = True
-        self.visit_Node(n)
-
-    visit_BufferStore = visit_BufferLoad
-
-    def visit_Call(self, n: Call) -> None:
-        named = n.args[0].value if n.args and isinstance(n.args[0], StringImm) else ""
-        self.calls_host |= n.op is CALL_PACKED or (n.op is CALL_EXTERN and named != "")
-        self.visit_Node(n)
+def _calls_host(n: Call) -> bool:
+    named = n.args[0].value if n.args and isinstance(n.args[0], StringImm) else ""
+    return n.op is CALL_PACKED or (n.op is CALL_EXTERN and named != "")

@@ -9,6 +9,7 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Call, IntImm, Var
 from compiler.ir.expr.substitute import substitute
+from compiler.ir.functor import nodes_of
 from compiler.ir.node import rebuild
 from compiler.tir.analysis.uniformity import Uniformity
 from compiler.tir.expressions.builtin import ADDRESS_OF, storage_sync
@@ -99,36 +100,21 @@ class SplitLongLoops(StmtMutator):
         return self.visit_Node(n) if n in self._around else n
 
     def _is_side_by_side(self, body: Stmt) -> bool:
-        strides = _Strides(self._var, self._analyzer)
-        strides.visit(body)
-        return strides.side_by_side
+        """Return whether consecutive threads access neighbouring elements, or one, of all memory but their own."""
+        return all(self._is_near(n) for n in nodes_of(body, BufferLoad, BufferStore))
+
+    def _is_near(self, n: BufferLoad | BufferStore) -> bool:
+        index = n.indices[-1]
+        if dt.lanes(index.dtype) > 1:
+            return False
+        if n.buffer.scope() == "local":
+            return True
+        stride = self._analyzer.simplify(substitute(index, {self._var: self._var + 1}) - index)
+        return isinstance(stride, IntImm) and stride.value in (0, 1)
 
 
 def _barrier() -> Stmt:
     return Evaluate(storage_sync("shared"))
-
-
-class _Strides(StmtExprVisitor):
-    """Looks how far apart the elements are that threads with consecutive numbers access."""
-
-    def __init__(self, var: Var, analyzer: Analyzer) -> None:
-        self.side_by_side = True  # whether they are neighbours, or one and the same, in all memory but the threads' own
-        self._var = var
-        self._analyzer = analyzer
-
-    def visit_BufferLoad(self, n: BufferLoad | BufferStore) -> None:
-        self.visit_Node(n)
-        self._access(n)
-
-    visit_BufferStore = visit_BufferLoad
-
-    def _access(self, n: BufferLoad | BufferStore) -> None:
-        index = n.indices[-1]
-        if dt.lanes(index.dtype) > 1:
-            self.side_by_side = False
-        elif n.buffer.scope() != "local":
-            stride = self._analyzer.simplify(substitute(index, {self._var: self._var + 1}) - index)
-            self.side_by_side = self.side_by_side and isinstance(stride, IntImm) and stride.value in (0, 1)
 
 
 class ContiguousMemory(StmtExprVisitor):
