@@ -55,6 +55,7 @@ from compiler.target.codegen.llvm.selection.division import (
 from compiler.target.codegen.llvm.selection.dot_products import dot_product
 from compiler.target.codegen.llvm.selection.narrowing import may_not_fit
 from compiler.target.codegen.llvm.selection.pair_products import pair_product
+from compiler.target.codegen.llvm.selection.requantization import up_to_zeros, without_integers
 from compiler.target.codegen.llvm.selection.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.subroutines import call_function
@@ -271,7 +272,10 @@ class Expressions(Functor):
         return self.visit(n.body)
 
     def visit_Cast(self, n: Cast) -> ir.Value:
-        value, source = self.visit(n.value), n.value.dtype
+        if (same := without_integers(n)) is not None:
+            return self.visit(same)
+        source = n.value.dtype
+        value = self.visit(up_to_zeros(n.value) if dt.is_float(source) and dt.is_integral(n.dtype) else n.value)
         if dt.is_float(source) and may_not_fit(n.value, n.dtype):
             wide = dt.with_lanes("int32", dt.lanes(source))
             value, source = self.convert(value, source, wide), wide

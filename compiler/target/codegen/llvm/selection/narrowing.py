@@ -11,8 +11,8 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Broadcast, Call, FloatImm, Max, Min, PrimExpr
 from compiler.ir.op import Op
 
-_ROUNDING = frozenset(Op.get(f"tir.{name}") for name in ("round", "nearbyint", "floor", "ceil", "trunc"))
-_LARGER, _SMALLER = Op.get("tir.fmaximum"), Op.get("tir.fminimum")
+ROUNDING = frozenset(Op.get(f"tir.{name}") for name in ("round", "nearbyint", "floor", "ceil", "trunc"))
+LARGER, SMALLER = Op.get("tir.fmaximum"), Op.get("tir.fminimum")
 
 
 def may_not_fit(value: PrimExpr, target: str) -> bool:
@@ -23,10 +23,10 @@ def may_not_fit(value: PrimExpr, target: str) -> bool:
     if not dt.is_integral(target) or dt.is_bool(target) or dt.bits(target) >= 32:
         return False
     low, high = dt.int_range(target)
-    while isinstance(value, Call) and value.op in _ROUNDING:
+    while isinstance(value, Call) and value.op in ROUNDING:
         value = value.args[0]
     above = below = False
-    while (limits := _limited(value)) is not None:
+    while (limits := limited(value)) is not None:
         value, limit, is_least = limits
         above, below = above or (is_least and limit >= low), below or (not is_least and limit <= high)
         if not low <= limit <= high:
@@ -34,12 +34,12 @@ def may_not_fit(value: PrimExpr, target: str) -> bool:
     return not (above and below)
 
 
-def _limited(e: PrimExpr) -> tuple[PrimExpr, float, bool] | None:
+def limited(e: PrimExpr) -> tuple[PrimExpr, float, bool] | None:
     """Return what a constant limits, the constant, and whether it is the least value; None for anything else."""
     if isinstance(e, (Max, Min)):
         a, b, is_least = e.a, e.b, isinstance(e, Max)
-    elif isinstance(e, Call) and e.op in (_LARGER, _SMALLER):
-        (a, b), is_least = e.args, e.op is _LARGER
+    elif isinstance(e, Call) and e.op in (LARGER, SMALLER):
+        (a, b), is_least = e.args, e.op is LARGER
     else:
         return None
     for other, operand in ((a, b), (b, a)):

@@ -1,0 +1,99 @@
+"""Integers of few bits that were rounded, clipped, and become floats again, computed as floats all the way.
+
+A quantized model says of each tensor what integer it is stored as, and goes on with the number that this stands for,
+often in the same kernel::
+
+    float32(int32(uint8(clip(round(x) + 3, 0, 255))) - 3)   →   clip(round(x), -3, 252) + 0
+
+The float is the same: where the sum is not exact, it is beyond what it is clipped to.  Only a NaN, of which no integer
+is specified, stays one.  A zero is added because there is no negative one among integers.  Where the result becomes an
+integer, after sums, products, quotients of it, or rounding, the sign of a zero never shows, and nothing is added.
+"""
+
+from __future__ import annotations
+
+from compiler.ir import dtype as dt
+from compiler.ir.expr.primexpr import Add, Broadcast, Call, Cast, Div, FloatImm, IntImm, Max, Min, PrimExpr, Sub
+from compiler.ir.functor import Mutator
+from compiler.ir.node import rebuild
+from compiler.ir.origin import derived_from
+from compiler.target.codegen.llvm.selection.narrowing import LARGER, ROUNDING, SMALLER, limited, may_not_fit
+
+_EXACT = 1 << 16
+"""Integers up to that, and their differences, are floats."""
+
+
+def without_integers(n: Cast) -> PrimExpr | None:
+    """Return a number that an integer stands for as a float that was never one; None if it is something else."""
+    clipped = _without_integers(n)
+    if clipped is None:
+        return None
+    with derived_from(n.span):
+        return Add(clipped, _splat(0.0, clipped))
+
+
+def up_to_zeros(e: PrimExpr) -> PrimExpr:
+    """Return what differs from a float in the sign of a zero at most, without integers in between."""
+    made: PrimExpr = _UpToZeros().visit(e)
+    return made
+
+
+class _UpToZeros(Mutator):
+    """Goes to where the sign of a zero changes nothing but such a sign."""
+
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        return n
+
+    visit_Add = visit_Sub = visit_Mul = visit_Max = visit_Min = Mutator.visit_Node
+
+    def visit_Div(self, n: Div) -> PrimExpr:
+        return rebuild(n, a=self.visit(n.a))
+
+    def visit_Call(self, n: Call) -> PrimExpr:
+        is_followed = n.op in ROUNDING or n.op in (LARGER, SMALLER)
+        return rebuild(n, args=self._visit_tuple(n.args)) if is_followed else n
+
+    def visit_Cast(self, n: Cast) -> PrimExpr:
+        clipped = _without_integers(n)
+        return n if clipped is None else self.visit(clipped)
+
+
+def _without_integers(n: Cast) -> PrimExpr | None:
+    value, zero = n.value, 0
+    if isinstance(value, (Add, Sub)) and isinstance(offset := _scalar(value.b), IntImm):
+        value, zero = value.a, offset.value if isinstance(value, Sub) else -offset.value
+    if dt.element(n.dtype) != "float32" or not isinstance(value, Cast) or dt.element(value.dtype) != "int32":
+        return None
+    stored = value.value
+    if not isinstance(stored, Cast) or not dt.is_float(stored.value.dtype) or dt.bits(stored.dtype) > 16:
+        return None
+    if abs(zero) > _EXACT or may_not_fit(stored.value, stored.dtype):
+        return None
+    with derived_from(n.span | value.span | stored.span):
+        return _clipped(stored.value, zero)
+
+
+def _clipped(e: PrimExpr, zero: int) -> PrimExpr | None:
+    """Return a rounded number plus ``zero``, clipped, less ``zero``; None for anything else."""
+    if (limits := limited(e)) is not None:
+        operand, limit, _ = limits
+        inner = _clipped(operand, zero)
+        if inner is None or limit != int(limit):
+            return None
+        bound = _splat(limit - zero, e)  # on its side: which operand a NaN leaves depends on it
+        if isinstance(e, Call):
+            return rebuild(e, args=tuple([inner if part is operand else bound for part in e.args]))
+        assert isinstance(e, (Max, Min))
+        return rebuild(e, a=inner, b=bound) if e.a is operand else rebuild(e, a=bound, b=inner)
+    if zero and isinstance(e, Add) and isinstance(added := _scalar(e.b), FloatImm) and added.value == zero:
+        e, zero = e.a, 0
+    return e if not zero and isinstance(e, Call) and e.op in ROUNDING else None
+
+
+def _splat(value: float, like: PrimExpr) -> PrimExpr:
+    constant, lanes = FloatImm("float32", value), dt.lanes(like.dtype)
+    return constant if lanes == 1 else Broadcast(constant, lanes)
+
+
+def _scalar(e: PrimExpr) -> PrimExpr:
+    return e.value if isinstance(e, Broadcast) else e
