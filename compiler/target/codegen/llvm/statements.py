@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.expr.primexpr import Add, IntImm, IterVar, Max, Min, Mul, PrimExpr, StringImm
+from compiler.ir.expr.primexpr import Add, IntImm, IterVar, Max, Min, Mul, PrimExpr, StringImm, Var, const
+from compiler.ir.expr.scalars import int_value
 from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Functor
 from compiler.ir.memory import ALIGNMENT
@@ -20,6 +22,7 @@ from compiler.target.codegen.llvm.parallel import OutlinedLoop
 from compiler.target.codegen.llvm.selection.matrix_products import matrix_product
 from compiler.target.codegen.llvm.selection.speculation import is_speculatable
 from compiler.target.codegen.llvm.selection.tile_products import tile_product
+from compiler.target.codegen.llvm.selection.turned_loads import TurnedLoad, columns, turned_load
 from compiler.target.codegen.llvm.state import FunctionState, loop_hints
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, constant, memory_type, null
 from compiler.tir.statements.buffer import BufferLoad
@@ -177,14 +180,34 @@ class Statements(Functor):
             self.visit(n.body)
             return
         end = self.expressions.index(n.extent if _is_zero(n.min) else n.min + n.extent)
-        if isinstance(n.extent, IntImm):
+        if (load := turned_load(n, self.state)) is not None:
+            self._turned(n, load)
+        elif isinstance(n.extent, IntImm):
             if n.extent.value > 0:
                 self.loop(n, begin, end, may_be_empty=False)
         else:
             self.loop(n, begin, end, may_be_empty=True)
 
-    def loop(self, n: For, begin: ir.Value, end: ir.Value, may_be_empty: bool) -> None:
-        """Generate a bottom-tested loop from ``begin`` to ``end``, exclusive."""
+    def _turned(self, n: For, of: TurnedLoad) -> None:
+        """Generate a loop that loads whole rows, and in one iteration does as many as a vector has lanes."""
+        steps = int_value(n.extent) // of.width
+        outer = Var(n.loop_var.name, n.loop_var.dtype)
+
+        def write() -> None:
+            first = n.min + outer * of.width
+            rows = [self.expressions.visit(row) for row in of.rows(n.loop_var, first)]
+            for at, column in enumerate(columns(self.state.builder, rows)):
+                value = Var("column", of.load.dtype)
+                self.state.values[value] = column
+                self.visit(substitute(of.replaced(n.body, value), {n.loop_var: first + at}))
+
+        loop = For(outer, const(0, outer.dtype), const(steps, outer.dtype), ForKind.SERIAL, n.body)
+        self.loop(loop, self.expressions.index(loop.min), self.expressions.index(loop.extent), False, write)
+
+    def loop(
+        self, n: For, begin: ir.Value, end: ir.Value, may_be_empty: bool, write: Callable[[], None] | None = None
+    ) -> None:
+        """Generate a bottom-tested loop from ``begin`` to ``end``, exclusive, whose body may be written otherwise."""
         state, builder = self.state, self.state.builder
         name = f"for.{n.loop_var.name}"
         body, after = state.block(name), state.block(f"{name}.end")
@@ -197,7 +220,10 @@ class Statements(Functor):
         counter = builder.phi(begin.type, name=n.loop_var.name)
         counter.add_incoming(begin, before)
         state.wide[n.loop_var] = counter
-        self.visit(n.body)
+        if write is None:
+            self.visit(n.body)
+        else:
+            write()
         self.expressions.locator.statement(n)
         following = builder.add(counter, ir.Constant(counter.type, 1), flags=("nsw",))
         counter.add_incoming(following, builder.block)
