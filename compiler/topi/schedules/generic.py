@@ -126,7 +126,9 @@ def _strided(op: ComputeOp, schedule: te.Schedule, stored: Collection[Operation]
 def _in_tiles(stage: te.Stage, at: int, size: int, lanes: int) -> bool:
     """Pass over some rows of a tile one by one: what one of them reads of a line of the cache, all do."""
     axes = list(stage.op.axis)
-    rows = even_tile(extent(axes[at]) or 1, min(size, lanes))
+    count, most = extent(axes[at]) or 1, min(size, lanes)
+    squares = (r for r in (16, 8, 4) if r <= most and not count % r and not size % r)
+    rows = next(squares, even_tile(count, most))
     if rows < 2:
         return False
     row, inner = stage.split(axes[at], factor=rows)
