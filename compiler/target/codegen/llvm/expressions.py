@@ -55,7 +55,7 @@ from compiler.target.codegen.llvm.selection.division import (
 from compiler.target.codegen.llvm.selection.dot_products import dot_product
 from compiler.target.codegen.llvm.selection.narrowing import may_not_fit
 from compiler.target.codegen.llvm.selection.pair_products import pair_product
-from compiler.target.codegen.llvm.selection.requantization import up_to_zeros, without_integers
+from compiler.target.codegen.llvm.selection.requantization import rounded_last, up_to_zeros, without_integers
 from compiler.target.codegen.llvm.selection.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.subroutines import call_function
@@ -274,6 +274,8 @@ class Expressions(Functor):
     def visit_Cast(self, n: Cast) -> ir.Value:
         if (same := without_integers(n)) is not None:
             return self.visit(same)
+        if (rounded := rounded_last(self, n)) is not None:
+            return self.convert(rounded, dt.with_lanes("int32", dt.lanes(n.dtype)), n.dtype)
         source = n.value.dtype
         value = self.visit(up_to_zeros(n.value) if dt.is_float(source) and dt.is_integral(n.dtype) else n.value)
         if dt.is_float(source) and may_not_fit(n.value, n.dtype):
