@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 from compiler.arith import Analyzer
 from compiler.arith.minimal_filtering import Matrix, combination, transform_arrays
-from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import Add, FloatImm, IntImm, IterVar, Mul, PrimExpr, Range, Var, const
 from compiler.ir.origin import current_span, derived_from
@@ -30,8 +29,8 @@ from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.statements.stmt import LetStmt, SeqStmt, Stmt
 
-_MAX_POINTS = 8
-"""Of more, rounding errors are large."""
+_MAX_POINTS, _DTYPES = 8, ("float32", "float64")
+"""Of more points, and of numbers with fewer digits, rounding errors are large."""
 
 
 @primitive("Winograd", block=BLOCK)
@@ -39,7 +38,8 @@ def winograd(state: ScheduleState, block: StmtSRef, tile_size: int = 4) -> None:
     """Compute a convolution by Winograd's minimal filtering, of tiles of ``tile_size`` times as many results.
 
     The values of the data's tiles and of the weight, as polynomials, at some points are multiplied, instead of their
-    elements: for tiles of 4 x 4 and windows of 3 x 3, 36 products instead of 144.  Results are rounded otherwise::
+    elements: for tiles of 4 x 4 and windows of 3 x 3, 36 products instead of 144.  Results are rounded otherwise, and
+    infinities make NaNs::
 
                                          data: the elements of each tile, channels last, and zeros beyond the edge
                                          C_data: their values at the points
@@ -48,7 +48,7 @@ def winograd(state: ScheduleState, block: StmtSRef, tile_size: int = 4) -> None:
             * W[o, c, i, j]              C_tiles: the results of each tile, from their values
                                          C[o, h, w] = C_tiles[h, w, o]
 
-    The block, which is that of the products then, is expected to add products of floating-point numbers up, from zero,
+    The block, which is that of the products then, is expected to add products of float32 or float64 up, from zero,
     with steps and dilations of 1 along two dimensions of square windows; any other index is an axis.  Raises
     ScheduleError if it is another one, and ArgumentError if there are too few or too many points.
     """
@@ -63,7 +63,7 @@ def winograd(state: ScheduleState, block: StmtSRef, tile_size: int = 4) -> None:
             state.mod,
             "The block is not a convolution with steps of 1",
             "The block {0} must add up products of elements D[…, h + i, …, w + j, …] and W[…, i, …, j, …] of "
-            "floating-point numbers, over square windows of constant extents",
+            "float32 or float64, over square windows of constant extents",
             block.block,
         )
     points = tile_size + convolution.window - 1
@@ -135,7 +135,7 @@ def _convolution(block: Block) -> _Convolution | None:
 def _factors(block: Block) -> tuple[BufferLoad, BufferLoad] | None:
     """Return the two elements whose product a block adds to a floating-point number that begins at zero."""
     out, init = block.body, block.init
-    if not (isinstance(out, BufferStore) and isinstance(init, BufferStore) and dt.is_float(out.buffer.dtype)):
+    if not (isinstance(out, BufferStore) and isinstance(init, BufferStore) and out.buffer.dtype in _DTYPES):
         return None
     is_zero = isinstance(init.value, FloatImm) and init.value.value == 0
     value = out.value

@@ -125,9 +125,10 @@ def test_other_blocks_are_refused(layout: str) -> None:
         Schedule(convolution(layout)).winograd("Y")
 
 
-def test_integers_are_refused() -> None:
-    with pytest.raises(ScheduleError, match="floating-point numbers"):
-        Schedule(convolution(CHANNELS_FIRST, dtype="int32")).winograd("Y")
+@pytest.mark.parametrize("dtype", ["int32", "float16", "bfloat16"])
+def test_integers_and_numbers_of_few_digits_are_refused(dtype: str) -> None:
+    with pytest.raises(ScheduleError, match="of float32 or float64"):
+        Schedule(convolution(CHANNELS_FIRST, dtype=dtype)).winograd("Y")
 
 
 @pytest.mark.parametrize("tile_size", [1, 7, -2])
