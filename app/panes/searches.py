@@ -107,16 +107,19 @@ class SearchChart:
         return HEIGHT - BOTTOM
 
 
-def references(trials: Sequence[Trial], measurements: Sequence[Measurement]) -> list[tuple[str, str, float]]:
+def references(
+    trials: Sequence[Trial], measurements: Sequence[Measurement], table: Sequence[Decision] = ()
+) -> list[tuple[str, str, float]]:
     """Return kind, name and time of what a search is compared with.
 
-    The peak is the least time that the operations of the definition take.
+    The peak is the least time that the operations of the definition take; Winograd's convolutions have fewer.
     """
+    peak = "direct peak" if any(name.endswith(".winograd") and value for name, value in table) else "peak"
     flops = max((m.flops or 0.0 for m in measurements), default=0.0)
     lines: list[tuple[str, str, float]] = []
     for m in measurements:
         seconds = flops / m.gflops / 1e9 if m.kind == "peak" and m.gflops and flops else m.seconds
-        name = {"numpy": "NumPy", "peak": "peak", "prefix": "unscheduled"}.get(m.kind, "your schedule")
+        name = {"numpy": "NumPy", "peak": peak, "prefix": "unscheduled"}.get(m.kind, "your schedule")
         if m.kind in ("numpy", "peak", "prefix", "kernel") and 0 < seconds < MAX_SECONDS:
             lines.append((m.kind, f"{'≈ ' if m.estimated else ''}{name}{' !' if m.disturbed else ''}", seconds))
     default = [trial.time for trial in trials if trial.choices is None and trial.time]
@@ -132,11 +135,16 @@ def best_of(trials: Sequence[Trial]) -> int | None:
 
 
 def progress_chart(
-    trials: Sequence[Trial], measurements: Sequence[Measurement], room: int, by_seconds: bool, chosen: int | None
+    trials: Sequence[Trial],
+    measurements: Sequence[Measurement],
+    room: int,
+    by_seconds: bool,
+    chosen: int | None,
+    table: Sequence[Decision] = (),
 ) -> SearchChart | None:
     """Return the times of candidates, and the best so far, against trials or seconds."""
     candidates = [(at, trial) for at, trial in enumerate(trials) if trial.choices is not None]
-    lines = references(trials, measurements)
+    lines = references(trials, measurements, table)
     times = [trial.time for _, trial in candidates if trial.time]
     if not times and not lines:
         return None

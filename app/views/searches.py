@@ -127,7 +127,9 @@ def draw_search() -> str:
         best=best,
         default=usual[0] if usual else None,
         chosen=chosen,
-        chart=progress_chart([*asked.trials, *default], asked.measurements, asked.room, asked.by_seconds, chosen),
+        chart=progress_chart(
+            [*asked.trials, *default], asked.measurements, asked.room, asked.by_seconds, chosen, asked.table
+        ),
         cloud=cloud(asked.trials, asked.room, chosen),
         tree=decisions(asked.trials, asked.table, asked.pinned, asked.banned),
         failed=failures(asked.trials),

@@ -59,6 +59,8 @@ def test_a_search_is_drawn_beside_what_there_is() -> None:
         ("kernel", "your schedule", 3e-3),
     ]
     assert references(TRIALS, []) == [("kernel", "default", 3e-3)], "of a log, the record of the default"
+    for decided, name in ((0, "peak"), (4, "direct peak")):
+        assert references(TRIALS, measured, [("conv.winograd", decided)])[0][1] == name, "others may be below it"
     chart = progress_chart([], measured, 800, False, None)
     assert chart is not None
     labels = [rule.label_place for rule in chart.rules]
