@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from compiler.ir.expr.primexpr import Add, IntImm, Max, Min, Mul, PrimExpr, Var, const
-from compiler.ir.expr.substitute import post_order_visit, substitute, uses_var
+from compiler.ir.expr.substitute import substitute, uses_var
+from compiler.ir.functor import nodes_of
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import inheriting
@@ -12,7 +13,7 @@ from compiler.tir.analysis.features import features
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, Stmt, seq
+from compiler.tir.statements.stmt import THREAD_KEYS, Allocate, AttrStmt, BufferStore, For, ForKind, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -32,8 +33,8 @@ class ReduceInPairs(PrimFuncPass):
                                                     C[i] = C[i] + (pairs_1[0] + pairs_1[1])
 
     It is the pragma that allows another order: of floating-point numbers it is another sum.  A loop that it cannot be
-    done with stays as it is, without the pragma: of an odd or unknown number of iterations, within vectors, or over
-    anything but one sum, product, minimum or maximum.
+    done with stays as it is, without the pragma: of an odd or unknown number of iterations, within vectors or the
+    threads of a GPU, or over anything but one sum, product, minimum or maximum.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
@@ -44,19 +45,22 @@ class ReduceInPairs(PrimFuncPass):
 
 class _Pairs(StmtMutator):
     def __init__(self) -> None:
-        self._is_in_vectors = False
+        self._is_in_lanes = False
 
     def visit_For(self, n: For) -> Stmt:
-        outer, self._is_in_vectors = self._is_in_vectors, self._is_in_vectors or n.kind is ForKind.VECTORIZED
-        loop = rebuild(n, body=self.visit(n.body))
-        self._is_in_vectors = outer
-        return loop
+        return self._inside(n, n.kind in (ForKind.VECTORIZED, ForKind.THREAD_BINDING))
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key != PAIRWISE:
-            return rebuild(n, body=self.visit(n.body))
+            return self._inside(n, n.attr_key in THREAD_KEYS)
         loop = self.visit(n.body)
-        return loop if self._is_in_vectors else _in_pairs(loop)
+        return loop if self._is_in_lanes else _in_pairs(loop)
+
+    def _inside(self, n: For | AttrStmt, is_lane: bool) -> Stmt:
+        outer, self._is_in_lanes = self._is_in_lanes, self._is_in_lanes or is_lane
+        new = rebuild(n, body=self.visit(n.body))
+        self._is_in_lanes = outer
+        return new
 
 
 def _in_pairs(loop: Stmt) -> Stmt:
@@ -81,9 +85,7 @@ def _reduced(k: Var, store: BufferStore) -> PrimExpr | None:
 
 
 def _reads(e: PrimExpr, store: BufferStore) -> bool:
-    found: list[object] = []
-    post_order_visit(e, found.append)
-    return any(isinstance(each, BufferLoad) and each.buffer.data is store.buffer.data for each in found)
+    return any(load.buffer.data is store.buffer.data for load in nodes_of(e, BufferLoad))
 
 
 def _halved(loop: For, store: BufferStore, added: PrimExpr, count: int) -> Stmt:

@@ -73,6 +73,18 @@ def test_nothing_is_in_pairs_within_vectors() -> None:
     assert [loop.kind for loop in nodes(after, For)] == [ForKind.SERIAL, ForKind.VECTORIZED]
 
 
+@pytest.mark.parametrize("target", ["cuda", "metal", "opencl"])
+def test_threads_of_a_gpu_go_on_one_after_the_other(target: str) -> None:
+    """Vectors as wide as half of a loop are none that a GPU has."""
+    a, k = te.placeholder((4, 64), name="a"), te.reduce_axis((0, 64), "k")
+    total = te.compute((4,), lambda i: te.sum(a[i, k], axis=k), name="total")
+    schedule = te.create_schedule(total.op)
+    schedule[total].bind(total.op.axis[0], te.thread_axis("threadIdx.x"))
+    schedule[total].pragma(k, "pairwise")
+    (kernels,) = compiler.build(schedule, [a, total], target).imported_modules
+    assert "pairs" not in kernels.get_source()
+
+
 def test_without_the_pragma_a_function_stays_as_it_is() -> None:
     assert_pass(ReduceInPairs(), "for k in range(8):\n    C[0] = C[0] + A[k]")
 
