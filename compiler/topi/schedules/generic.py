@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 from compiler import te
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import Call, Div, Select
+from compiler.ir.expr.primexpr import Call, Div, ProducerLoad, Select
 from compiler.ir.expr.substitute import free_vars
-from compiler.ir.functor import Visitor
+from compiler.ir.functor import Visitor, nodes_of
 from compiler.target.target import Target, TargetLike
 from compiler.te.definition.operation import ComputeOp
 from compiler.te.definition.tensor import Operation
@@ -23,7 +23,6 @@ from compiler.topi.schedules.kit import (
     even_tile,
     extent,
     is_worth_parallel,
-    loads,
     parallel,
     partition_partial_tile,
     vectorize_elements,
@@ -114,7 +113,7 @@ def _strided(op: ComputeOp, schedule: te.Schedule, stored: Collection[Operation]
         axes = [axis.var for axis in each.axis]
         if op.reduce_axis or each.reduce_axis or len(axes) < 2 or [extent(a) for a in each.axis] != shape:
             continue
-        for load in (n for n in loads(each.body) if n.indices):
+        for load in (n for n in nodes_of(each.body, ProducerLoad) if n.indices):
             *before, last = map(free_vars, load.indices)
             at = next((at for at, axis in enumerate(axes[:-1]) if axis in last and axes[-1] not in last), None)
             size = dims(load.producer)[-1]

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad
-from compiler.ir.expr.substitute import post_order_visit
+from compiler.ir.expr.primexpr import IntImm, IterVar
 from compiler.target.target import Target
 from compiler.te import Stage
 from compiler.te.definition.tensor import Operation
@@ -34,14 +33,6 @@ def extent(axis: IterVar) -> int | None:
     """Return the extent of an axis, None if it is symbolic or the axis was made by a schedule."""
     dom = axis.dom
     return dom.extent.value if dom is not None and isinstance(dom.extent, IntImm) else None
-
-
-def loads(expressions: Sequence[PrimExpr]) -> list[ProducerLoad]:
-    """Return the accesses of tensors in some expressions."""
-    found: list[ProducerLoad] = []
-    for e in expressions:
-        post_order_visit(e, lambda n: found.append(n) if isinstance(n, ProducerLoad) else None)
-    return found
 
 
 def divisor(number: int | None, limit: int) -> int:

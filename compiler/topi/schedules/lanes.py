@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from compiler import te
 from compiler.ir.expr.primexpr import IterVar, ProducerLoad, Reduce
 from compiler.ir.expr.substitute import free_vars
+from compiler.ir.functor import nodes_of
 from compiler.te.definition.operation import ComputeOp
 from compiler.topi.operands import dims
-from compiler.topi.schedules.kit import MIN_LANES, divisor, extent, is_worth_parallel, loads, parallel
+from compiler.topi.schedules.kit import MIN_LANES, divisor, extent, is_worth_parallel, parallel
 
 _MIN_STEPS_OF_TUPLES = 8
 """Steps over a row that are worth the comparisons of the lanes' results, of which tuples take many."""
@@ -27,7 +28,8 @@ def contiguous_axes(op: ComputeOp) -> list[IterVar]:
     if not isinstance(reduction, Reduce):
         return []
     reduced = {axis.var for axis in op.reduce_axis}
-    read = [load for load in loads(reduction.source) if any(not reduced.isdisjoint(free_vars(i)) for i in load.indices)]
+    every = nodes_of(reduction.source, ProducerLoad)
+    read = [load for load in every if any(not reduced.isdisjoint(free_vars(index)) for index in load.indices)]
     if any(load.indices[-1] is axis.var for load in read for axis in op.axis):
         return []
     found: list[IterVar] = []

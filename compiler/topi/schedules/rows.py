@@ -13,11 +13,13 @@ import math
 from collections.abc import Collection
 
 from compiler import te
+from compiler.ir.expr.primexpr import ProducerLoad
+from compiler.ir.functor import nodes_of
 from compiler.target.target import Target
 from compiler.te.definition.operation import ComputeOp
 from compiler.te.definition.tensor import Operation
 from compiler.topi.operands import dims
-from compiler.topi.schedules.kit import extent, is_worth_parallel, loads, vectorize_elements
+from compiler.topi.schedules.kit import extent, is_worth_parallel, vectorize_elements
 from compiler.topi.schedules.lanes import contiguous_axes, partial_results
 
 _TOGETHER = 2
@@ -76,7 +78,7 @@ def _are_of_rows(schedule: te.Schedule, kept: Collection[Operation], result: Com
         op = stage.op
         if not isinstance(op, ComputeOp):
             continue
-        read = [load for load in loads(op.body) if load.producer.op in of_rows]
+        read = [load for load in nodes_of(op.body, ProducerLoad) if load.producer.op in of_rows]
         if read:
             of_rows.add(op)
         if op in of_rows and dims(op.output(0))[:depth] != rows:

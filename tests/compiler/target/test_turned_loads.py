@@ -85,6 +85,12 @@ def test_other_loops_are_left_alone(value: str) -> None:
     np.testing.assert_array_equal(b[:32, :16], OTHERS[value](a.reshape(-1), np.arange(32)[:, None], np.arange(16)))
 
 
+@pytest.mark.parametrize(("stride", "rows"), [(3, 3), (5, 16)])
+def test_elements_that_are_near_are_chosen_from_fewer_vectors(stride: int, rows: int) -> None:
+    text = codegen(lower(program(f"A[v * {stride} + j]", attrs=NO_ALIAS)), Target("llvm -mcpu=skylake-avx512")).emitted
+    assert text.count("load <16 x float>") == rows
+
+
 def test_memory_that_may_be_the_same_is_left_alone() -> None:
     with PassContext(config={"tir.noalias": False}):
         assert not is_turned(program("A[v * 64 + j]"), "haswell")

@@ -134,6 +134,15 @@ def test_what_a_row_needs_is_computed_before_it_two_rows_at_a_time() -> None:
         np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=1e-5)
 
 
+@pytest.mark.parametrize(("rows", "loops"), [(4, 4), (16, 1)])
+def test_few_long_rows_are_left_to_all_cores_step_by_step(rows: int, loops: int) -> None:
+    x = te.placeholder((rows, 8192), name="x")
+    text, (a,), (found,) = _run(schedule_reduce, [x], [topi.nn.softmax(x)])
+    assert text.count("T.parallel") == loops
+    e = np.exp(a - a.max(1, keepdims=True))
+    np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=1e-4)
+
+
 def test_what_is_of_other_rows_than_the_result_is_not_computed_with_these() -> None:
     x, k = te.placeholder((64, 256), name="x"), te.reduce_axis((0, 256), "k")
     total = te.compute((64,), lambda i: te.sum(x[i, k], axis=k), name="total")

@@ -19,7 +19,8 @@ from llvmlite import ir
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Ramp, Var, const, is_const_int
-from compiler.ir.expr.substitute import post_order_visit, substitute, uses_var
+from compiler.ir.expr.substitute import substitute, uses_var
+from compiler.ir.functor import nodes_of
 from compiler.target.codegen.llvm.memory import flat_index, joined
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import lane_mask
@@ -63,11 +64,9 @@ def turned_load(n: For, state: FunctionState) -> TurnedLoad | None:
     store = n.body
     if n.kind is not ForKind.SERIAL or not isinstance(store, BufferStore) or store.predicate is not None:
         return None
-    nodes: list[object] = []
-    post_order_visit(store.value, nodes.append)
-    if any(isinstance(each, Call) and each.op is IF_THEN_ELSE for each in nodes):
+    if any(call.op is IF_THEN_ELSE for call in nodes_of(store.value, Call)):
         return None  # it may guard the load
-    found = [load for each in nodes if isinstance(each, BufferLoad) and (load := _across(each, n, state))]
+    found = [load for each in nodes_of(store.value, BufferLoad) if (load := _across(each, n, state))]
     if len(found) != 1:
         return None
     own, other = store.buffer.data, found[0].load.buffer.data
