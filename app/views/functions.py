@@ -19,26 +19,24 @@ from app.workers.tasks import FindPortCause, PortCause
 bp = Blueprint("functions", __name__)
 
 
-class TraceRequest(WorkspaceRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A workspace, and the function to trace."""
+class FunctionRequest(WorkspaceRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A workspace, and one of its functions."""
 
     unit: Annotated[int, Meta(ge=-1, le=1_000)] = -1
     """Position among the functions of the script; -1 is the last one."""
 
 
 @bp.post("/api/traces")
-@operation(body=TraceRequest, answers={200: json_of(TraceAnswer)}, stateless=True)
+@operation(body=FunctionRequest, answers={200: json_of(TraceAnswer)}, stateless=True)
 def trace() -> Response:
     """Trace the memory accesses of a function at a small size, with simulated caches."""
-    asked = read_body(TraceRequest)
+    asked = read_body(FunctionRequest)
     return answer_json(current_services().programs.trace(asked.workspace, current_client(), asked.unit))
 
 
-class GPURequest(WorkspaceRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class GPURequest(FunctionRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A workspace, and the function to run on the visitor's GPU."""
 
-    unit: Annotated[int, Meta(ge=-1, le=1_000)] = -1
-    """Position among the functions of the script; -1 is the last one."""
     prefixes: bool = False
     """Whether to run every prefix of its schedule, instead of only the complete one."""
 
@@ -66,21 +64,14 @@ def propose() -> Response:
     return answer_json(current_services().proposer.propose(asked.workspace, current_client(), asked.subject))
 
 
-class WhyRequest(WorkspaceRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A workspace, and the function whose time is explained."""
-
-    unit: Annotated[int, Meta(ge=-1, le=1_000)] = -1
-    """Position among the functions of the script; -1 is the last one."""
-
-
 @bp.post("/api/why")
-@operation(body=WhyRequest, answers={200: json_of(Why)}, stateless=True)
+@operation(body=FunctionRequest, answers={200: json_of(Why)}, stateless=True)
 def why() -> Response:
     """Say why a function takes its time: ranked causes with their shares, lines and remedies, by models of its loops.
 
     A remedy is a primitive that was tried on the schedule; `gain` is predicted, not measured.
     """
-    asked = read_body(WhyRequest)
+    asked = read_body(FunctionRequest)
     services, client = current_services(), current_client()
     said = services.proposer.explain(asked.workspace, client, asked.unit)
     if said.loop is not None:
