@@ -105,6 +105,31 @@ def _multiply_first(call: Call) -> RelayExpr | None:
     return of_same_type(call, call_op("add", gathered, FoldConstantExpr(shift)))
 
 
+def _rounded_quotient(call: Call) -> RelayExpr | None:
+    quotient, t = inner_call(call, "divide"), tensor_type(call)
+    if quotient is None or t is None or t.dtype != "float32" or not isinstance(quotient.args[1], Constant):
+        return None
+    divided = _divided(quotient.args[0], quotient.args[1])
+    return None if divided is None else of_same_type(call, call_op("nearbyint", divided))
+
+
+def _divided(e: GraphExpr, by: Constant) -> RelayExpr | None:
+    """Return a sum of products with constants, each of which is divided, instead of the sum; None of others.
+
+    Quotients must have all digits of a float.
+    """
+    if isinstance(e, Constant):
+        quotient = FoldConstantExpr(call_op("divide", e, by))
+        size, limits = np.abs(quotient.value[e.value != 0]), np.finfo("float32")
+        return quotient if np.all((limits.tiny <= size) & (size <= limits.max)) else None
+    if (total := call_of(e, "add")) is not None:
+        terms = [_divided(term, by) for term in total.args]
+        return None if None in terms else call_op("add", *terms)
+    product = _constant_side(call_of(e, "multiply"))
+    factor = None if product is None else _divided(product[1], by)
+    return None if product is None or factor is None else call_op("multiply", product[0], factor)
+
+
 def _double(call: Call) -> RelayExpr | None:
     a, b = call.args
     t = tensor_type(call)
@@ -225,6 +250,7 @@ BUILD_RULES: tuple[Rule, ...] = (
     *BUILD_CAST_RULES,
     *PRODUCT_RULES,
     *(Rule(name, equation, _neutral(value, sides, scalar_value)) for name, equation, value, sides in _NEUTRAL),
+    Rule("nearbyint", "nearbyint((x * a + b) / c) = nearbyint(x * (a / c) + b / c)", _rounded_quotient),
     Rule("power", "x ** 1 = x, x ** 2 = x * x", _power),
     Rule("negative", "-(-x) = x", _twice("negative")),
     Rule("nn.relu", "relu(relu(x)) = relu(x)", _idempotent("nn.relu")),

@@ -43,6 +43,13 @@ def dense(*shape: int) -> Any:
     return relay.nn.dense(relay.reshape(x(*shape), (-1, shape[-1])), relay.var("w", shape=(5, shape[-1])))
 
 
+def rounded(scale: float, step: Any) -> Any:
+    """A sum of two products, divided and rounded: what is dequantized, normalized and quantized."""
+    factors = np.linspace(scale, 2 * scale, 4, dtype="float32")
+    total = relay.add(relay.multiply(x(), relay.const(factors)), relay.add(relay.multiply(x(), number(3)), number(2)))
+    return relay.nearbyint(relay.divide(total, step))
+
+
 FIRES: list[tuple[Any, str]] = [
     (quadratic(1, 2, 1), "multiply(add(u, v), add(u, v))"),
     (quadratic(1, 5, 6), "multiply(add(u, multiply(v, 3.0)), add(u, multiply(v, 2.0)))"),
@@ -126,6 +133,7 @@ IN_BUILDS: list[tuple[Any, str]] = [
     (relay.expand_dims(relay.squeeze(x(1, 4), [0]), axis=0), "x"),
     (relay.nn.batch_flatten(x(2, 3)), "x"),
     (relay.multiply(relay.const(np.ones((3, 1), "float32")), x()), "x"),
+    (rounded(5, number(0.25)), "nearbyint(add(multiply(x, c[4]), add(multiply(x, 12.0), 8.0)))"),
     (relay.power(x(), number(1)), "x"),
     (relay.power(x(), number(2)), "multiply(x, x)"),
     (relay.negative(relay.negative(x())), "x"),
@@ -156,6 +164,23 @@ IN_BUILDS: list[tuple[Any, str]] = [
 def test_builds_simplify_more(out: Any, wanted: str) -> None:
     assert shown(after(out, transform.SimplifyExpr())) != wanted
     assert shown(after(out, transform.SimplifyExpr(in_build=True))) == wanted
+
+
+@pytest.mark.parametrize(
+    ("scale", "step"), [(1e-30, number(1e20)), (1e30, number(1e-20)), (5, number(0)), (5, relay.var("s", shape=()))]
+)
+def test_rounded_quotients_stay_where_factors_would_lose_digits(scale: float, step: Any) -> None:
+    out = rounded(scale, step)
+    assert shown(after(out, transform.SimplifyExpr(in_build=True))) == shown(out)
+
+
+def test_rounded_quotients_are_as_near_as_those_of_floats() -> None:
+    out = relay.nearbyint(relay.divide(relay.multiply(x(50, 40), number(0.0123)), number(0.71)))
+    values = np.random.default_rng(0).integers(-5000, 5000, (50, 40)).astype("float32")
+    made = IRModule.from_expr(after(out, transform.SimplifyExpr(in_build=True)))
+    found = relay.create_executor("graph", made).evaluate()(values).numpy()
+    exact = values.astype("float64") * np.float32(0.0123) / np.float32(0.71)
+    assert (np.abs(found - exact) <= 0.5 + 1e-6 * np.abs(exact)).all()
 
 
 def test_every_operator_with_rules_has_an_example() -> None:
