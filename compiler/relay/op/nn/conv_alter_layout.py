@@ -55,8 +55,7 @@ def alter_conv2d_layout(call: Call, types: Sequence[TensorType], target: Target)
     known = _WIDENED if depthwise else _PAIRS
     bytewise = attrs.out_dtype == "int32" and has_byte_products(target, types[0].dtype, types[1].dtype)
     in_half = types[0].dtype == types[1].dtype == "float16" == (attrs.out_dtype or "float16")
-    fast = types[0].dtype == "float32" or in_half or (types[0].dtype, attrs.out_dtype) in known
-    fast = fast or (bytewise and not depthwise)
+    fast = types[0].dtype == "float32" or in_half or bytewise or (types[0].dtype, attrs.out_dtype) in known
     if not plain or target.kind != "llvm" or not fast or not all(t.is_static for t in types[:2]):
         return None
     channels, outputs = types[0].concrete_shape[1], types[1].concrete_shape[0]

@@ -11,7 +11,16 @@ from compiler.relay.expr import Call, Constant, array_const
 from compiler.relay.op.nn.conv_attrs import Conv2DAttrs
 from compiler.relay.op.nn.dense_alter_op import PANEL, panel_layout
 from compiler.relay.operator import Array, call_op
-from compiler.relay.transform.rewriter import GraphMutator, RewritePass, call_of, const_like, op_name, tensor_type
+from compiler.relay.transform.fold.fold_constant import FoldConstantExpr
+from compiler.relay.transform.rewriter import (
+    GraphMutator,
+    RewritePass,
+    call_of,
+    const_like,
+    op_name,
+    scalar_value,
+    tensor_type,
+)
 from compiler.target.target import Target
 from compiler.tir.layout.data_layout import layout
 from compiler.topi.nn.product_sums import NARROW, has_byte_products, has_pair_products
@@ -30,8 +39,8 @@ class MultiplyBytes(RewritePass, opt_level=3, required=("InferType",)):
     have their highest bit flipped, and their zero point moved.  Weights stand in panels, with four inputs of a unit
     side by side; where units or inputs are no multiple of that, zeros are added.  Other targets get 16-bit integers in
     such panels.  Convolutions of images ``NCHW`` without groups, which AlterOpLayout brings into blocks, have the zero
-    point around the images.  All of it wraps around like 32-bit arithmetic, where ``sum((x - z) * w) = sum(x * w) - z *
-    sum(w)``.
+    point around the images; those of single channels are of bytes on x86, if it is zero.  All of it wraps around like
+    32-bit arithmetic, where ``sum((x - z) * w) = sum(x * w) - z * sum(w)``.
 
     Examples
     --------
@@ -75,7 +84,7 @@ class _Multiplier(GraphMutator):
         if op_name(new) == "nn.dense" and t is not None and t.dtype == "int32" and len(t.dims) > 1:
             return self._bytes_product(new) or self._padded_product(new) or new
         if op_name(new) == "nn.conv2d" and t is not None and t.dtype == "int32":
-            return self._bytes_convolution(new) or new
+            return self._bytes_convolution(new) or self._bytes_depthwise(new) or new
         return new
 
     def _bytes_convolution(self, call: Call) -> RelayExpr | None:
@@ -101,6 +110,25 @@ class _Multiplier(GraphMutator):
             return sums
         added = weight.sum(axis=(1, 2, 3), dtype="int32", keepdims=True)[:, :, :, 0]
         return call_op("subtract", sums, call_op("multiply", zero, array_const(added)))
+
+    def _bytes_depthwise(self, call: Call) -> RelayExpr | None:
+        """Return a depthwise convolution of bytes for one of integers that are made of bytes, less nothing.
+
+        Zeros fill up the rows of its window.  Only x86 brings neighbours in a row side by side fast enough.
+        """
+        attrs, weight, data = Conv2DAttrs.of(call), _weight(call.args[1], "int8"), _bytes(call.args[0])
+        is_usual = attrs.dilation[1] == 1 and (attrs.data_layout, attrs.kernel_layout) == ("NCHW", "OIHW")
+        if (self._dtype, self._group) != ("uint8", 2) or weight is None or data is None or not is_usual:
+            return None
+        data, channels = self._as_multiplied(data), len(weight)
+        is_depthwise = attrs.groups == channels and weight.shape[1] == 1 and channels % _GROUP == 0
+        if not is_depthwise or (data.zero is not None and scalar_value(data.zero) != 0):
+            return None
+        missing = -weight.shape[3] % _GROUP
+        top, left, bottom, right = attrs.padding
+        known = np.pad(weight, ((0, 0), (0, 0), (0, 0), (0, missing)))
+        window = {"kernel_size": known.shape[2:], "padding": (top, left, bottom, right + missing)}
+        return call_op("nn.conv2d", data.values, array_const(known), **{**attrs, **window})
 
     def _bytes_product(self, call: Call) -> RelayExpr | None:
         """Return a product of bytes for one of integers that are made of bytes."""
@@ -128,7 +156,7 @@ class _Multiplier(GraphMutator):
         flipped = call_op("bitwise_xor", bits, const_like(_SIGN_STEP, "uint8"))
         step = const_like(_SIGN_STEP if self._dtype == "uint8" else -_SIGN_STEP, "int32")
         values = call_op("reinterpret", flipped, dtype=self._dtype)
-        return _Bytes(values, step if data.zero is None else call_op("add", data.zero, step))
+        return _Bytes(values, step if data.zero is None else FoldConstantExpr(call_op("add", data.zero, step)))
 
 
 def in_panels(

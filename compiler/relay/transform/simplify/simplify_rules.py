@@ -120,6 +120,7 @@ def _divided(e: GraphExpr, by: Constant) -> RelayExpr | None:
     """
     if isinstance(e, Constant):
         quotient = FoldConstantExpr(call_op("divide", e, by))
+        assert isinstance(quotient, Constant)
         size, limits = np.abs(quotient.value[e.value != 0]), np.finfo("float32")
         return quotient if np.all((limits.tiny <= size) & (size <= limits.max)) else None
     if (total := call_of(e, "add")) is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from compiler import te, tir
-from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import Layout, layout
 from compiler.topi.compute import ConvWindows, RowVectors, compute, computes_by_threads
@@ -86,7 +86,7 @@ def conv(data: Tensor, kernel: Tensor, spec: ConvSpec, in_vectors: bool = True) 
         here = result.point(at)
         channel = group_channel(here["C"], rc.var, w["O"], w["I"], spec.groups)
         read = {"N": here["N"], "C": channel}
-        read |= {letter: moved(here[letter], window[d], spec, d) for d, letter in enumerate(spec.spatial)}
+        read |= {letter: moved(here[letter], window[d].var, spec, d) for d, letter in enumerate(spec.spatial)}
         by = {"O": here["C"], "I": rc.var} | {letter: window[d].var for d, letter in enumerate(spec.spatial)}
         a = rows.read(read, at[-1], window[-1].var) if rows else padded(*source.indices(read))
         b = kernel(*weights.indices(by))
@@ -157,10 +157,10 @@ class _Rows:
         return self.padded(*outer, shift % self._phases, w + shift // self._phases)
 
 
-def moved(index: Index, window: IterVar, spec: ConvSpec, d: int) -> PrimExpr:
+def moved(index: Index, tap: PrimExpr, spec: ConvSpec, d: int) -> PrimExpr:
     """Return the index of an element of a window in padded data."""
     start = index if spec.strides[d] == 1 else index * spec.strides[d]
-    return start + (window.var if spec.dilation[d] == 1 else window.var * spec.dilation[d])
+    return start + (tap if spec.dilation[d] == 1 else tap * spec.dilation[d])
 
 
 def group_channel(out_channel: Index, in_channel: Index, outputs: Extent, inputs: Extent, groups: int) -> Index:

@@ -67,7 +67,7 @@ def conv2d_gemm_without_weight_transform(
 
     def element(n: Var, h: Var, w: Var, c: Var) -> PrimExpr:
         row: Index = (window[0].var * kernel_size[1] + window[1].var) * inputs + rc.var
-        a = padded(n, moved(h, window[0], spec, 0), moved(w, window[1], spec, 1), rc.var)
+        a = padded(n, moved(h, window[0].var, spec, 0), moved(w, window[1].var, spec, 1), rc.var)
         inner = (c % tile_n, row % tile_k) if swapped else (row % tile_k, c % tile_n)
         b = weight(c // tile_n, row // tile_k, *inner)
         return te.sum(a.astype(spec.out_dtype) * b.astype(spec.out_dtype), axis=[*window, rc])

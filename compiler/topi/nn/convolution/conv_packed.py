@@ -11,6 +11,8 @@ from compiler.topi.nn.product_sums import missing_products, products_per_step, s
 from compiler.topi.operands import Extent, dims
 from compiler.topi.tag import Tag
 
+_FOUR = 4
+
 
 def _out(data: Tensor, kernel: Tensor, spec: ConvSpec) -> list[Extent]:
     """Return the height and width of the result."""
@@ -45,7 +47,7 @@ def conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
     window = [te.reduce_axis((0, kh), name="rh"), te.reduce_axis((0, kw), name="rw")]
 
     def element(n: Var, c: Var, h: Var, w: Var, b: Var) -> PrimExpr:
-        rows, columns = (moved(i, window[d], spec, d) for d, i in enumerate((h, w)))
+        rows, columns = (moved(i, window[d].var, spec, d) for d, i in enumerate((h, w)))
         channels = group_channel(c, ic.var, outer, inputs, spec.groups)
 
         def term(i: PrimExpr) -> PrimExpr:
@@ -75,7 +77,8 @@ def _in_pairs(kernel: Tensor) -> Tensor:
 def depthwise_conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
     """Return the convolution of each channel with its own kernel; channels stand in blocks.
 
-    Data and result are ``(N, C / c, H, W, c)``, and the kernel is ``(C / c, 1, kh, kw, 1, c)``.
+    Data and result are ``(N, C / c, H, W, c)``, and the kernel is ``(C / c, 1, kh, kw, 1, c)``.  Of bytes that the
+    target multiplies in fours, four neighbours in a row of the window are added at once, where it has as many.
 
     References
     ----------
@@ -84,13 +87,15 @@ def depthwise_conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tens
     blocks, _, kh, kw, _, block = dims(kernel)
     out_h, out_w = _out(data, kernel, spec)
     padded = pad_spatial(data, spec)
-    window = [te.reduce_axis((0, kh), name="rh"), te.reduce_axis((0, kw), name="rw")]
+    in_fours = products_per_step(kw, (data.dtype, kernel.dtype), spec.out_dtype) == _FOUR
+    rh, rw = te.reduce_axis((0, kh), name="rh"), te.reduce_axis((0, kw // _FOUR if in_fours else kw), name="rw")
 
     def element(n: Var, c: Var, h: Var, w: Var, b: Var) -> PrimExpr:
-        rows, columns = (moved(i, window[d], spec, d) for d, i in enumerate((h, w)))
-        x = padded(n, c, rows, columns, b).astype(spec.out_dtype)
-        y = kernel(c, 0, window[0].var, window[1].var, 0, b).astype(spec.out_dtype)
-        return te.sum(x * y, axis=window)
+        def term(column: PrimExpr) -> PrimExpr:
+            x = padded(n, c, moved(h, rh.var, spec, 0), moved(w, column, spec, 1), b).astype(spec.out_dtype)
+            return x * kernel(c, 0, rh.var, column, 0, b).astype(spec.out_dtype)
+
+        return te.sum(step_sum(rw.var, _FOUR if in_fours else 1, term), axis=[rh, rw])
 
     shape = (dims(data)[0], blocks, out_h, out_w, block)
     return compute(shape, element, name="conv", tag=Tag.CONV_PACKED_DEPTHWISE)

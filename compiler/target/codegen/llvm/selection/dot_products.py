@@ -11,16 +11,17 @@ they are added to.  Denormal numbers count as zeros.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from llvmlite import ir
 
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import Add
+from compiler.ir.expr.primexpr import Add, PrimExpr, Ramp, is_const_int
 from compiler.target.codegen.llvm.selection.pair_products import BF16_BITS, joined, row, split_sum
 from compiler.target.codegen.llvm.state import Emitter, suffix
 from compiler.target.codegen.llvm.types import I8, I32, BFloatType, constant, lane_mask, register_type
 from compiler.target.cpu.cpu_features import byte_product_bits, half_product_bits
+from compiler.tir.statements.buffer import BufferLoad
 
 _GROUPS = {"int32": (("uint8", "int8"), 4), "float32": ((BF16_BITS,), 2)}
 """What is multiplied for sums of a data type, and how many products each lane adds."""
@@ -46,11 +47,11 @@ def dot_product(emitter: Emitter, n: Add) -> ir.Value | None:
     types = (dt.element(products[0][0].dtype), dt.element(products[0][1].dtype))
     if types == ("int8", "uint8"):
         types, products = types[::-1], [(b, a) for a, b in products]
-    rows = [row(side, emitter.state.definitions) for side in zip(*products, strict=True)]
     part = next((bits // 32 for bits in _widths(emitter, types) if bits // 32 <= lanes), None)
-    if part is None or rows[0] is None or rows[1] is None:
+    read = [_in_turn(emitter, side) for side in zip(*products, strict=True)]
+    if part is None or None in read:
         return None
-    left, right = (_lanes(emitter, emitter.visit(load), part, group) for load in rows if load is not None)
+    left, right = (_lanes(emitter, values(), part, group) for values in read if values is not None)
     sums = emitter.visit(rest) if rest is not None else constant(register_type(n.dtype), 0)
     factor = ir.VectorType(I8, 4 * part) if element == "int32" else ir.VectorType(BFloatType(), 2 * part)
     function = _instruction(emitter, types, ir.VectorType(sums.type.element, part), factor)
@@ -62,6 +63,30 @@ def dot_product(emitter: Emitter, n: Add) -> ir.Value | None:
         factors = [builder.bitcast(side(start), factor) for side in (left, right)]
         parts.append(builder.call(function, [addend, *factors]))
     return joined(emitter, parts)
+
+
+def _in_turn(emitter: Emitter, factors: Sequence[PrimExpr]) -> Callable[[], ir.Value] | None:
+    """Return what generates the factors of a group in turn, lane by lane; None unless memory, or x86, has them so."""
+    if (load := row(factors, emitter.state.definitions)) is not None:
+        return lambda: emitter.visit(load)
+    if not (emitter.state.shared.target.triple.startswith("x86_64") and all(map(_is_vector_of_bytes, factors))):
+        return None
+    lanes, count = dt.lanes(factors[0].dtype), len(factors)
+
+    def values() -> ir.Value:
+        vectors = joined(emitter, [emitter.visit(each) for each in factors])
+        mask = lane_mask([vector * lanes + lane for lane in range(lanes) for vector in range(count)])
+        return emitter.state.builder.shuffle_vector(vectors, vectors, mask)
+
+    return values
+
+
+def _is_vector_of_bytes(e: PrimExpr) -> bool:
+    """Return whether an expression loads bytes that are neighbours in memory."""
+    if not isinstance(e, BufferLoad) or len(e.indices) != 1 or e.predicate is not None or dt.bits(e.dtype) != 8:
+        return False
+    index = e.indices[0]
+    return is_const_int(index.stride, 1) if isinstance(index, Ramp) else dt.is_vector(e.buffer.dtype)
 
 
 def _widths(emitter: Emitter, types: tuple[str, str]) -> tuple[int, ...]:

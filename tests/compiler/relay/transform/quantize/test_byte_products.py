@@ -100,6 +100,61 @@ def test_convolutions_of_bytes_are_exact(seed: int) -> None:
     np.testing.assert_array_equal(run.get_output(0).numpy(), expected)
 
 
+def _depthwise(images: tuple[int, ...], weight: Array, dtype: str, zero: int, **attrs: Any) -> tvm.IRModule:
+    return _convolution(images, weight, dtype, zero, groups=weight.shape[0], **attrs)
+
+
+@pytest.mark.parametrize("seed", range(2 * len(CPUS)))
+def test_depthwise_convolutions_of_bytes_are_exact(seed: int) -> None:
+    draw, rng = random.Random(seed), np.random.default_rng(seed)
+    cpu = CPUS[seed % len(CPUS)]
+    require(f"llvm -mcpu={cpu}")
+    channels, step, (high, wide) = (
+        draw.choice([4, 6, 24, 64, 96]),
+        draw.randint(1, 2),
+        draw.choice([(3, 3), (5, 5), (2, 6)]),
+    )
+    dtype, before, after = draw.choice(["uint8", "int8"]), draw.randint(0, 2), draw.randint(0, 1)
+    info = np.iinfo(dtype)
+    zero = draw.choice([info.min, info.min, 5])
+    images = rng.choice([info.min, info.max, 3], (2, channels, 9, 14)).astype(dtype)
+    weight = rng.integers(-128, 128, (channels, 1, high, wide)).astype("int8")
+    attrs = {"strides": step, "padding": (before, after, after, before)}
+    lib = _built(_depthwise(images.shape, weight, dtype, zero, **attrs), f"llvm -mcpu={cpu}")
+    run = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
+    run.run(x=images)
+    surrounded = np.pad(images.astype("int64") - zero, ((0, 0), (0, 0), (before, after), (after, before)))
+    windows = np.lib.stride_tricks.sliding_window_view(surrounded, (high, wide), (2, 3))[:, :, ::step, ::step]
+    expected = 3 * np.einsum("nchwrs,crs->nchw", windows, weight[:, 0].astype("int64"))
+    np.testing.assert_array_equal(run.get_output(0).numpy(), expected)
+
+
+@pytest.mark.parametrize("cpu", ["cascadelake", "znver4", "alderlake", "sapphirerapids"])
+@pytest.mark.parametrize(("dtype", "zero"), [("uint8", 0), ("int8", -128)])
+def test_neighbours_in_a_row_are_multiplied_in_fours(cpu: str, dtype: str, zero: int) -> None:
+    mod = _depthwise((1, 64, 9, 14), np.ones((64, 1, 3, 3), "int8"), dtype, zero, padding=(1, 1))
+    assembly = _built(mod, f"llvm -mcpu={cpu}").get_lib().get_source("asm")
+    assert re.search(r"\svpdpbusd\s", assembly)
+    assert not re.search(r"\svpmulld|vpdpwssd\s", assembly)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "zero", "attrs"),
+    [("uint8", 3, {}), ("int8", 0, {}), ("uint8", 0, {"dilation": 2}), ("uint8", 0, {"channels": 6})],
+)
+def test_depthwise_convolutions_that_are_not(dtype: str, zero: int, attrs: dict[str, int]) -> None:
+    """Zero points would be around the images; taps that are apart, or few channels, fill no vectors."""
+    channels = attrs.pop("channels", 64)
+    mod = _depthwise((1, channels, 9, 14), np.ones((channels, 1, 3, 3), "int8"), dtype, zero, **attrs)
+    assert "vpdpbusd" not in _built(mod, "llvm -mcpu=znver4").get_lib().get_source("asm")
+
+
+def test_depthwise_convolutions_of_bytes_stay_16_bits_wide_on_arm() -> None:
+    mod = _depthwise((1, 64, 9, 14), np.ones((64, 1, 3, 3), "int8"), "uint8", 0)
+    (kernel,) = (f for f in _built(mod, f"{ARM}neoverse-v2").get_lib().kernels.values() if "depthwise" in f.name)
+    assert "int16" in str(kernel.prim_func)
+
+
 @pytest.mark.parametrize(
     ("target", "instruction"),
     [("llvm -mcpu=alderlake", "vpdpbusd"), ("llvm -mcpu=sapphirerapids", "tdpbusd"), (f"{ARM}neoverse-n1", "sdot")],
