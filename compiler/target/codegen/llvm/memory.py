@@ -186,7 +186,7 @@ class Memory:
         if len(addresses) <= _WIDE:
             return self._gathered(buffer, addresses)
         pieces = [self._gathered(buffer, addresses[at : at + _PIECE]) for at in range(0, len(addresses), _PIECE)]
-        return joined(self._state.builder, pieces)
+        return self._state.joined(pieces)
 
     def _strided(self, buffer: Buffer, index: Ramp, stride: int) -> ir.Value:
         """Load whole vectors and choose every second, third or fourth of their elements.
@@ -202,7 +202,7 @@ class Memory:
             for start in (*range(0, whole, size), last)
         ]
         places = [at if at < whole else at - last + whole for at in range(0, stride * count, stride)]
-        every = joined(self._state.builder, rows)
+        every = self._state.joined(rows)
         return self._state.builder.shuffle_vector(every, poison(every.type), lane_mask(places))
 
     def _gathered(self, buffer: Buffer, addresses: list[ir.Value]) -> ir.Value:
@@ -233,22 +233,6 @@ class Memory:
         if not dt.is_bool(dtype):
             return value
         return self._state.builder.zext(value, memory_type(dt.with_lanes("bool", lanes_of(value.type))))
-
-
-def joined(builder: ir.IRBuilder, pieces: list[ir.Value]) -> ir.Value:
-    """Put vectors behind each other, neighbours first: all but the last have the same length."""
-    while len(pieces) > 1:
-        pairs = zip(pieces[::2], pieces[1::2], strict=False)
-        rest = pieces[-1:] if len(pieces) % 2 else []
-        pieces = [*(_pair(builder, a, b) for a, b in pairs), *rest]
-    return pieces[0]
-
-
-def _pair(builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
-    first, second = a.type.count, b.type.count
-    if second < first:
-        b = builder.shuffle_vector(b, poison(b.type), lane_mask([min(i, second - 1) for i in range(first)]))
-    return builder.shuffle_vector(a, b, lane_mask(list(range(first + second))))
 
 
 def _first_of_row(buffer: Buffer, index: PrimExpr) -> PrimExpr:

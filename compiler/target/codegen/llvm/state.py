@@ -12,7 +12,18 @@ from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.runtime.modules.signature import Signature
 from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.tracing.debug_locations import DebugLocations
-from compiler.target.codegen.llvm.types import I8, I32, POINTER, VOID, Literal, lanes_of, poison, scalar_of, with_lanes
+from compiler.target.codegen.llvm.types import (
+    I8,
+    I32,
+    POINTER,
+    VOID,
+    Literal,
+    lane_mask,
+    lanes_of,
+    poison,
+    scalar_of,
+    with_lanes,
+)
 from compiler.target.target import Target
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
@@ -173,6 +184,20 @@ class FunctionState:
         single = self.builder.insert_element(poison(typ), scalar, ir.Constant(I32, 0))
         first = Literal(with_lanes(I32, count), "zeroinitializer")
         return self.builder.shuffle_vector(single, poison(typ), first)
+
+    def joined(self, pieces: list[ir.Value]) -> ir.Value:
+        """Put vectors behind each other, neighbours first: all but the last have the same length."""
+        while len(pieces) > 1:
+            pairs = zip(pieces[::2], pieces[1::2], strict=False)
+            rest = pieces[-1:] if len(pieces) % 2 else []
+            pieces = [*(self._pair(a, b) for a, b in pairs), *rest]
+        return pieces[0]
+
+    def _pair(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        first, second = a.type.count, b.type.count
+        if second < first:
+            b = self.builder.shuffle_vector(b, poison(b.type), lane_mask([min(i, second - 1) for i in range(first)]))
+        return self.builder.shuffle_vector(a, b, lane_mask(list(range(first + second))))
 
     def extended(self, value: ir.Value, typ: ir.Type) -> ir.Value:
         """Return a number in a wider type; not by converting it twice where it was narrowed without rounding."""

@@ -196,7 +196,7 @@ class Statements(Functor):
         def write() -> None:
             first = n.min + outer * of.width
             rows = [self.expressions.visit(row) for row in of.rows(n.loop_var, first)]
-            for at, column in enumerate(columns(self.state.builder, rows)):
+            for at, column in enumerate(columns(self.state, rows)):
                 value = Var("column", of.load.dtype)
                 self.state.values[value] = column
                 self.visit(substitute(of.replaced(n.body, value), {n.loop_var: first + at}))

@@ -17,7 +17,7 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Add, PrimExpr, Ramp, is_const_int
-from compiler.target.codegen.llvm.selection.pair_products import BF16_BITS, joined, row, split_sum
+from compiler.target.codegen.llvm.selection.pair_products import BF16_BITS, row, split_sum
 from compiler.target.codegen.llvm.state import Emitter, suffix
 from compiler.target.codegen.llvm.types import I8, I32, BFloatType, constant, lane_mask, register_type
 from compiler.target.cpu.cpu_features import byte_product_bits, half_product_bits
@@ -62,7 +62,7 @@ def dot_product(emitter: Emitter, n: Add) -> ir.Value | None:
             addend = builder.shuffle_vector(sums, sums, lane_mask(list(range(start, start + part))))
         factors = [builder.bitcast(side(start), factor) for side in (left, right)]
         parts.append(builder.call(function, [addend, *factors]))
-    return joined(emitter, parts)
+    return emitter.state.joined(parts)
 
 
 def _in_turn(emitter: Emitter, factors: Sequence[PrimExpr]) -> Callable[[], ir.Value] | None:
@@ -74,7 +74,7 @@ def _in_turn(emitter: Emitter, factors: Sequence[PrimExpr]) -> Callable[[], ir.V
     lanes, count = dt.lanes(factors[0].dtype), len(factors)
 
     def values() -> ir.Value:
-        vectors = joined(emitter, [emitter.visit(each) for each in factors])
+        vectors = emitter.state.joined([emitter.visit(each) for each in factors])
         mask = lane_mask([vector * lanes + lane for lane in range(lanes) for vector in range(count)])
         return emitter.state.builder.shuffle_vector(vectors, vectors, mask)
 

@@ -48,7 +48,7 @@ def pair_product(emitter: Emitter, n: Add) -> ir.Value | None:
     left = _interleaved(emitter, first[0], second[0], part)
     right = _interleaved(emitter, first[1], second[1], part)
     products = [_multiply_add(emitter, left(i), right(i), part) for i in range(0, lanes, part)]
-    value = joined(emitter, products)
+    value = emitter.state.joined(products)
     return value if rest is None else emitter.state.builder.add(emitter.visit(rest), value)
 
 
@@ -180,12 +180,3 @@ def _multiply_add(emitter: Emitter, a: ir.Value, b: ir.Value, part: int) -> ir.V
     """Return the sums of the products of pairs."""
     function = emitter.state.shared.declare(_INTRINSICS[part], ir.VectorType(I32, part), [a.type, b.type])
     return emitter.state.builder.call(function, [a, b])
-
-
-def joined(emitter: Emitter, parts: list[ir.Value]) -> ir.Value:
-    """Concatenate vectors."""
-    while len(parts) > 1:
-        mask = lane_mask(list(range(2 * parts[0].type.count)))
-        pairs = zip(parts[::2], parts[1::2], strict=True)
-        parts = [emitter.state.builder.shuffle_vector(a, b, mask) for a, b in pairs]
-    return parts[0]

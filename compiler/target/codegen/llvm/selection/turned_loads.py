@@ -21,7 +21,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Ramp, Var, const, is_const_int
 from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import nodes_of
-from compiler.target.codegen.llvm.memory import flat_index, joined
+from compiler.target.codegen.llvm.memory import flat_index
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import lane_mask
 from compiler.target.cpu.vector_registers import vector_bits
@@ -88,11 +88,11 @@ def _across(load: BufferLoad, n: For, state: FunctionState) -> TurnedLoad | None
     return TurnedLoad(load, index.base, stride, lanes, width)
 
 
-def columns(builder: ir.IRBuilder, rows: Sequence[ir.Value]) -> list[ir.Value]:
+def columns(state: FunctionState, rows: Sequence[ir.Value]) -> list[ir.Value]:
     """Return the columns of some rows, which are as many as a row has elements or a multiple of that."""
     width = rows[0].type.count
-    squares = [_turned(builder, rows[at : at + width]) for at in range(0, len(rows), width)]
-    return [joined(builder, list(parts)) for parts in zip(*squares, strict=True)]
+    squares = [_turned(state.builder, rows[at : at + width]) for at in range(0, len(rows), width)]
+    return [state.joined(list(parts)) for parts in zip(*squares, strict=True)]
 
 
 def _turned(builder: ir.IRBuilder, rows: Sequence[ir.Value]) -> list[ir.Value]:
