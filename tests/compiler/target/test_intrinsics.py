@@ -125,6 +125,25 @@ def test_vector_functions_are_accurate(name: str, low: float, high: float, dtype
     assert units_apart(evaluate(lambda x: call(name, x), [a], dtype, 16), exact) <= 3
 
 
+@pytest.mark.parametrize("lanes", [8, 16, 48])
+def test_single_powers_of_e_are_off_by_little_more_than_a_unit(lanes: int) -> None:
+    special = np.float32([0, -0.0, np.inf, -np.inf, np.nan, 3e38, -3e38, 88.8, -103.5, -150, 1e-40, 89])
+    a = np.concatenate([np.resize(special, 48), np.linspace(-104, 88.7, 48 << 10, dtype="float32")])
+    with np.errstate(over="ignore"):
+        exact = np.exp(a.astype("float64"))
+        rounded = exact.astype("float32")
+    found = evaluate(lambda x: call("exp", x), [a], "float32", lanes, "llvm -mcpu=native")
+    assert units_apart(found[48:], exact[48:]) < 1.25
+    np.testing.assert_allclose(found[:48], rounded[:48], rtol=1e-7, atol=2e-45)
+
+
+@pytest.mark.parametrize(("lanes", "is_scaled"), [(16, True), (48, True), (8, False)])
+def test_powers_in_whole_registers_are_scaled_by_instructions(lanes: int, is_scaled: bool) -> None:
+    func = elementwise(lambda x: call("exp", x), ["float32"], "float32", 96, lanes)
+    text = compile_module(func, "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4").get_source("asm")
+    assert (bool(re.search(r"vscalefps.*zmm", text)), "vcvtdq2ps" in text) == (is_scaled, False), text
+
+
 @pytest.mark.parametrize(("dtype", "wide"), [("float32", "float64"), ("float64", "longdouble")])
 @pytest.mark.parametrize("exponent", range(1, 5))
 def test_small_whole_powers_are_accurate(exponent: int, dtype: str, wide: str) -> None:
