@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler import te
+from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import SoftmaxAxis, compute
@@ -40,7 +41,10 @@ def _largest(x: Tensor, axis: int) -> Tensor:
 
 
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """Return ``exp(x)`` divided by its sum along an axis."""
+    """Return ``exp(x)`` divided by its sum along an axis.
+
+    That is multiplied by the sum's inverse, once for all, unless numbers have so few bits that it would lose digits.
+    """
     axis = axis_of(axis, x.ndim, "softmax")
     largest = _largest(x, axis)
     k = te.reduce_axis((0, x.shape[axis]), name="k")
@@ -52,7 +56,8 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
         return te.sum(powers(*_inserted(i, axis, k.var)), axis=k)
 
     def element(*i: Var) -> PrimExpr:
-        return powers(*i) / totals(*_without(i, axis))
+        sums = totals(*_without(i, axis))
+        return powers(*i) / sums if dt.bits(x.dtype) < 32 else powers(*i) * (1 / sums)
 
     powers = compute(dims(x), power, name="powers", tag=Tag.SOFTMAX_EXP)
     totals = compute(largest.shape, total, name="total", tag=Tag.SOFTMAX_SUM)

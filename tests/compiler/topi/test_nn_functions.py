@@ -7,6 +7,7 @@ import compiler as tvm
 from compiler import te, topi
 from compiler.classic.testing import topi as reference
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr.primexpr import Div, Mul
 
 RNG = np.random.default_rng(0)
 
@@ -270,6 +271,11 @@ def test_pixels_and_channels():
     check(lambda x: topi.nn.depth_to_space(x, 2), lambda x: reference.depth_to_space_python(x, 2), x)
     check(lambda x: topi.nn.fast_softmax(x, 1), lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True), x)
     check(lambda x: topi.nn.upsampling(x, 2, 3), lambda x: x.repeat(2, 2).repeat(3, 3), x)
+
+
+@pytest.mark.parametrize(("dtype", "operation"), [("float16", Div), ("float32", Mul), ("float64", Mul)])
+def test_a_softmax_divides_once_in_a_row_where_the_inverse_keeps_the_digits(dtype, operation):
+    assert isinstance(topi.nn.softmax(te.placeholder((2, 8), dtype)).op.body[0], operation)
 
 
 def test_padding_of_arguments():
