@@ -1,10 +1,11 @@
-"""Schedule of groups that reduce the rows of their result, such as softmax and layer norm: one row after the other.
+"""Schedule of groups that reduce the rows of their result, such as softmax and layer norm: a pair of rows at a time.
 
-What a row needs is computed right before the row is, and stays in the first cache::
+What the rows need is computed right before them, and stays in the first cache.  Vectors of both are computed side by
+side, so that what is the same for all rows, such as a bias, is loaded once::
 
-    for i, k: total[i] += x[i, k]                        for i, in parallel:
-    for i, j: y[i, j] = x[i, j] / total[i]       →           for k: total += x[i, k]
-                                                             for j: y[i, j] = x[i, j] / total
+    for i, k: total[i] += x[i, k]                        for i.0, in parallel:
+    for i, j: y[i, j] = x[i, j] / total[i]       →           for i.1: for k: total[i.1] += x[i, k]
+                                                             for j.0: for i.1: for j.1, a vector: y[i, j] = …
 """
 
 from __future__ import annotations
@@ -43,10 +44,12 @@ def schedule_rows(schedule: te.Schedule, stored: Collection[Operation], machine:
         return False
     last = schedule[result]
     axes = list(result.axis[:depth])
-    vectorize_elements(last, machine.vector_width(result.output(0).dtype), on_one_core=True)
+    vectorize_elements(last, _lanes(result, machine), on_one_core=True)
     rows = last.fuse(*axes) if depth > 1 else axes[0]
     if not math.prod(extent(axis) or 1 for axis in axes) % _TOGETHER and None not in map(extent, axes):
-        rows, _ = last.split(rows, factor=_TOGETHER)
+        rows, together = last.split(rows, factor=_TOGETHER)
+        last.reorder(*last.leaf_iter_vars[2:-1], together)
+        last.unroll(together)
     if is_worth_parallel(result):
         last.parallel(rows)
     for stage in kept:
@@ -58,6 +61,12 @@ def schedule_rows(schedule: te.Schedule, stored: Collection[Operation], machine:
         elif (partial := partial_results(schedule, stage, lanes)) is not None:
             partial.compute_at(stage, stage.op.axis[-1])
     return True
+
+
+def _lanes(result: ComputeOp, machine: Target) -> int:
+    """Return the lanes of vectors along rows: two registers, loaded before they are stored, where rows allow it."""
+    lanes, row = machine.vector_width(result.output(0).dtype), extent(result.axis[-1])
+    return lanes if row is None or row % (2 * lanes) else 2 * lanes
 
 
 def _are_few(result: ComputeOp, depth: int) -> bool:

@@ -134,6 +134,18 @@ def test_what_a_row_needs_is_computed_before_it_two_rows_at_a_time() -> None:
         np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=1e-5)
 
 
+@pytest.mark.parametrize(("columns", "lanes"), [(256, 16), (24, 8)])
+def test_vectors_of_two_rows_are_computed_side_by_side(columns: int, lanes: int) -> None:
+    x, bias = te.placeholder((64, columns), name="x"), te.placeholder((columns,), name="bias")
+    k = te.reduce_axis((0, columns), name="k")
+    total = te.compute((64,), lambda i: te.sum(x[i, k], axis=k), name="total")
+    result = te.compute((64, columns), lambda i, j: x[i, j] * total[i] + bias[j], name="result")
+    text, (a, b), (found,) = _run(schedule_reduce, [x, bias], [result])
+    stores = re.findall(rf"result_1\[.*\] = .*T.Broadcast\(total_\d\[(\d)\], {lanes}\)", text)
+    assert stores[:2] == ["0", "1"], text
+    np.testing.assert_allclose(found, a * a.sum(1, keepdims=True) + b, rtol=1e-5)
+
+
 @pytest.mark.parametrize(("rows", "loops"), [(4, 4), (16, 1)])
 def test_few_long_rows_are_left_to_all_cores_step_by_step(rows: int, loops: int) -> None:
     x = te.placeholder((rows, 8192), name="x")
