@@ -68,6 +68,8 @@ class Derivation:
     """Blocks that hold the parts of a reduction, a vector of them innermost."""
     summed: set[str] = field(default_factory=set)
     """Blocks that sum up parts."""
+    abreast: dict[str, LoopRV] = field(default_factory=dict)
+    """Blocks that compute vectors of several rows side by side, and their loops over these rows."""
 
     def copied(self, picker: Picker) -> Derivation:
         """Return one that goes on from here by other choices."""
@@ -413,7 +415,10 @@ def _pack(place: int, width: int, *indices: PrimExpr) -> list[PrimExpr]:
 
 
 def _group_rows(d: Derivation, rv: BlockRV) -> None:
-    """Let rows that read sums of rows go a few at a time: sums of several do not wait for one another."""
+    """Let rows that read sums of rows go a few at a time: sums of several do not wait for one another.
+
+    Vectors of these rows may be computed side by side, so that what is the same for all is loaded once.
+    """
     name, loops = d.name(rv), d.sch.get_loops(rv)
     if name in d.tiled or True in are_reduced(d, rv, loops):
         return
@@ -422,7 +427,9 @@ def _group_rows(d: Derivation, rv: BlockRV) -> None:
     row = next((loop for loop in loops[:-1] if d.extent(loop) != 1), None)
     sizes = [s for s in (1, 2, 4, 8) if row and not (d.extent(row) or 1) % s]
     if row and (size := d.choose(f"{name}.rows", sizes)) > 1:
-        d.sch.split(row, factors=[None, size])
+        _, together = d.sch.split(row, factors=[None, size])
+        if d.pick(f"{name}.abreast", (False, True)):
+            d.abreast[name] = together
 
 
 def _locate(d: Derivation, rv: BlockRV) -> None:
@@ -438,6 +445,8 @@ def _locate(d: Derivation, rv: BlockRV) -> None:
     while all(len(nest) > shared and nest[shared] is nests[0][shared] for nest in nests):
         shared += 1
     for consumer in consumers:
+        if (rows := _rows_abreast(d, d.name(consumer), d.sch.get_loops(consumer))) is not None:
+            shared = min(shared, rows)
         if d.name(consumer) in d.partial:  # whose loops are still to be put in order
             reduced = are_reduced(d, consumer, d.sch.get_loops(consumer))
             parts = len(reduced) - 1 - reduced[::-1].index(False)
@@ -521,10 +530,23 @@ def _vectorize(d: Derivation, rv: BlockRV) -> None:
     widths = [w for w in (lanes, 2 * lanes, 4 * lanes) if w < extent and not extent % w]
     whole = [extent] if extent <= 8 * lanes else []
     width = d.choose(f"{name}.lanes", [*whole, *widths, *([] if name in d.partial and (whole or widths) else [0])])
-    if width == extent:
-        d.sch.vectorize(loops[-1])
-    elif width:
-        d.sch.vectorize(d.sch.split(loops[-1], factors=[None, width])[1])
+    outer, inner = [], loops[-1]
+    rows = _rows_abreast(d, name, loops)
+    if 0 < width < extent:
+        *outer, inner = d.sch.split(inner, factors=[None, width])
+    if width:
+        d.sch.vectorize(inner)
+    if rows is not None:
+        d.sch.reorder(*loops[rows + 1 : -1], *outer, loops[rows], inner)
+        d.sch.unroll(loops[rows])
+
+
+def _rows_abreast(d: Derivation, name: str, loops: Sequence[LoopRV]) -> int | None:
+    """Return which loop of a block is over rows that are computed side by side; None if there is none any more."""
+    rows = d.abreast.get(name)
+    if rows is None or getattr(d.sch.meaning(rows), "stmt", None) is None:  # it became one loop with others
+        return None
+    return [d.sch.get_sref(loop) for loop in loops].index(d.sch.get_sref(rows))
 
 
 def are_reduced(d: Derivation, rv: BlockRV, loops: Sequence[LoopRV]) -> list[bool]:
