@@ -150,15 +150,16 @@ def searched(name: str, given: argparse.Namespace) -> str:
     arrays = [aligned(array) for array in random_arrays(func, 0)]
     _, numpy = numpy_program(kernel.outputs, dict(zip(kernel.inputs, arrays[: len(kernel.inputs)], strict=True)))
     best = build(kernel.schedule, args, TARGET) if found.schedule is None else build(found.schedule.mod, target=TARGET)
-    others = beside(lambda: best(*arrays), numpy)
+    call = best.entry_func.prepare(tuple(arrays))
+    others = beside(call, numpy)
     expected = arrays[-1].copy()
     for search in THEIRS if CLASSIC else ():
         with tempfile.TemporaryDirectory() as folder:
             library = theirs(search, name, given.seconds, Path(folder))
-            call = call_classic(library, arrays) if library else None
-            others += beside(lambda: best(*arrays), call) if call else f"{'none':>17}"
-            if call:
-                call()
+            their_call = call_classic(library, arrays) if library else None
+            others += beside(call, their_call) if their_call else f"{'none':>17}"
+            if their_call:
+                their_call()
                 np.testing.assert_allclose(arrays[-1], expected, rtol=1e-3, atol=1e-3)
     regrets = " ".join(f"{regret(found, count):>6.0%}" for count in STEPS)
     kept = "" if found.schedule else "  the default stays"
