@@ -144,8 +144,8 @@ def exp(v: Lanes, x: ir.Value) -> ir.Value:
 
 def _normal_exp(v: Lanes, x: ir.Value) -> ir.Value:
     """Return e ** x where it, and the next power of two, are in the normal range."""
-    result, count, _ = _exp_parts(v, x)
-    return v.mul(result, v.power_of_two(count))
+    result, count, rounded = _exp_parts(v, x)
+    return v.scaled(result, rounded) if v.has_scaling else v.mul(result, v.power_of_two(count))
 
 
 def _exp_parts(v: Lanes, x: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
@@ -267,16 +267,15 @@ def erf(v: Lanes, x: ir.Value) -> ir.Value:
     magnitude = v.abs(x)
     if v.double:
         small = v.mul(x, v.div(v.polynomial(square, _ERF_T), v.monic(square, _ERF_U)))
-        bounded = v.where("<", magnitude, 6.0, magnitude, 6.0)
+        bounded = v.where(">", magnitude, 6.0, 6.0, magnitude)
         ratio = v.div(v.polynomial(bounded, _ERFC_P), v.monic(bounded, _ERFC_Q))
         tail = v.mul(_normal_exp(v, v.state.builder.fneg(v.mul(bounded, bounded))), ratio)
     else:
         small = v.add(v.mul(x, v.polynomial(square, _ERF_SINGLE)), x)
-        bounded = v.where("<", magnitude, 4.0, magnitude, 4.0)
+        bounded = v.where(">", magnitude, 4.0, 4.0, magnitude)
         tail = _normal_exp(v, v.mul(bounded, v.polynomial(bounded, _ERFC_LOGARITHM)))
     large = v.with_sign(v.sub(v.number(1.0), tail), x)
-    result = v.where("<", magnitude, 1.0 if v.double else 0.927734375, small, large)
-    return v.state.builder.select(v.state.builder.fcmp_unordered("uno", x, x), x, result)
+    return v.where("<", magnitude, 1.0 if v.double else 0.927734375, small, large)
 
 
 _ERF_SINGLE = (
