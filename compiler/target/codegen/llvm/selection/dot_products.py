@@ -74,7 +74,8 @@ def _in_turn(emitter: Emitter, factors: Sequence[PrimExpr]) -> Callable[[], ir.V
     lanes, count = dt.lanes(factors[0].dtype), len(factors)
 
     def values() -> ir.Value:
-        vectors = emitter.state.joined([emitter.visit(each) for each in factors])
+        load = row(factors, emitter.state.definitions, in_turn=False)
+        vectors = emitter.state.joined([emitter.visit(e) for e in factors]) if load is None else emitter.visit(load)
         mask = lane_mask([vector * lanes + lane for lane in range(lanes) for vector in range(count)])
         return emitter.state.builder.shuffle_vector(vectors, vectors, mask)
 

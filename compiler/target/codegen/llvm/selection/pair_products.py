@@ -148,25 +148,26 @@ def _interleaved(emitter: Emitter, first: PrimExpr, second: PrimExpr, part: int)
     return pairs
 
 
-def row(parts: Sequence[PrimExpr], definitions: Mapping[Var, PrimExpr]) -> BufferLoad | None:
-    """Return one load of what several loads read in turn if it is contiguous in memory, as in ``OIHW4i8o2i``.
+def row(parts: Sequence[PrimExpr], definitions: Mapping[Var, PrimExpr], in_turn: bool = True) -> BufferLoad | None:
+    """Return one load of what several loads read, in turn or one after another, if it is contiguous in memory.
 
-    For example ``w[8 * k : … : 4]`` to ``w[8 * k + 3 : … : 4]`` are ``w[8 * k : …]``; ``x[k]`` to ``x[k + 3]`` are
-    ``x[k : k + 4]``.
+    For example ``w[8 * k : … : 4]`` to ``w[8 * k + 3 : … : 4]`` are ``w[8 * k : …]`` in turn, as in ``OIHW4i8o2i``, and
+    ``x[k]`` to ``x[k + 3]`` are ``x[k : k + 4]``.
     """
     loads = [e for e in parts if isinstance(e, BufferLoad) and len(e.indices) == 1 and e.predicate is None]
     buffer = loads[0].buffer if len(loads) == len(parts) else None
-    if buffer is None or dt.is_vector(buffer.dtype) or any(each.buffer is not buffer for each in loads):
+    if buffer is None or (in_turn and dt.is_vector(buffer.dtype)) or any(each.buffer is not buffer for each in loads):
         return None
-    bases = [_base(each.indices[0], len(parts)) for each in loads]
-    first = bases[0]
+    bases = [_base(each.indices[0], len(parts) if in_turn else 1) for each in loads]
+    first, lanes = bases[0], dt.lanes(loads[0].indices[0].dtype)
     if first is None:
         return None
     for place, base in enumerate(bases[1:], start=1):
         # Common subexpressions hide how the bases are computed: both may be variables.
-        if base is None or not Analyzer().can_prove_equal(substitute(base - first, definitions), place):
+        apart = place if in_turn else place * lanes
+        if base is None or not Analyzer().can_prove_equal(substitute(base - first, definitions), apart):
             return None
-    return BufferLoad(buffer, (Ramp(first, const(1, first.dtype), len(parts) * dt.lanes(loads[0].dtype)),))
+    return BufferLoad(buffer, (Ramp(first, const(1, first.dtype), len(parts) * lanes),))
 
 
 def _base(index: PrimExpr, stride: int) -> PrimExpr | None:

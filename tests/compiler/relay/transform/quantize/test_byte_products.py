@@ -138,6 +138,15 @@ def test_neighbours_in_a_row_are_multiplied_in_fours(cpu: str, dtype: str, zero:
     assert not re.search(r"\svpmulld|vpdpwssd\s", assembly)
 
 
+@pytest.mark.parametrize(("cpu", "shuffle"), [("znver4", "vpermb"), ("cascadelake", "vpermd")])
+def test_neighbours_in_a_row_are_loaded_at_once(cpu: str, shuffle: str) -> None:
+    """One register is shuffled for each product, and the weights for a row of them."""
+    mod = _depthwise((1, 16, 9, 14), np.ones((16, 1, 3, 3), "int8"), "uint8", 0, padding=(1, 1))
+    assembly = _built(mod, f"llvm -mcpu={cpu}").get_lib().get_source("asm")
+    products, shuffles = (len(re.findall(rf"\s{each}\s", assembly)) for each in ("vpdpbusd", shuffle))
+    assert 0 < products <= shuffles <= products + 4
+
+
 @pytest.mark.parametrize(
     ("dtype", "zero", "attrs"),
     [("uint8", 3, {}), ("int8", 0, {}), ("uint8", 0, {"dilation": 2}), ("uint8", 0, {"channels": 6})],
