@@ -126,6 +126,15 @@ def test_what_becomes_an_integer_is_rounded_as_it_is_converted(stored: str, dtyp
     assert not re.search("round|cvtt|nearbyintf", assembly)
 
 
+@pytest.mark.parametrize("added", [0, 5, -700, 700])
+@pytest.mark.parametrize(("low", "high", "is_saturated"), [(0, 255, True), (0, 254, False), (1, 255, False)])
+def test_stores_of_the_largest_bytes_saturate(added: float, low: float, high: float, is_saturated: bool) -> None:
+    found, assembly = _built(lambda x: _stored(x, added, low, high, "uint8"), "uint8", "skylake-avx512")
+    np.testing.assert_array_equal(found, _expected(added, low, high, 0).astype("uint8"))
+    assert ("vpmovusdb" in assembly) == is_saturated
+    assert bool(re.search("vminps", assembly)) != is_saturated
+
+
 @pytest.mark.parametrize(
     ("added", "low", "high", "dtype"),
     [(0.5, 0, 255, "uint8"), (0, 0.5, 254.5, "uint8"), (1 << 17, 0, 255, "uint8"), (3, -128, 127, "uint8")],

@@ -12,6 +12,9 @@ integer, after sums, products, quotients of it, or rounding, the sign of a zero 
 What becomes an integer is clipped before it is rounded, as x86 rounds where it converts::
 
     uint8(clip(round(x) + 3, 0, 255))   →   uint8(lrint(clip(x, -3, 252)) + 3)
+
+What is too large for int32 is converted to the least one, the largest but for its sign, so that with AVX-512, whose
+stores of unsigned integers saturate, it need not be clipped to the largest before.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ from compiler.target.codegen.llvm.types import constant, register_type
 _NEAREST = Op.get("tir.nearbyint")
 _EXACT = 1 << 16
 """Integers up to that, and their differences, are floats."""
+_SATURATING_BITS = 512
 
 
 def without_integers(n: Cast) -> PrimExpr | None:
@@ -61,7 +65,16 @@ def rounded_last(emitter: Emitter, n: Cast) -> ir.Value | None:
         e, zero = e.a, added.value
     if not (isinstance(e, Call) and e.op is _NEAREST and all(x == int(x) for x in (zero, *(x for x, _ in limits)))):
         return None
+    least, most = [(0.0, True)], dt.int_range(n.dtype)[1]
+    if stored is n and sorted(limits) == [*least, (most, False)] and _saturates(emitter, n.dtype):
+        value = _converted(emitter, e.args[0], least, int(zero))
+        return emitter.state.call_intrinsic("llvm.umin", [value, constant(value.type, most)])
     return _converted(emitter, e.args[0], limits, int(zero))
+
+
+def _saturates(emitter: Emitter, dtype: str) -> bool:
+    """Return whether a target stores unsigned integers that are too large as the largest one, as AVX-512 does."""
+    return dt.is_vector(dtype) and emitter.state.shared.target.vector_bits >= _SATURATING_BITS
 
 
 def _converted(emitter: Emitter, e: PrimExpr, limits: Sequence[tuple[float, bool]], zero: int) -> ir.Value:
