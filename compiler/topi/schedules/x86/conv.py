@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import IntImm, IterVar
+from compiler.ir.expr.primexpr import IntImm, IterVar, is_const_int
 from compiler.target.target import Target
 from compiler.te import Schedule, Stage, Tensor
 from compiler.topi.compute import RowVectors
@@ -51,6 +51,8 @@ _MAX_BLOCKS_OF_MANY_REGISTERS = 3
 """The same where a tile has seven columns or more: loads are then few enough, and fewer tiles read the weights."""
 _MAX_BLOCKS_OF_PAIRS = 2
 """The same where 16 registers hold sums of pairs of products, see :func:`packed_tile`."""
+_MAX_SHORT, _SHORT_SUMS, _PLAIN = 16, 6, 6
+"""Steps of a short reduction, and the sums of its tile, see :func:`_is_short`; axes of a kernel without groups."""
 MAX_TUNED_BLOCKS = 8
 _MAX_TILES = 32
 """Tiles of some rows with some output channels whose sums stay in the first cache."""
@@ -81,6 +83,9 @@ def _packed(group: Group, target: Target) -> None:
     is_tiled = multiplies_tiles(group.anchor, target) and _fills_rows(group)
     if is_tiled:
         columns, blocks = tile_shape(extent(w) or 1, total, max((extent(b) or 1) // TILE_ROWS, 1))
+    elif _is_short(group, target):
+        blocks = divisor(total, 2)
+        columns = min(extent(w) or 1, _SHORT_SUMS // blocks)
     else:
         blocks, columns = packed_tile(total, extent(b) or 1, extent(w) or 1, target, _adds_pairs(group))
     blocks = choose("tile_blocks", blocks, divisors(total, MAX_TUNED_BLOCKS))
@@ -171,6 +176,18 @@ def _blocks_of_a_group(group: Group) -> int | None:
 def _adds_pairs(group: Group) -> bool:
     """Return whether each step multiplies two pairs of narrow integers and adds both products."""
     return group.anchor.input_tensors[1].dtype in NARROW
+
+
+def _is_short(group: Group, target: Target) -> bool:
+    """Return whether a reduction has few steps, each an instruction that adds four products to each of 16 sums.
+
+    What is done with the sums then takes as long as the reduction, and processors do it while they begin the next tile
+    if tiles are small.
+    """
+    steps = math.prod(extent(axis) or _MAX_SHORT + 1 for axis in group.anchor.reduce_axis)
+    kernel = group.anchor.input_tensors[1]
+    in_fours = len(kernel.shape) > _PLAIN and is_const_int(kernel.shape[-1], 4) and _adds_pairs(group)
+    return in_fours and steps <= _MAX_SHORT and tile_registers(target) >= _MANY_REGISTERS
 
 
 def packed_tile(blocks: int | None, block: int, width: int, target: Target, adds_pairs: bool) -> tuple[int, int]:

@@ -307,6 +307,22 @@ def test_blocks_of_narrow_images_that_three_does_not_divide(blocks: int, width: 
     assert packed_tile(blocks, 16, width, target, adds_pairs=False) == tile
 
 
+@pytest.mark.parametrize(
+    ("cpu", "inputs", "blocks", "sums"),
+    [("znver4", 4, 6, 6), ("znver4", 4, 9, 6), ("znver4", 5, 6, 21), ("alderlake", 4, 6, 4)],
+)
+def test_few_products_of_bytes_are_summed_in_small_tiles(cpu: str, inputs: int, blocks: int, sums: int) -> None:
+    names = {"data_layout": "NCHW16c", "kernel_layout": "OIHW4i16o4i", "out_layout": "NCHW16c", "out_dtype": "int32"}
+    types = [((1, inputs, 8, 56, 16), "uint8"), ((blocks, inputs, 1, 1, 4, 16, 4), "int8")]
+    with Target(f"llvm -mcpu={cpu}") as target:
+        call = nn.contrib_conv2d_nchwc(*[relay.var("x", shape=s, dtype=d) for s, d in types], kernel_size=1, **names)
+        infer_expr(call)
+        given = [te.placeholder(shape, dtype, name="x") for shape, dtype in types]
+        outputs = call.op.compute(call.attrs, given, call.checked_type)
+        text = str(compiler.lower(call.op.schedule(call.attrs, outputs, target), [*given, *outputs]))
+    assert {int(n) for n in re.findall(r"T\.allocate\(\[(\d+)\], \"int32x\d+\"", text)} == {sums}
+
+
 @pytest.mark.parametrize(("blocks", "stride"), [(2, 1), (3, 2), (80, 1)])
 def test_images_of_depthwise_convolutions_are_padded_by_strips(blocks: int, stride: int) -> None:
     arrays = [random(1, blocks, 60, 52, 8), random(blocks, 1, 3, 3, 1, 8)]
