@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler import lower, te, topi
+from compiler import build, lower, te, topi
 from compiler.search.choices import Picker, Wishes
 from compiler.search.machine import Machine
 from compiler.search.rules import RULES, Derivation, derive
@@ -253,6 +254,32 @@ def test_what_is_read_along_another_axis_goes_over_squares() -> None:
     np.testing.assert_array_equal(found, values.T * 2)
     straight = te.create_prim_func([a, te.compute((32, 48), lambda i, j: a[i, j] * 2, name="straight")])
     assert "straight.square" not in offered(straight)
+
+
+def test_vectors_of_rows_that_go_together_may_be_side_by_side() -> None:
+    x = te.placeholder((6, 3, 32), name="x")
+    func = te.create_prim_func([x, topi.nn.softmax(x)])
+    wishes = Wishes({"total.way": "parts", "softmax.rows": 2, "softmax.abreast": True, "softmax.lanes": 8})
+    space = ScheduleSpace(func, replace(MACHINE, cores=1), wishes)
+    program = space.program(space.sample(random.Random(0)))
+    assert re.search(r"in T.unroll\(2\):\s+for \w+ in T.vectorized\(8\):", program.script())
+    arrays = random_arrays(func, 0)
+    build(program, target="llvm")(*arrays)
+    powers = np.exp(arrays[0])
+    np.testing.assert_allclose(arrays[1], powers / powers.sum(-1, keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("at", "is_in_squares"), [(-1, True), (0, False)])
+def test_what_is_read_across_goes_over_squares_unless_a_sum_is_computed_for_each_row(
+    at: int, is_in_squares: bool
+) -> None:
+    x, k = te.placeholder((64, 64), name="x"), te.reduce_axis((0, 64), name="k")
+    total = te.compute((64,), lambda i: te.sum(x[i, k], axis=k), name="total")
+    turned = te.compute((64, 64), lambda i, j: x[j, i] * total[i], name="turned")
+    wishes = Wishes({"total.way": "plain", "total.at": at}, banned={("turned.square", 0)})
+    space = ScheduleSpace(te.create_prim_func([x, turned]), replace(MACHINE, cores=1), wishes)
+    candidate = space.sample(random.Random(0))
+    assert ("turned.square" in dict(candidate), space.refused) == (is_in_squares, {})
 
 
 def test_only_sums_of_one_buffer_are_tiled_or_taken_in_parts() -> None:

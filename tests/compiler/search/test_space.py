@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ import compiler as tvm
 from compiler import te, topi
 from compiler.driver.lower import scheduled_program
 from compiler.ir.error import ArgumentError
-from compiler.search.choices import Picker, Value, Wishes, crossed, mutation
+from compiler.search.choices import Picker, Wishes, crossed, mutation
 from compiler.search.features import NAMES, features
 from compiler.search.machine import Machine
 from compiler.search.rules import RULES, Derivation, Rule, reduction
@@ -225,19 +223,6 @@ def test_what_early_rules_made_is_not_made_again_and_is_the_same() -> None:
     assert len({value for candidate in made for name, value in candidate if name.endswith(".winograd")}) == 3
     for candidate in made:
         assert space.program(candidate)["main"].script() == space.schedule(candidate).mod["main"].script()
-
-
-def test_vectors_of_rows_that_go_together_may_be_side_by_side() -> None:
-    x = te.placeholder((6, 3, 32), name="x")
-    func = te.create_prim_func([x, topi.nn.softmax(x)])
-    wishes: dict[str, Value] = {"total.way": "parts", "softmax.rows": 2, "softmax.abreast": True, "softmax.lanes": 8}
-    space = ScheduleSpace(func, replace(MACHINE, cores=1), Wishes(pinned=wishes))
-    program = space.program(space.sample(random.Random(0)))
-    assert re.search(r"in T.unroll\(2\):\s+for \w+ in T.vectorized\(8\):", program.script())
-    arrays = random_arrays(func, 0)
-    tvm.build(program, target="llvm")(*arrays)
-    powers = np.exp(arrays[0])
-    np.testing.assert_allclose(arrays[1], powers / powers.sum(-1, keepdims=True), rtol=1e-5)
 
 
 def test_no_more_beginnings_are_remembered_than_a_few() -> None:
