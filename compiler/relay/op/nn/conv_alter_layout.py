@@ -21,6 +21,8 @@ _PAIRS = {("int16", "int32"), ("bfloat16", "float32")}
 """Data types of data and of sums where pairs of products are added at once."""
 _WIDENED = {("int16", "int32"), ("bfloat16", "float32"), ("float16", "float32")}
 """Those where vectors of the data are widened as they are loaded, each for several products."""
+_FOUR = 4
+"""Bytes whose products are added at once."""
 _NARROW = 4
 """Channels that a block must have for vectors to be worth it."""
 
@@ -65,11 +67,15 @@ def alter_conv2d_layout(call: Call, types: Sequence[TensorType], target: Target)
     groups = 1 if depthwise else attrs.groups
     most = _MAX_VECTORS if types[0].dtype == "float32" and width > _NARROW else 1
     inner, outer = (_block(number // groups, width, most) for number in (channels, outputs))
+    taps = _FOUR if bytewise and not depthwise and channels % _FOUR and types[1].concrete_shape[3] % _FOUR == 0 else 1
+    inner = inner if taps == 1 else 1
     if outer < (_NARROW if groups == 1 else tile_lanes(target)):
         return None  # narrow groups are faster with vectors along rows
     names = {"data_layout": f"NCHW{inner}c", "out_layout": f"NCHW{outer}c"}
     if depthwise:
         names["kernel_layout"] = f"OIHW1i{outer}o"
+    elif taps > 1:
+        names["kernel_layout"] = f"OIHW1i{outer}o{taps}w"
     elif (step := _step(inner, types, target)) > 1:
         names["kernel_layout"] = f"OIHW{inner // step}i{outer}o{step}i"
     else:

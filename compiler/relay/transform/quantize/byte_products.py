@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,16 +96,21 @@ class _Multiplier(GraphMutator):
             return None
         data = self._as_multiplied(data)
         values, zero = data.values, data.zero
-        missing = -weight.shape[1] % _GROUP
-        around = attrs.padding if zero is not None else (0,) * 4
+        missing, taps = _missing(weight, attrs.dilation)
+        top, left, bottom, right = attrs.padding
+        inside = {
+            "padding": (top, left, bottom, right + taps),
+            "kernel_size": (weight.shape[2], weight.shape[3] + taps),
+        }
+        around = inside["padding"] if zero is not None else (0,) * 4
         if missing or any(around):
             top, left, bottom, right = around
             # What surrounds the image is zero once the zero point is subtracted.
             fill = const_like(0, self._dtype) if zero is None else call_op("cast", zero, dtype=self._dtype)
             width = [(0, 0), (0, missing), (top, bottom), (left, right)]
             values = call_op("nn.pad", values, fill, pad_width=width)
-        known = array_const(np.pad(weight, ((0, 0), (0, missing), (0, 0), (0, 0))))
-        inside = {"padding": (0,) * 4} if any(around) else {}
+        known = array_const(np.pad(weight, ((0, 0), (0, missing), (0, 0), (0, taps))))
+        inside |= {"padding": (0,) * 4} if any(around) else {}
         sums = call_op("nn.conv2d", values, known, **{**attrs, **inside})
         if zero is None:
             return sums
@@ -157,6 +163,16 @@ class _Multiplier(GraphMutator):
         step = const_like(_SIGN_STEP if self._dtype == "uint8" else -_SIGN_STEP, "int32")
         values = call_op("reinterpret", flipped, dtype=self._dtype)
         return _Bytes(values, step if data.zero is None else FoldConstantExpr(call_op("add", data.zero, step)))
+
+
+def _missing(weight: Array, dilation: Sequence[int]) -> tuple[int, int]:
+    """Return how many channels, or else columns of the window, make groups of products with those of a convolution.
+
+    Neighbours in a row of an image stand side by side as they are, channels have to be brought there.
+    """
+    _, channels, _, width = weight.shape
+    in_rows = dilation[1] == 1 and channels * -(-width // _GROUP) <= -(-channels // _GROUP) * width
+    return (0, -width % _GROUP) if channels % _GROUP and in_rows else (-channels % _GROUP, 0)
 
 
 def in_panels(

@@ -14,13 +14,11 @@ from compiler.topi.tag import Tag
 _FOUR = 4
 
 
-def _out(data: Tensor, kernel: Tensor, spec: ConvSpec) -> list[Extent]:
+def _out(data: Tensor, window: tuple[Extent, Extent], spec: ConvSpec) -> list[Extent]:
     """Return the height and width of the result."""
-    _, _, height, width, _ = dims(data)
-    kh, kw = dims(kernel)[2:4]
     return [
         window_extent(size, spec.before[d], spec.after[d], k, spec.strides[d], spec.dilation[d])
-        for d, (size, k) in enumerate(((height, kh), (width, kw)))
+        for d, (size, k) in enumerate(zip(dims(data)[2:4], window, strict=True))
     ]
 
 
@@ -29,29 +27,32 @@ def conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
 
     Data are ``(N, C / i, H, W, i)``, the kernel is ``(O / o, C / g / i, kh, kw, i, o)``, for ``g`` groups; no block of
     channels, neither of the data nor of the result, belongs to two groups. With ``s`` channels side by side, whose
-    products are added at once, the kernel is ``(O / o, C / g / i, kh, kw, i / s, o, s)``.
+    products are added at once, the kernel is ``(O / o, C / g / i, kh, kw, i / s, o, s)``; with single channels it is as
+    many neighbours in a row, ``(O / o, C / g, kh, kw / s, 1, o, s)``.
 
     References
     ----------
     Liu et al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019.
     """
-    out_h, out_w = _out(data, kernel, spec)
     missing = missing_products(dims(data)[-1], (data.dtype, kernel.dtype), spec.out_dtype)
     padded = pad_spatial(data, spec, channels=missing)
     inner = dims(padded)[-1]
     if missing:
         kernel = _in_pairs(kernel)
     outer, inputs, kh, kw, _, block, *side = dims(kernel)
-    products = products_per_step(inner, (data.dtype, kernel.dtype), spec.out_dtype)
-    ic, ii = te.reduce_axis((0, inputs), name="ic"), te.reduce_axis((0, inner // products), name="ii")
+    taps = side[0] if side and inner == 1 else 1
+    out_h, out_w = _out(data, (kh, kw * taps), spec)
+    products = products_per_step(inner * taps, (data.dtype, kernel.dtype), spec.out_dtype)
+    ic, ii = te.reduce_axis((0, inputs), name="ic"), te.reduce_axis((0, inner * taps // products), name="ii")
     window = [te.reduce_axis((0, kh), name="rh"), te.reduce_axis((0, kw), name="rw")]
 
     def element(n: Var, c: Var, h: Var, w: Var, b: Var) -> PrimExpr:
-        rows, columns = (moved(i, window[d].var, spec, d) for d, i in enumerate((h, w)))
+        rows = moved(h, window[0].var, spec, 0)
         channels = group_channel(c, ic.var, outer, inputs, spec.groups)
 
         def term(i: PrimExpr) -> PrimExpr:
-            x = padded(n, channels, rows, columns, i).astype(spec.out_dtype)
+            column = window[1].var if taps == 1 else window[1].var * taps + i
+            x = padded(n, channels, rows, moved(w, column, spec, 1), i if taps == 1 else 0).astype(spec.out_dtype)
             of_input = (i // side[0], b, i % side[0]) if side else (i, b)
             y = kernel(c, ic.var, window[0].var, window[1].var, *of_input).astype(spec.out_dtype)
             return x * y
@@ -85,7 +86,7 @@ def depthwise_conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tens
     Liu et al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019.
     """
     blocks, _, kh, kw, _, block = dims(kernel)
-    out_h, out_w = _out(data, kernel, spec)
+    out_h, out_w = _out(data, (kh, kw), spec)
     padded = pad_spatial(data, spec)
     in_fours = products_per_step(kw, (data.dtype, kernel.dtype), spec.out_dtype) == _FOUR
     rh, rw = te.reduce_axis((0, kh), name="rh"), te.reduce_axis((0, kw // _FOUR if in_fours else kw), name="rw")

@@ -100,6 +100,32 @@ def test_convolutions_of_bytes_are_exact(seed: int) -> None:
     np.testing.assert_array_equal(run.get_output(0).numpy(), expected)
 
 
+@pytest.mark.parametrize("cpu", ["cascadelake", "znver4"])
+@pytest.mark.parametrize(
+    ("channels", "size", "dilation", "in_rows"),
+    [(3, (3, 3), 1, True), (1, (5, 7), 1, True), (6, (2, 3), 1, True), (3, (3, 3), 2, False), (3, (3, 1), 1, False)],
+)
+@pytest.mark.parametrize("zero", [0, 7])
+def test_images_of_few_channels_stay_as_they_are(
+    channels: int, size: tuple[int, int], dilation: int, in_rows: bool, zero: int, cpu: str
+) -> None:
+    """Neighbours in a row are multiplied in fours, unless they are apart or only one is multiplied."""
+    require(f"llvm -mcpu={cpu}")
+    rng = np.random.default_rng(channels)
+    images, weight = rng.integers(0, 256, (1, channels, 13, 14)), rng.integers(-128, 128, (16, channels, *size))
+    attrs = {"strides": 2, "padding": (1, 2, 0, 1), "dilation": dilation}
+    lib = _built(_convolution(images.shape, weight.astype("int8"), "uint8", zero, **attrs), f"llvm -mcpu={cpu}")
+    assert any("NCHW1c" in str(kernel.function) for kernel in lib.get_lib().kernels.values()) == in_rows
+    assert "vpdpbusd" in lib.get_lib().get_source("asm")
+    run = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
+    run.run(x=images.astype("uint8"))
+    surrounded = np.pad(images - zero, ((0, 0), (0, 0), (1, 0), (2, 1)))
+    window = [dilation * (extent - 1) + 1 for extent in size]
+    windows = np.lib.stride_tricks.sliding_window_view(surrounded, window, (2, 3))[:, :, ::2, ::2]
+    expected = 3 * np.einsum("nchwrs,ocrs->nohw", windows[..., ::dilation, ::dilation], weight)
+    np.testing.assert_array_equal(run.get_output(0).numpy(), expected)
+
+
 def _depthwise(images: tuple[int, ...], weight: Array, dtype: str, zero: int, **attrs: Any) -> tvm.IRModule:
     return _convolution(images, weight, dtype, zero, groups=weight.shape[0], **attrs)
 
