@@ -27,6 +27,11 @@ class NoRuleError(NotImplementedError, TypeError):
     """A visitor has no rule for the class of a node."""
 
 
+def leave(self: Any, n: Any) -> Any:
+    """Return ``n`` itself: the rule for what is left alone.  A visit ends at once with it."""
+    return n
+
+
 class Functor:
     """Dispatches ``visit(n, *args)`` to the most specific ``visit_<Class>`` rule."""
 
@@ -42,6 +47,8 @@ class Functor:
             rule = self._table[type(n)]
         except KeyError:
             rule = self._resolve(type(n))
+        if rule is leave:
+            return None
         self._visits_open = depth = self._visits_open + 1
         try:
             if not depth & 15 and stack_is_low():  # every CHECK_INTERVAL levels
@@ -56,10 +63,12 @@ class Functor:
         return "visit_" + kind.__name__
 
     @classmethod
-    def _resolve(cls, kind: type) -> Rule:
+    def _resolve(cls, kind: type[Node]) -> Rule:
         for base in kind.__mro__:
             rule: Rule | None = getattr(cls, cls.rule_name(base), None)
             if rule is not None:
+                if rule in (Visitor.visit_Node, Mutator.visit_Node) and not kind.children:
+                    rule = leave
                 cls._table[kind] = rule
                 return rule
         raise NoRuleError(f"{cls.__name__} has no rule for {kind.__name__}")
@@ -91,6 +100,12 @@ class RewriteFunctor(Functor):
 
     def visit(self, n: Any, *args: Any) -> Any:
         """Apply the rule for ``n``'s class, or return what it returned before; see :meth:`Functor.visit`."""
+        try:
+            rule = self._table[type(n)]
+        except KeyError:
+            rule = self._resolve(type(n))
+        if rule is leave:
+            return n
         memo = self.memo_map
         if memo is not None and n in memo:
             return memo[n]
@@ -101,10 +116,6 @@ class RewriteFunctor(Functor):
         ambient.span = n.span | ambient.inherited if ambient.inherited else n.span
         ambient.depth = depth + 1
         try:
-            try:
-                rule = self._table[type(n)]
-            except KeyError:
-                rule = self._resolve(type(n))
             if depth & 15 == 15 and stack_is_low():  # every CHECK_INTERVAL levels
                 result = call_in_new_thread(rule, self, n, *args)
             else:
@@ -151,20 +162,27 @@ class Mutator(RewriteFunctor):
         return items if same_items(new, items) else new
 
 
+_OPERANDS_DONE = object()
+"""Stands on the list of what is to be visited, above a node that comes next."""
+
+
 def post_order(n: object) -> Iterator[Node]:
     """Yield every node below ``n``, a node or several, and ``n`` itself: operands first, each object once."""
-    seen: set[Node] = set()
-    todo: list[tuple[Any, bool]] = [(n, False)]
+    seen: set[int] = set()  # a dictionary of nodes compares constants as programs do, slowly
+    todo: list[Any] = [n]
     while todo:
-        item, operands_done = todo.pop()
-        if operands_done:
-            yield item
+        item = todo.pop()
+        if item is _OPERANDS_DONE:
+            yield todo.pop()
         elif isinstance(item, tuple):
-            todo.extend([(part, False) for part in reversed(item)])
-        elif isinstance(item, Node) and item not in seen:
-            seen.add(item)
-            todo.append((item, True))
-            todo.extend([(getattr(item, name), False) for name in reversed(item.children)])
+            todo.extend(reversed(item))
+        elif isinstance(item, Node) and id(item) not in seen:
+            seen.add(id(item))
+            if item.children:
+                todo += (item, _OPERANDS_DONE)
+                todo.extend([getattr(item, name) for name in reversed(item.children)])
+            else:
+                yield item
 
 
 @overload

@@ -15,7 +15,6 @@ from compiler.ir.expr.primexpr import Call, Var
 from compiler.ir.function import GlobalVar
 from compiler.ir.functor import Visitor
 from compiler.ir.memory import ALIGNMENT
-from compiler.ir.node import Node
 from compiler.runtime.modules.signature import Parameter, Signature, SizeNames
 from compiler.tir.expressions import builtin
 from compiler.tir.statements.buffer import AUTO_BROADCAST, Buffer, BufferLoad
@@ -160,6 +159,3 @@ class Facts(Visitor):
             elif n.op is builtin.ADDRESS_OF and isinstance(arg, BufferLoad):
                 self.written.add(arg.buffer.data)
         self.visit_Node(n)
-
-    def visit_Var(self, n: Node) -> None:
-        """Nothing below."""

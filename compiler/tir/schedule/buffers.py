@@ -12,18 +12,14 @@ from compiler.ir.types import PointerType, PrimType
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.statements.stmt import BufferStore, SeqStmt, Stmt
-from compiler.tir.statements.stmt_functor import StmtExprMutator
+from compiler.tir.statements.stmt_functor import StmtMutator
 
 
-class BlockMutator(StmtExprMutator):
+class BlockMutator(StmtMutator):
     """Rebuilds statements, and notes which block becomes which."""
 
     def __init__(self) -> None:
         self.reuse: dict[Block, Block] = {}  # old blocks, and the new ones that take their places
-
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        """Return the expression as it is."""
-        return n
 
     def visit_Block(self, n: Block) -> Stmt:
         """Rebuild a block, and note what it becomes."""

@@ -12,7 +12,7 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import ExprLike, IterVar, PrimExpr, Reduce, Var, convert
 from compiler.ir.expr.substitute import substitute as _substitute
 from compiler.ir.extension import public_module
-from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.functor import Mutator, Visitor, leave
 from compiler.ir.node import Node
 from compiler.ir.origin import derived_from, mint_source
 from compiler.tir.statements.block import Block
@@ -30,8 +30,7 @@ __all__ = [
 class StmtVisitor(Visitor):
     """Walks statements; override ``visit_<Class>``.  Does not enter expressions."""
 
-    def visit_PrimExpr(self, n: PrimExpr) -> None:
-        """Stop: an expression holds no statements."""
+    visit_PrimExpr = leave
 
 
 @overload
@@ -74,9 +73,7 @@ class _TypedMutator(Mutator):
 class StmtMutator(_TypedMutator):
     """Rebuilds statements; override ``visit_<Class>``.  Does not enter expressions, which stay as they are."""
 
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        """Return the expression as it is."""
-        return n
+    visit_PrimExpr = leave
 
 
 class StmtExprMutator(_TypedMutator):
@@ -86,7 +83,7 @@ class StmtExprMutator(_TypedMutator):
 def post_order_visit(stmt: object, fvisit: Callable[[Stmt | PrimExpr], object]) -> None:
     """Call ``fvisit`` on every statement and expression in ``stmt``, each one after its children."""
     _check_ir("post_order_visit", stmt)
-    seen: set[Node] = set()
+    seen: set[int] = set()
     todo: list[tuple[object, bool]] = [(stmt, False)]
     while todo:
         item, children_done = todo.pop()
@@ -94,8 +91,8 @@ def post_order_visit(stmt: object, fvisit: Callable[[Stmt | PrimExpr], object]) 
             todo.extend([(part, False) for part in reversed(item)])
         elif children_done and isinstance(item, (Stmt, PrimExpr)):
             fvisit(item)
-        elif isinstance(item, Node) and item not in seen:
-            seen.add(item)
+        elif isinstance(item, Node) and id(item) not in seen:
+            seen.add(id(item))
             if isinstance(item, (Stmt, PrimExpr)):
                 todo.append((item, True))
             todo.extend([(part, False) for part in reversed(_used_parts(item))])
@@ -107,14 +104,14 @@ def pre_order_visit(stmt: object, fvisit: Callable[[Stmt | PrimExpr], object]) -
     ``fvisit`` returns whether to go on to the children.
     """
     _check_ir("pre_order_visit", stmt)
-    seen: set[Node] = set()
+    seen: set[int] = set()
     todo: list[object] = [stmt]
     while todo:
         item = todo.pop()
         if isinstance(item, tuple):
             todo.extend(reversed(item))
-        elif isinstance(item, Node) and item not in seen:
-            seen.add(item)
+        elif isinstance(item, Node) and id(item) not in seen:
+            seen.add(id(item))
             if not isinstance(item, (Stmt, PrimExpr)) or fvisit(item):
                 todo.extend(reversed(_used_parts(item)))
 

@@ -9,6 +9,7 @@ from compiler.arith.extension import BOOLEAN_EXTENSIONS, Extension
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import And, FloatImm, IntImm, IterVar, Not, Or, PrimExpr, Range, StringImm, Var, const
 from compiler.ir.expr.substitute import substitute
+from compiler.ir.functor import leave
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
@@ -129,8 +130,7 @@ class _Simplifier(StatementWalk):
 
     visit_And = visit_Or = _condition
 
-    def visit_IntImm(self, n: IntImm) -> PrimExpr:
-        return n
+    visit_IntImm = leave
 
     def visit_For(self, n: For) -> Stmt:
         low, extent = self.visit(n.min), self.visit(n.extent)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var, const
+from compiler.ir.expr.primexpr import IterVar, Var, const
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node, rebuild
@@ -127,9 +127,6 @@ class _Move(StmtMutator):
     def __init__(self, places: dict[Node, list[Buffer]], pointers: dict[Var, Buffer]) -> None:
         self._places = places
         self._pointers = pointers
-
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
 
     def visit_Block(self, n: Block) -> Stmt:
         buffers = tuple(self._places.get(n, ()))

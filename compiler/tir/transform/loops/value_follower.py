@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.expr.primexpr import EQ, Call, IntImm, Not, PrimExpr, is_const_int
+from compiler.ir.functor import leave
 from compiler.ir.node import rebuild
 from compiler.tir.analysis.buffer_values import BufferValues
 from compiler.tir.expressions.builtin import ASSUME, LIKELY, is_call
@@ -111,8 +112,7 @@ class StatementFollower(ValueFollower):
     def __init__(self, values: BufferValues) -> None:
         self.values = values  # what is known where the walk begins
 
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
+    visit_PrimExpr = leave
 
 
 def without_likely(condition: PrimExpr) -> PrimExpr:

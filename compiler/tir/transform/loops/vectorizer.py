@@ -113,9 +113,6 @@ class Vectorizer(StmtExprMutator):
         bound = self._lets.get(n)
         return n if bound is None else bound[0]
 
-    def visit_IntImm(self, n: IntImm) -> PrimExpr:
-        return n
-
     def visit_Add(self, n: Add) -> PrimExpr:
         return self._sum(n, lambda x, y: x + y)
 

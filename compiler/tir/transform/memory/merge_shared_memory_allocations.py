@@ -19,7 +19,7 @@ from compiler.tir.statements.allocations import element_count, pointer_scope
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, Stmt
-from compiler.tir.statements.stmt_functor import StmtExprMutator, statements_of
+from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator, statements_of
 from compiler.tir.transform.memory.storage_lifetime import Lifetime, Lifetimes
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -57,16 +57,13 @@ class MergeDynamicSharedMemoryAllocations(MergeSharedMemoryAllocations):
     """Do what ``MergeSharedMemoryAllocations`` does; the name of the pass in TVM's releases up to 0.15."""
 
 
-class _Merge(StmtExprMutator):
+class _Merge(StmtMutator):
     """Merges the allocations of some scopes within each kernel."""
 
     def __init__(self, scopes: Sequence[str], name: str, scope: str) -> None:
         self._scopes = scopes
         self._name = name
         self._scope = scope
-
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key != "thread_extent":

@@ -73,9 +73,6 @@ class _StorageFlattener(StmtExprMutator):
         self._bounds = bounds
         self._align: dict[Var | Buffer, dict[int, tuple[int, int]]] = {}
 
-    def visit_IntImm(self, n: IntImm) -> PrimExpr:
-        return n
-
     def visit_Var(self, n: Var) -> PrimExpr:
         return self._memory.value(n)
 

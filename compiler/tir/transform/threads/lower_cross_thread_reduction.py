@@ -15,7 +15,7 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, Buf
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, Evaluate, For, ForKind, Stmt, seq
-from compiler.tir.statements.stmt_functor import StmtExprMutator
+from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import FunctionRewrite
 
 
@@ -42,12 +42,9 @@ class LowerCrossThreadReduction(FunctionRewrite):
         return func if func.is_from_schedule else func.with_body(_Lower().visit(func.body))
 
 
-class _Lower(StmtExprMutator):
+class _Lower(StmtMutator):
     def __init__(self) -> None:
         self._allocated: list[Buffer] = []
-
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
 
     def visit_Block(self, n: Block) -> Stmt:
         outer, self._allocated = self._allocated, []

@@ -25,7 +25,7 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Add, Broadcast, Call, Cast, Div, FloatImm, IntImm, Max, Min, PrimExpr, Sub
-from compiler.ir.functor import Mutator
+from compiler.ir.functor import Mutator, leave
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.origin import derived_from
@@ -112,8 +112,7 @@ def up_to_zeros(e: PrimExpr) -> PrimExpr:
 class _UpToZeros(Mutator):
     """Goes to where the sign of a zero changes nothing but such a sign."""
 
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
+    visit_PrimExpr = leave
 
     visit_Add = visit_Sub = visit_Mul = visit_Max = visit_Min = Mutator.visit_Node
 
