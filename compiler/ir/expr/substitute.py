@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -145,14 +145,18 @@ def free_vars(n: object) -> list[Var]:
 
     The pointer of a buffer counts as used where the buffer is.
     """
-    free: dict[Var, None] = {}
+    return list(dict.fromkeys(_free_uses(n)))
+
+
+def _free_uses(n: object) -> Iterator[Var]:
+    """Yield each use of a variable that is not defined within ``n``, from the first on."""
     bound: list[Node] = []
     todo: list[object] = [n]
     while todo:
         item = todo.pop()
         if isinstance(item, Var):
             if not (bound and any(item is b for b in bound)):
-                free[item] = None
+                yield item
         elif isinstance(item, BinaryOp):
             todo += (item.b, item.a)
         elif isinstance(item, Node):
@@ -168,7 +172,6 @@ def free_vars(n: object) -> list[Var]:
             todo.extend(reversed(item))
         elif isinstance(item, _EndOfScope):
             del bound[len(bound) - item.variables :]
-    return list(free)
 
 
 @dataclass(slots=True)
@@ -181,4 +184,4 @@ class _EndOfScope:
 def uses_var(n: object, var: Var | Callable[[Var], bool]) -> bool:
     """Return whether ``n`` uses the variable, or one for which the predicate holds."""
     matches = (lambda v: v is var) if isinstance(var, Var) else var
-    return any(matches(v) for v in free_vars(n))
+    return any(map(matches, _free_uses(n)))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import IntImm, Not, PrimExpr, Range
-from compiler.ir.expr.substitute import uses_var
+from compiler.ir.expr.primexpr import IntImm, Not, PrimExpr, Range, Var
+from compiler.ir.expr.substitute import free_vars
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
@@ -96,14 +96,27 @@ def without_empty_parts(stmt: Stmt) -> Stmt:
 class _RemoveNoOp(StmtExprMutator):
     def __init__(self) -> None:
         self._analyzer = Analyzer()
+        self._used: dict[Stmt, Set[Var]] = {}
 
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
         if dt.is_int(n.var.dtype) and is_pure(n.value):
             self._analyzer.bind(n.var, n.value, override=True)
         body = self.visit(n.body)
-        if is_no_op(body) or not uses_var(body, n.var):
+        if is_no_op(body) or n.var not in self._uses(body):
             return body if not has_effect(n.value) else seq([Evaluate(n.value), body])
         return rebuild(n, body=body)
+
+    def _uses(self, n: Stmt) -> Set[Var]:
+        """Return the variables that a statement uses; what follows a let is not gone through again."""
+        used = self._used.get(n)
+        if used is None:
+            parts = n.seq if isinstance(n, SeqStmt) else ()
+            if isinstance(n, LetStmt):
+                used = self._uses(n.body) - {n.var} | {*free_vars(n.value)}
+            else:
+                used = set().union(*map(self._uses, parts)) if parts else {*free_vars(n)}
+            self._used[n] = used
+        return used
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         body = self.visit(n.body)
