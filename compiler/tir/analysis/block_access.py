@@ -181,6 +181,10 @@ class _Accesses(Visitor):
             ranges.append(interval.cover_range(full, self._analyzer))
         return tuple(ranges)
 
+    def _access(self, table: dict[Buffer, list[Box]], buffer: Buffer, indices: Iterable[PrimExpr | Range]) -> None:
+        if buffer in self._matched or buffer.data in self._pointers:
+            self._add(table, buffer, tuple([self._set(i) for i in indices]))
+
     def _add(self, table: dict[Buffer, list[Box]], buffer: Buffer, box: Box) -> None:
         source = self._matched.get(buffer)
         if source is not None:
@@ -212,7 +216,7 @@ class _Accesses(Visitor):
         return eval_set(index, self._domains, self._analyzer)
 
     def _full(self, table: dict[Buffer, list[Box]], buffer: Buffer) -> None:
-        self._add(table, buffer, tuple(self._set(Range.from_fields(const(0, d.dtype), d)) for d in buffer.shape))
+        self._access(table, buffer, [Range.from_fields(const(0, d.dtype), d) for d in buffer.shape])
 
     # the walk
 
@@ -251,11 +255,11 @@ class _Accesses(Visitor):
         self._choose(n.condition, n.then_case, n.else_case)
 
     def visit_BufferLoad(self, n: BufferLoad) -> None:
-        self._add(self.reads, n.buffer, tuple(self._set(i) for i in n.indices))
+        self._access(self.reads, n.buffer, n.indices)
         self._visit_all(n.indices)
 
     def visit_BufferStore(self, n: BufferStore) -> None:
-        self._add(self.writes, n.buffer, tuple(self._set(i) for i in n.indices))
+        self._access(self.writes, n.buffer, n.indices)
         self.visit(n.value)
         self._visit_all(n.indices)
 
@@ -266,8 +270,7 @@ class _Accesses(Visitor):
         values = {axis.var: value for axis, value in zip(n.block.iter_vars, n.iter_values, strict=True)}
         for table, regions in ((self.reads, n.block.reads), (self.writes, n.block.writes)):
             for region in regions:
-                box = tuple(self._set(r) for r in substitute(region.region, values))
-                self._add(table, region.buffer, box)
+                self._access(table, region.buffer, substitute(region.region, values))
 
     def visit_Call(self, n: Call) -> None:
         if n.op is IF_THEN_ELSE:
@@ -335,7 +338,7 @@ class _AllAccesses(_Accesses):
     def _look_into(self, n: BlockRealize) -> None:
         for match in n.block.match_buffers:
             self._matched[match.buffer] = match.source
-            self._add(self.reads, match.source.buffer, tuple(self._set(r) for r in match.source.region))
+            self._access(self.reads, match.source.buffer, match.source.region)
         for stmt in (n.block.init, n.block.body):
             if stmt is not None:
                 self.visit(stmt)

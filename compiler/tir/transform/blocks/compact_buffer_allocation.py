@@ -44,7 +44,7 @@ class CompactBufferAllocation(FunctionRewrite):
     is_strict: bool = True
 
     def rewrite(self, func: PrimFunc) -> PrimFunc:
-        compact = _Compact(func.buffer_map.values(), self.is_strict, _alignments(func.body))
+        compact = _Compact(self.is_strict, _alignments(func.body))
         return func.with_body(compact.visit(func.body))
 
 
@@ -60,13 +60,10 @@ def _alignments(body: Stmt) -> dict[Buffer, dict[int, tuple[int, int]]]:
 
 
 class _Compact(StmtExprMutator):
-    def __init__(
-        self, parameters: Iterable[Buffer], is_strict: bool, align: Mapping[Buffer, dict[int, tuple[int, int]]]
-    ) -> None:
+    def __init__(self, is_strict: bool, align: Mapping[Buffer, dict[int, tuple[int, int]]]) -> None:
         self._is_strict = is_strict
         self._align = align
         self._analyzer = Analyzer()
-        self._pointers: dict[Var, Buffer] = {buffer.data: buffer for buffer in parameters}
         self._compacted: dict[Buffer, tuple[Buffer, Region]] = {}
         self._threads: list[tuple[str, Var, Range]] = []
 
@@ -87,9 +84,8 @@ class _Compact(StmtExprMutator):
         return new
 
     def visit_Block(self, n: Block) -> Stmt:
-        self._pointers.update({buffer.data: buffer for buffer in n.alloc_buffers})
-        boxes = {scope: self._boxes(n.body, scope) for scope in {buffer.scope() for buffer in n.alloc_buffers}}
-        allocated = tuple([self._shrunk(buffer, boxes[buffer.scope()].get(buffer)) for buffer in n.alloc_buffers])
+        boxes = self._boxes(n)
+        allocated = tuple([self._shrunk(buffer, boxes.get(buffer)) for buffer in n.alloc_buffers])
         return rebuild(
             n,
             reads=self._visit_tuple(n.reads),
@@ -100,10 +96,21 @@ class _Compact(StmtExprMutator):
             body=self.visit(n.body),
         )
 
-    def _boxes(self, body: Stmt, scope: str) -> dict[Buffer, Region]:
-        """Return what a statement accesses, by all threads that see the same memory of a scope."""
-        threads = {var: span for tag, var, span in self._threads if is_shared_among(scope, tag)}
-        return accessed_boxes(body, self._pointers, threads)
+    def _boxes(self, n: Block) -> dict[Buffer, Region]:
+        """Return what of its buffers a block accesses, by all threads that see the same memory of their scopes."""
+        boxes: dict[Buffer, Region] = {}
+        for threads, buffers in self._groups(n.alloc_buffers).items():
+            domains = {var: span for _, var, span in threads}
+            boxes |= accessed_boxes(n.body, {buffer.data: buffer for buffer in buffers}, domains)
+        return boxes
+
+    def _groups(self, buffers: Iterable[Buffer]) -> dict[tuple[tuple[str, Var, Range], ...], list[Buffer]]:
+        """Return buffers by the threads around them that share their memory."""
+        groups: dict[tuple[tuple[str, Var, Range], ...], list[Buffer]] = {}
+        for buffer in buffers:
+            threads = tuple([thread for thread in self._threads if is_shared_among(buffer.scope(), thread[0])])
+            groups.setdefault(threads, []).append(buffer)
+        return groups
 
     def _shrunk(self, buffer: Buffer, box: Region | None) -> Buffer:
         if buffer.strides or not is_const_int(buffer.elem_offset, 0):
