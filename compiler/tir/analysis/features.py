@@ -36,6 +36,8 @@ def features(func: PrimFunc) -> Features:
         n = todo.pop()
         cls = type(n)
         nodes.add(cls)
+        if not cls.children:
+            continue
         if isinstance(n, For):
             kinds.add(n.kind)
         elif isinstance(n, AttrStmt):

@@ -9,7 +9,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var, const
 from compiler.ir.expr.substitute import substitute
-from compiler.ir.functor import Visitor, nodes_of
+from compiler.ir.functor import nodes_of
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
 from compiler.tir.statements.block import Block
@@ -17,7 +17,7 @@ from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, Buf
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, For, ForKind, Stmt, seq
-from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator
+from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator, StmtVisitor
 from compiler.tir.transform.blocks.coalesced_copy import CoalescedCopy, in_order_of, loops_around, share_out
 from compiler.tir.transform.blocks.fragment_copies import Place, Tiles, copy_tile, is_fragment, tiles_of
 from compiler.tir.transform.blocks.shared_memory_padding import SharedMemoryPadding
@@ -63,7 +63,7 @@ def _number(value: Any) -> int:
     return value.value if isinstance(value, IntImm) else int(value or 0)
 
 
-class _Survey(Visitor):
+class _Survey(StmtVisitor):
     """What a function says of its threads, and whether there are copies to lower."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from compiler.tir.statements.block import Block, MatchBufferRegion, element_of, 
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import BufferStore, For, Stmt
-from compiler.tir.statements.stmt_functor import StmtExprMutator
+from compiler.tir.statements.stmt_functor import StmtExprMutator, statements_of
 from compiler.tir.transform.pass_base import FunctionRewrite
 
 
@@ -29,6 +29,8 @@ class LowerMatchBuffer(FunctionRewrite):
     """
 
     def rewrite(self, func: PrimFunc) -> PrimFunc:
+        if not any(block.match_buffers for block in statements_of(func.body, Block)):
+            return func
         return func.with_body(_LowerMatch(func.params).visit(func.body))
 
 

@@ -14,7 +14,7 @@ from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.stmt_functor import StmtExprMutator
+from compiler.tir.statements.stmt_functor import StmtExprMutator, statements_of
 from compiler.tir.transform.pass_base import FunctionRewrite
 
 Indices = tuple[PrimExpr, ...]
@@ -66,6 +66,8 @@ class TransformMmaBufferLayout(FunctionRewrite):
     """
 
     def rewrite(self, func: PrimFunc) -> PrimFunc:
+        if not any(b.scope() in _LAYOUTS for block in statements_of(func.body, Block) for b in block.alloc_buffers):
+            return func
         return func.with_body(_Transform().visit(func.body))
 
 

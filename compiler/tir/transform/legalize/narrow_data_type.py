@@ -25,7 +25,7 @@ from compiler.ir.expr.primexpr import (
     const,
 )
 from compiler.ir.expr.substitute import free_vars, substitute
-from compiler.ir.functor import Visitor
+from compiler.ir.functor import Visitor, leave
 from compiler.ir.node import rebuild
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import BufferLoad, BufferRegion
@@ -173,11 +173,11 @@ class _WideVariables(Visitor):
     def visit_Var(self, n: Var) -> None:
         """A variable alone fits if its definition does."""
 
-    def visit_IntImm(self, n: IntImm) -> None:
-        """A constant has no variables."""
+    visit_IntImm = leave
 
     def _need_all(self, e: PrimExpr) -> None:
-        self.needed.update(free_vars(e))
+        if self.defined:
+            self.needed.update(free_vars(e))
 
 
 class _Retype(StmtExprMutator):
