@@ -182,6 +182,8 @@ class Analyzer:
         The normal form comes first here: it is fast, and where it says all there is to say the rules are not asked.
         The very same object is returned where nothing changed.
         """
+        if type(expr) is IntImm:
+            return expr
         result = self._canonical(convert(expr))
         for _ in range(0, steps, 2):
             if is_plain(result) and not self._facts.has_congruences:

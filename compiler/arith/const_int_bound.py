@@ -120,10 +120,10 @@ class ConstIntBoundAnalyzer(Functor):
 
     def visit(self, n: PrimExpr, *args: object) -> Interval:
         """Return the interval of ``n``."""
+        if type(n) is IntImm:
+            return (n.value, n.value)
         bound = self.memo.get(n)
         if bound is None:
-            if isinstance(n, IntImm):
-                return (n.value, n.value)
             bound = Functor.visit(self, n)
             if self.extra:
                 bound = self._narrow(n, bound)
@@ -138,9 +138,6 @@ class ConstIntBoundAnalyzer(Functor):
 
     def visit_PrimExpr(self, n: PrimExpr) -> Interval:
         return type_interval(n.dtype)
-
-    def visit_IntImm(self, n: IntImm) -> Interval:
-        return (n.value, n.value)
 
     def visit_Var(self, n: Var) -> Interval:
         bound = self.variables.get(n)

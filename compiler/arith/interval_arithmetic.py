@@ -206,7 +206,7 @@ class _Evaluator(Functor):
         return self._span(NEG_INF if not ends else ends[0] if len(ends) == 1 else binary(Max, *ends), high)
 
     def _not_negative(self, e: PrimExpr) -> bool:
-        return e is not NEG_INF and self._analyzer.can_prove(e >= 0)
+        return e.value >= 0 if type(e) is IntImm else e is not NEG_INF and self._analyzer.can_prove(e >= 0)
 
     def _truth(self, n: PrimExpr) -> IntervalSet:
         if not self._uses_domain(n):

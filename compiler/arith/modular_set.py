@@ -78,10 +78,10 @@ class ModularSetAnalyzer(Functor):
 
     def visit(self, n: PrimExpr, *args: object) -> Congruence:
         """Return the congruence of ``n``."""
+        if type(n) is IntImm:
+            return Congruence(0, n.value)
         values = self.memo.get(n)
         if values is None:
-            if isinstance(n, IntImm):
-                return Congruence(0, n.value)
             if self.wraps_around and not is_index_type(n.dtype):
                 return ANY  # wrapping around changes remainders
             values = Functor.visit(self, n)

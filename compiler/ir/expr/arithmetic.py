@@ -51,12 +51,9 @@ def binary(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
     if the divisor is zero.
     """
     x, y = match_types(a, b, kind.__name__)
-    if kind in (FloorDiv, FloorMod) and not dt.is_integral(x.dtype):
-        where = f"{show(x)} {kind.symbol} {show(y)}"
-        raise DTypeError(f"{kind.__name__}: operands must be integers, got {x.dtype} in {where}")
-    if kind in _DIVISIONS and isinstance(y, (IntImm, FloatImm)) and y.value == 0 and dt.is_integral(y.dtype):
-        raise ArgumentError(f"{kind.__name__}: division by zero in {show(x)} {kind.symbol} 0")
-    if isinstance(x, (IntImm, FloatImm)) and isinstance(y, (IntImm, FloatImm)):
+    if kind in _DIVISIONS:
+        _check_division(kind, x, y)
+    if isinstance(x, _CONSTANTS) and isinstance(y, _CONSTANTS):
         is_index = x.dtype in ("int32", "int64")  # TVM folds remainders of no other type
         folded = _wrapped(kind, x, y) if is_index or kind not in (Mod, FloorMod) else None
         if folded is not None:
@@ -65,6 +62,15 @@ def binary(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
     if neutral is None and kind in _BOOLEAN and dt.is_bool(x.dtype):
         return binary(_BOOLEAN[kind], x, y)
     return kind(x, y) if neutral is None else neutral
+
+
+def _check_division(kind: type[BinaryOp], x: PrimExpr, y: PrimExpr) -> None:
+    if not dt.is_integral(x.dtype):
+        if kind in (FloorDiv, FloorMod):
+            where = f"{show(x)} {kind.symbol} {show(y)}"
+            raise DTypeError(f"{kind.__name__}: operands must be integers, got {x.dtype} in {where}")
+    elif isinstance(y, IntImm) and y.value == 0:
+        raise ArgumentError(f"{kind.__name__}: division by zero in {show(x)} {kind.symbol} 0")
 
 
 def _wrapped(kind: type[BinaryOp], x: IntImm | FloatImm, y: IntImm | FloatImm) -> IntImm | FloatImm | None:
@@ -197,6 +203,7 @@ def _like(value: ExprLike, other: ExprLike) -> ExprLike:
     return const(value, e.dtype) if dt.is_integral(e.dtype) else value
 
 
+_CONSTANTS = (IntImm, FloatImm)
 _DIVISIONS = (Div, Mod, FloorDiv, FloorMod)
 
 
@@ -206,7 +213,7 @@ def _neutral(kind: type[BinaryOp], x: PrimExpr, y: PrimExpr) -> PrimExpr | None:
     Zero is neutral in sums of floating-point numbers too, although ``-0.0 + 0.0`` is ``0.0``; it absorbs integers only,
     for its product with an infinity is not a number.
     """
-    if isinstance(y, (IntImm, FloatImm)):
+    if isinstance(y, _CONSTANTS):
         integer = isinstance(y, IntImm)
         if y.value == 0 and kind in (Add, Sub):
             return x
@@ -214,7 +221,7 @@ def _neutral(kind: type[BinaryOp], x: PrimExpr, y: PrimExpr) -> PrimExpr | None:
             return x
         if integer and ((y.value == 0 and kind is Mul) or (y.value == 1 and kind in (Mod, FloorMod))):
             return IntImm(x.dtype, 0)
-    if isinstance(x, (IntImm, FloatImm)):
+    if isinstance(x, _CONSTANTS):
         if x.value == 0 and kind is Add:
             return y
         if x.value == 1 and kind is Mul:

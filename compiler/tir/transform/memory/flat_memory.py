@@ -91,14 +91,11 @@ class FlatMemory:
         # `i // n * n + i % n`, cancel in them
         self.loops: dict[Var, Range] = {}
         self._analyzer = analyzer
+        self.simplify = analyzer.simplify
         self._views: dict[Buffer, _View] = {}
         self._linear_indices: dict[tuple[object, ...], tuple[Exprs, PrimExpr]] = {}
         self._pointers: dict[Var, Var] = {}
         self._bound: dict[Var, PrimExpr] = {}
-
-    def simplify(self, e: PrimExpr) -> PrimExpr:
-        """Return a simpler form of ``e``."""
-        return e if isinstance(e, IntImm) else self._analyzer.simplify(e)
 
     def allocate(self, pointer: Var, dtype: str) -> Var:
         """Return the pointer to memory that is allocated for elements of type ``dtype``, or of their type in memory."""
