@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compiler.ir.expr.primexpr import IntImm, Let, PrimExpr, Var
+from compiler.ir.expr.primexpr import Let, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars
-from compiler.ir.functor import Functor
+from compiler.ir.functor import Functor, leave
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import Span, derived_from
@@ -216,13 +216,12 @@ class _Eliminator(StmtMutator):
 
         A small expression may have one in it that is equal, by the laws of arithmetic, to a large one.
         """
-        outside: _Chosen = {}
-        replace = _Replacement(self._numbering, outside)
+        replace = _Replacement(self._numbering, {})
         definitions = []
         for number, (var, value) in reversed(chosen.items()):
             with derived_from(var.span):
                 definitions.append((var, replace.below(value)))
-            outside[number] = (var, value)
+            replace.add(number, var, value)
         return definitions[::-1]
 
     def _choose(self, table: _Table) -> _Chosen:
@@ -274,17 +273,24 @@ class _Replacement(StmtExprMutator):
 
     def __init__(self, numbering: ValueNumbering, chosen: _Chosen) -> None:
         self._numbering = numbering
-        self._chosen = chosen
+        self._chosen: _Chosen = {}
+        self._vars = 0
+        for number, (var, value) in chosen.items():
+            self.add(number, var, value)
+
+    def add(self, number: int, var: Var, value: PrimExpr) -> None:
+        """Put one more variable where its value stands."""
+        self._chosen[number] = var, value
+        self._vars |= self._numbering.facts(value).vars or -1  # a constant may stand anywhere
 
     def below(self, e: PrimExpr) -> PrimExpr:
         return self.visit_Node(e)
 
-    def visit_Var(self, n: Var) -> Var:
-        return n
-
-    def visit_IntImm(self, n: IntImm) -> IntImm:
-        return n
+    visit_Var = visit_IntImm = leave
 
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        replacement = self._chosen.get(self._numbering.facts(n).number)
+        facts = self._numbering.facts(n)
+        if facts.vars and not facts.vars & self._vars:
+            return n
+        replacement = self._chosen.get(facts.number)
         return self.visit_Node(n) if replacement is None else replacement[0]
