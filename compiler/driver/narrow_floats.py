@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Set
 
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import Call, Cast
-from compiler.ir.functor import post_order
 from compiler.ir.module import IRModule
 from compiler.tir.analysis.features import features
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.stmt import Allocate
 from compiler.tir.transform.legalize.bf16_compute_legalize import BF16, BF16ComputeLegalize, BF16Promote
 from compiler.tir.transform.legalize.bf16_storage_legalize import BF16StorageLegalize
 from compiler.tir.transform.legalize.fp8_legalize import FP8, FP8ComputeLegalize, FP8StorageLegalize
@@ -34,9 +31,5 @@ def legalize_narrow_floats(module: IRModule, rounds_each: bool = False) -> IRMod
 
 def _uses(types: Set[str], func: PrimFunc) -> bool:
     """Return whether a parameter, or a value that is allocated, converted to or called for, is of one of some types."""
-    if any(dt.element(buffer.dtype) in types for buffer in func.buffer_map.values()):
-        return True
-    if features(func).nodes.isdisjoint((Allocate, Call, Cast)):
-        return False
-    dtypes = {n.dtype for n in post_order(func.body) if isinstance(n, (Allocate, Call, Cast))}
+    dtypes = features(func).dtypes.union(buffer.dtype for buffer in func.buffer_map.values())
     return any(dt.element(dtype) in types for dtype in dtypes)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from compiler.ir.expr.primexpr import Call
-from compiler.ir.node import Node
+from compiler.ir.expr.primexpr import Call, Cast
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.stmt import AttrStmt, For, ForKind
+from compiler.tir.statements.stmt import Allocate, AttrStmt, For, ForKind
 
 
 class Features(NamedTuple):
@@ -18,6 +17,8 @@ class Features(NamedTuple):
     kinds: frozenset[ForKind]
     attrs: frozenset[str]
     ops: frozenset[str]
+    dtypes: frozenset[str]
+    """Of what is allocated, converted to or called for."""
 
 
 @lru_cache(maxsize=4)
@@ -31,23 +32,26 @@ def features(func: PrimFunc) -> Features:
     kinds: set[ForKind] = set()
     attrs: set[str] = set()
     ops: set[str] = set()
-    todo: list[Node] = [func.body]
+    dtypes: set[str] = set()
+    todo: list[Any] = [func.body]
     while todo:
         n = todo.pop()
         cls = type(n)
         nodes.add(cls)
         if not cls.children:
             continue
-        if isinstance(n, For):
+        if cls is For:
             kinds.add(n.kind)
-        elif isinstance(n, AttrStmt):
+        elif cls is AttrStmt:
             attrs.add(n.attr_key)
-        elif isinstance(n, Call):
+        elif cls is Call:
             ops.add(str(getattr(n.op, "name", "")))
+        if cls in (Allocate, Call, Cast):
+            dtypes.add(n.dtype)
         for name in cls.children:
             child = getattr(n, name)
-            if isinstance(child, Node):
-                todo.append(child)
-            elif child is not None:
+            if type(child) is tuple:
                 todo.extend(child)
-    return Features(frozenset(nodes), frozenset(kinds), frozenset(attrs), frozenset(ops))
+            elif child is not None:
+                todo.append(child)
+    return Features(*map(frozenset, (nodes, kinds, attrs, ops, dtypes)))

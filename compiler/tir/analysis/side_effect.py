@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.expr.primexpr import Call, PrimExpr
-from compiler.ir.node import Node
+from compiler.ir.functor import nodes_of
 from compiler.ir.op import CallEffect, Op
 from compiler.tir.statements.buffer import BufferLoad
 
@@ -24,25 +24,11 @@ def reads_memory(e: PrimExpr) -> bool:
 
 
 def _effect(e: PrimExpr) -> CallEffect:
-    worst = CallEffect.EXPR_ANNOTATION
-    todo: list[Node] = [e]
-    while todo:
-        n = todo.pop()
-        own = _own_effect(n)
-        if own.value > worst.value:
-            worst = own
-        for name in type(n).children:
-            child = getattr(n, name)
-            if isinstance(child, Node):
-                todo.append(child)
-            elif child is not None:
-                todo.extend(child)
-    return worst
+    effects = map(_own_effect, nodes_of(e, BufferLoad, Call))
+    return max(effects, key=lambda effect: effect.value, default=CallEffect.EXPR_ANNOTATION)
 
 
-def _own_effect(n: Node) -> CallEffect:
+def _own_effect(n: BufferLoad | Call) -> CallEffect:
     if isinstance(n, BufferLoad):
         return CallEffect.READ_STATE
-    if isinstance(n, Call):
-        return n.op.effect if isinstance(n.op, Op) else CallEffect.UPDATE_STATE
-    return CallEffect.EXPR_ANNOTATION
+    return n.op.effect if isinstance(n.op, Op) else CallEffect.UPDATE_STATE
