@@ -152,7 +152,7 @@ class GeneratedModule:
     def __init__(self, target: Target, signatures: list[Signature], emitted: str, with_locations: bool) -> None:
         self.target = target
         self.signatures = signatures
-        self.emitted = emitted
+        self._emitted = emitted
         self._module = pipeline.optimised(emitted, target)
         self._optimised: str | None = str(self._module)
         features = features_of_safe_masks(self._optimised, target)
@@ -165,6 +165,11 @@ class GeneratedModule:
             self._optimised = None
         self._assembly: str | None = None
         self._object: bytes | None = None
+
+    @property
+    def emitted(self) -> str:
+        """LLVM IR before optimisation."""
+        return tidy(self._emitted)
 
     @property
     def optimised(self) -> str:
@@ -259,6 +264,7 @@ def codegen(module: IRModule, target: Target) -> GeneratedModule:
     observed = bool(instruments)
     started = time.perf_counter()
     signatures, emitted = emit(functions, module, target, observed)
+    emitted = tidy(emitted) if observed else emitted  # LLVM takes it as it is
     milliseconds = (time.perf_counter() - started) * 1e3
     for instrument in instruments:
         instrument.code_generated("emitted", "llvm", emitted, milliseconds)
@@ -277,8 +283,8 @@ def emit(
 ) -> tuple[list[Signature], str]:
     """Generate LLVM IR for functions, and their signatures in their order.
 
-    The text is in alphabetical order, independent of their order in the module; debug locations refer to lines and
-    columns of the printed module.
+    The text, which is not tidied, is in alphabetical order, independent of their order in the module; debug locations
+    refer to lines and columns of the printed module.
     """
     llvm = ir.Module("strata")
     llvm.triple = target.triple
@@ -295,7 +301,7 @@ def emit(
         for name, _ in in_order:
             write_function(shared, shared.functions[name])
     signatures = [msgspec.structs.replace(declared[name], messages=shared.messages) for name, _ in functions]
-    text = tidy(str(llvm))
+    text = str(llvm)
     require_half_precision((func for _, func in functions), text, target)
     return signatures, with_imported(text, shared.imported, target)
 
