@@ -7,8 +7,8 @@ what was expected.  Anything else that escapes is a defect of ours.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import ContextDecorator
 from typing import NoReturn, TypeVar
 
 __all__ = [
@@ -125,22 +125,20 @@ class ProgramError(TVMError):
     """An error raised by a user's function, as :func:`errors_of_program` passes it on."""
 
 
-@contextmanager
-def errors_of_program() -> Iterator[None]:
+class errors_of_program(ContextDecorator):
     """Let what a function of a program raises leave the compiler as an error of its class that is a TVMError too.
 
     Releases of TVM differ in which of the two programs see, so that a program may expect either.
     """
-    try:
-        yield
-    except TVMError:
-        raise
-    except Exception as error:
-        kind = type(error)
-        both = type(kind.__name__, (ProgramError, kind), {"__module__": kind.__module__})
-        raised = both.__new__(both, *error.args)
-        raised.__dict__.update(error.__dict__)
-        raise raised.with_traceback(error.__traceback__) from error.__cause__
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if kind is not None and isinstance(error, Exception) and not isinstance(error, TVMError):
+            both = type(kind.__name__, (ProgramError, kind), {"__module__": kind.__module__})
+            raised = both.__new__(both, *error.args)
+            raised.__dict__.update(error.__dict__)
+            raise raised.with_traceback(error.__traceback__) from error.__cause__
 
 
 AnyError = TypeVar("AnyError", bound=Exception)

@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import msgspec
 
@@ -120,6 +121,7 @@ def _alignment(buffer: Buffer) -> int:
     return element if buffer.data_alignment == ALIGNMENT else max(buffer.data_alignment, element)
 
 
+@cache
 def symbol_name(name: str) -> str:
     """Return a symbol that differs from functions of the C library, for which LLVM would mistake it."""
     clean = re.sub(r"[^A-Za-z0-9_.]", "_", name) or "_"

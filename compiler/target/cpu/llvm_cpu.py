@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from compiler.ir.error import TargetError
 from compiler.runtime.machine import this_machine
@@ -33,6 +34,7 @@ def architecture(triple: str) -> str:
     return triple.split("-")[0]
 
 
+@cache
 def host_attributes() -> tuple[str, ...]:
     """Return this machine's features for LLVM, which is told to use 512-bit vectors where the CPU has them."""
     features = this_machine().features

@@ -6,7 +6,7 @@ from compiler.ir.expr.primexpr import IterVar, Let, PrimExpr, Var
 from compiler.ir.functor import Visitor, post_order
 from compiler.ir.node import Node
 from compiler.ir.structural import structural_equal
-from compiler.tir.statements.block import Block, BlockRealize
+from compiler.tir.statements.block import contains_block
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.producer_stmt import BufferRealize
@@ -105,7 +105,7 @@ class _SingleDefinition(Visitor):
 
 def is_lowered(func: PrimFunc) -> bool:
     """Return whether a function is as lowering leaves it: no blocks, memory of one dimension, vectors written out."""
-    return not any(map(_is_unlowered, post_order(func.body)))
+    return not (contains_block(func.body) or any(map(_is_unlowered, post_order(func.body))))
 
 
 def _is_unlowered(n: Node) -> bool:
@@ -113,4 +113,4 @@ def _is_unlowered(n: Node) -> bool:
         return n.kind is ForKind.VECTORIZED
     if isinstance(n, (BufferLoad, BufferStore)):
         return len(n.indices) != 1
-    return isinstance(n, (BufferRealize, Block, BlockRealize))
+    return isinstance(n, BufferRealize)

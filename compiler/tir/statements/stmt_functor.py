@@ -39,15 +39,13 @@ def statements_of(stmt: Stmt, kind: type[S], /) -> Iterator[S]: ...
 def statements_of(stmt: Stmt, kind: type[S], other: type[OtherS], /) -> Iterator[S | OtherS]: ...
 def statements_of(stmt: Stmt, /, *kinds: type[Node]) -> Iterator[Any]:
     """Yield the statements and blocks of some classes, outer ones first; expressions are not looked into."""
-    todo: list[object] = [stmt]
+    todo: list[Any] = [stmt]
     while todo:
         item = todo.pop()
-        if isinstance(item, tuple):
-            todo.extend(reversed(item))
-        elif isinstance(item, Node) and not isinstance(item, PrimExpr):
-            if isinstance(item, kinds):
-                yield item
-            todo.extend([getattr(item, name) for name in reversed(item.children)])
+        if isinstance(item, kinds):
+            yield item
+        parts = item if isinstance(item, tuple) else [getattr(item, name) for name in item.children]
+        todo.extend([part for part in reversed(parts) if part is not None and not isinstance(part, PrimExpr)])
 
 
 class StmtExprVisitor(Visitor):

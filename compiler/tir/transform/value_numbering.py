@@ -124,13 +124,11 @@ class ValueNumbering:
 
     def largest(self, e: PrimExpr) -> tuple[PrimExpr, ...]:
         """Return the largest eligible expressions within ``e``."""
-        if self.eligible(e):
-            return (e,)
         if not e.children:
             return ()
         parts = self._largest.get(e)
         if parts is None:
-            parts = self._largest[e] = self.below(e)
+            parts = self._largest[e] = (e,) if self.eligible(e) else self.below(e)
         return parts
 
     @deep
