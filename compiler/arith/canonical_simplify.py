@@ -11,7 +11,7 @@ from typing import Any
 
 from compiler.arith.const_int_bound import Interval, is_index_type
 from compiler.arith.deep_equal import deep_equal
-from compiler.arith.iterators.split_sum import NO_UPPER, Split, Sum
+from compiler.arith.iterators.split_sum import NO_UPPER, Split, Sum, multiples
 from compiler.arith.overflow import is_loaded
 from compiler.arith.rewrite_simplify import RewriteSimplifier
 from compiler.ir import dtype as dt
@@ -92,6 +92,8 @@ class CanonicalSimplifier(RewriteSimplifier):
     def _normal(self, n: BinaryOp) -> PrimExpr:
         if not is_index_type(n.dtype):
             return self.visit_BinaryOp(n)
+        if self._is_normal(n):
+            return n
         try:
             result = self._sum(n).expression(self.facts.bounds)
         except ArgumentError:  # a constant of the normal form does not fit the type
@@ -101,6 +103,19 @@ class CanonicalSimplifier(RewriteSimplifier):
         return n if deep_equal(result, n) else result
 
     visit_Add = visit_Sub = visit_Mul = visit_FloorDiv = visit_FloorMod = visit_Div = visit_Mod = _normal
+
+    def _is_normal(self, n: PrimExpr) -> bool:
+        """Return whether ``n`` is what :meth:`Sum.expression` writes of multiples of variables, as most indices are."""
+        if isinstance(n, Add) and isinstance(n.b, IntImm) and n.b.value > 0:
+            n = n.a
+        seen: set[PrimExpr] = set()
+        least = 1
+        for term, scale in multiples(n):
+            if not isinstance(term, Var) or term in self.facts.values or term in seen or scale < least:
+                return False
+            seen.add(term)
+            least = scale
+        return True
 
     def _sum(self, n: PrimExpr) -> Sum:
         """Return an expression of index type as a sum."""

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from compiler.arith.analyzer import Analyzer, register_set_evaluator
 from compiler.arith.const_int_bound import is_index_type
 from compiler.arith.int_set import NEG_INF, POS_INF, Domain, IntervalSet, IntSet, to_set, union
+from compiler.arith.iterators.split_sum import multiples
+from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import (
     Add,
     BinaryOp,
@@ -98,6 +100,8 @@ class _Evaluator(Functor):
             self._active.pop()
 
     def visit_BinaryOp(self, n: BinaryOp) -> IntervalSet:
+        if is_index_type(n.dtype) and (numbers := self._numbers(n)) is not None:
+            return numbers
         a, b = self.visit(n.a), self.visit(n.b)
         if a.is_nothing() or b.is_nothing():
             return IntSet.nothing()
@@ -110,6 +114,22 @@ class _Evaluator(Functor):
         if rule is None or not is_index_type(n.dtype):
             return self.visit_PrimExpr(n)
         return rule(self, a, b)
+
+    def _numbers(self, n: BinaryOp) -> IntervalSet | None:
+        """Return the numbers that a sum of multiples of variables lies between, as most indices do; or None."""
+        low = high = 0
+        for term, scale in multiples(n):
+            domain = self._domains.get(term) if isinstance(term, Var) else None
+            first, last = (term, term) if domain is None else (domain.min_value, domain.max_value)
+            if (
+                not isinstance(first, IntImm)
+                or not isinstance(last, IntImm)
+                or not n.dtype == first.dtype == last.dtype
+            ):
+                return None
+            low, high = low + first.value * scale, high + last.value * scale
+        least, most = dt.int_range(n.dtype)
+        return IntervalSet(IntImm(n.dtype, low), IntImm(n.dtype, high)) if least <= low and high <= most else None
 
     def _point(self, e: PrimExpr) -> IntervalSet:
         value = self._simplify(e)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from compiler.arith.const_int_bound import ConstIntBoundAnalyzer, Interval
 from compiler.arith.deep_equal import deep_equal, fingerprint
@@ -14,6 +15,19 @@ _LONG = 16
 
 NO_UPPER = 0
 """Stands for a piece that is not reduced by a modulus."""
+
+
+def multiples(e: PrimExpr) -> Iterator[tuple[PrimExpr, int]]:
+    """Yield the terms of a sum, the last one first, and what each is multiplied by."""
+    while True:
+        term = e.b if isinstance(e, Add) else e
+        if isinstance(term, Mul) and isinstance(term.b, IntImm) and term.b.value > 1:
+            yield term.a, term.b.value
+        else:
+            yield term, 1
+        if not isinstance(e, Add):
+            return
+        e = e.a
 
 
 class Split:
