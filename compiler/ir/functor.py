@@ -168,21 +168,7 @@ _OPERANDS_DONE = object()
 
 def post_order(n: object) -> Iterator[Node]:
     """Yield every node below ``n``, a node or several, and ``n`` itself: operands first, each object once."""
-    seen: set[int] = set()  # a dictionary of nodes compares constants as programs do, slowly
-    todo: list[Any] = [n]
-    while todo:
-        item = todo.pop()
-        if item is _OPERANDS_DONE:
-            yield todo.pop()
-        elif isinstance(item, tuple):
-            todo.extend(reversed(item))
-        elif isinstance(item, Node) and id(item) not in seen:
-            seen.add(id(item))
-            if item.children:
-                todo += (item, _OPERANDS_DONE)
-                todo.extend([getattr(item, name) for name in reversed(item.children)])
-            else:
-                yield item
+    return nodes_of(n, Node)
 
 
 @overload
@@ -193,4 +179,17 @@ def nodes_of(n: object, kind: type[AnyNode], other: type[OtherNode], /) -> Itera
 def nodes_of(n: object, /, *kinds: type[Node]) -> Iterator[Node]: ...
 def nodes_of(n: object, /, *kinds: type[Node]) -> Iterator[Any]:
     """Yield the nodes of some classes in :func:`post_order`."""
-    return (part for part in post_order(n) if isinstance(part, kinds))
+    seen: set[int] = set()  # a dictionary of nodes compares constants as programs do, slowly
+    todo: list[Any] = [n]
+    while todo:
+        item = todo.pop()
+        if item is _OPERANDS_DONE:
+            yield todo.pop()
+        elif isinstance(item, tuple):
+            todo.extend(reversed(item))
+        elif isinstance(item, Node) and id(item) not in seen:
+            seen.add(id(item))
+            if isinstance(item, kinds):
+                todo += (item, _OPERANDS_DONE)
+            if item.children:
+                todo.extend([getattr(item, name) for name in reversed(item.children)])

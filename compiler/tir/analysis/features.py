@@ -54,4 +54,4 @@ def features(func: PrimFunc) -> Features:
                 todo.extend(child)
             elif child is not None:
                 todo.append(child)
-    return Features(*map(frozenset, (nodes, kinds, attrs, ops, dtypes)))
+    return Features(frozenset(nodes), frozenset(kinds), frozenset(attrs), frozenset(ops), frozenset(dtypes))
