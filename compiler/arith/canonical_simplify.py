@@ -53,7 +53,7 @@ def is_plain(e: PrimExpr) -> bool:
         if kind is IntImm or isinstance(part, Var):
             continue
         if isinstance(part, BinaryOp):
-            if not _is_plain_operation(part):
+            if kind is not Add and not _is_plain_operation(part):
                 return False
             todo += (part.a, part.b)
         elif isinstance(part, tuple):

@@ -87,7 +87,8 @@ class _Counter(Functor):
             table[number] = _Entry(e, count, span)
         else:
             entry.count += count
-            if self._numbering.facts(e).size > self._numbering.facts(entry.expr).size:
+            facts = self._numbering.facts
+            if self._numbering.equivalent and facts(e).size > facts(entry.expr).size:
                 entry.expr = e  # as TVM writes the variable, whose value they all are
             if span is not entry.span:
                 entry.span |= span

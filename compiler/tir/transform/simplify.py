@@ -110,9 +110,13 @@ class _Simplifier(StatementWalk):
         e = self.visit(condition)
         if isinstance(e, IntImm) or not self._lets:
             return e
-        written_out = substitute(e, self._lets)
+        written_out = substitute(e, self._pure_value)
         decided = e if written_out is e else self._analyzer.simplify(written_out)
         return decided if isinstance(decided, IntImm) else e
+
+    def _pure_value(self, var: Var) -> PrimExpr | None:
+        value = self._lets.get(var)
+        return None if value is None or not is_pure(value) else value
 
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         return self._analyzer.simplify(n)
@@ -143,8 +147,7 @@ class _Simplifier(StatementWalk):
         if _may_inline(value):
             self._analyzer.bind(n.var, value, override=True)
             return self.visit(n.body)
-        if is_pure(value):
-            self._lets[n.var] = value
+        self._lets[n.var] = value
         self._analyzer.note_let(n.var, value)
         body = self.visit(n.body)
         return rebuild(n, value=value, body=body)

@@ -48,7 +48,7 @@ class ValueNumbering:
     """Gives equal expressions equal numbers (value numbering), each object looked at once."""
 
     def __init__(self, equivalent: bool) -> None:
-        self._equivalent = equivalent
+        self.equivalent = equivalent
         self._analyzer = Analyzer()
         self._normal_forms: dict[object, int] = {}
         self._numbers: dict[object, int] = {}
@@ -77,7 +77,7 @@ class ValueNumbering:
             a, b = self.facts(e.a), self.facts(e.b)
             computes = a.computes and b.computes
             key: object = (type(e), e.dtype, a.number, b.number)
-            if self._equivalent and computes:
+            if self.equivalent and computes:
                 key = self._normal_key(e, a.number, b.number)
             return Facts(self._number(key), 1 + a.size + b.size, computes, a.vars | b.vars)
         if isinstance(e, Var):
