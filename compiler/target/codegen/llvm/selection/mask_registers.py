@@ -21,17 +21,22 @@ from compiler.target.cpu.processor_features import used_features
 from compiler.target.target import Target
 
 _FEATURE = "avx512vl"
-_READ_AS_INTEGER = re.compile(
-    r"(?:extractelement|bitcast) <\d+ x i1>|@llvm\.vector\.reduce\.\w+\.v\d+i1\(|@llvm\.masked\.\w+\.v\d+i(?:8|16)\b"
+_READ_AS_INTEGER = (
+    re.compile(r" <(?:(?<=extractelement <)|(?<=bitcast <))\d+ x i1>"),
+    re.compile(r"@llvm\.(?:vector\.reduce\.\w+\.v\d+i1\(|masked\.\w+\.v\d+i(?:8|16)\b)"),
 )
-"""Reads of mask bits: by the program itself, or from masked accesses of small integers that are split into lanes."""
+"""Reads of mask bits: by the program itself, or from masked accesses of small integers that are split into lanes.
+
+Each begins with what is the same in all cases, which is found fast."""
 _ATTRIBUTES = re.compile(r"^(attributes #\d+ = \{.*?)( *\})$", re.M)
 _FEATURES = re.compile(r' "target-features"="[^"]*"')
 
 
 def features_of_safe_masks(optimised: str, target: Target) -> str | None:
     """Return the features to compile for if LLVM could drop a mask that is still needed, None if it cannot."""
-    if not target.triple.startswith(("x86_64", "i386", "i686")) or not _READ_AS_INTEGER.search(optimised):
+    if not target.triple.startswith(("x86_64", "i386", "i686")):
+        return None
+    if not any(read.search(optimised) for read in _READ_AS_INTEGER):
         return None
     if _FEATURE not in used_features(target.triple, target.cpu, target.llvm_features):
         return None
