@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Var
-from compiler.ir.expr.substitute import post_order_visit
-from compiler.ir.node import Node
+from compiler.ir.functor import nodes_of
 from compiler.ir.origin import derived_from
 from compiler.target.target import Target, TargetLike
 from compiler.te.definition.compute_body import LoadMutator, map_body
@@ -92,15 +91,8 @@ def _layout(stage: Stage, tensor: Tensor, domains: Domains) -> Layout | None:
 
 def _reads(op: Operation, tensor: Tensor) -> Iterator[Sequence[PrimExpr]]:
     """Yield the indices of an operation's reads of a tensor."""
-    found: list[Sequence[PrimExpr]] = []
-
-    def look(n: Node) -> None:
-        if isinstance(n, ProducerLoad) and n.producer is tensor:
-            found.append(n.indices)
-
-    for body in op.body if isinstance(op, ComputeOp) else ():
-        post_order_visit(body, look)
-    yield from found
+    bodies = op.body if isinstance(op, ComputeOp) else ()
+    yield from (n.indices for n in nodes_of(bodies, ProducerLoad) if n.producer is tensor)
 
 
 def _loops(stage: Stage, domains: Domains) -> list[tuple[IterVar, int]]:

@@ -13,6 +13,7 @@ from compiler.classic.meta_schedule.part import Part
 from compiler.classic.meta_schedule.picked_schedule import derivation_of
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.expr.primexpr import Call, StringImm
+from compiler.ir.functor import nodes_of
 from compiler.runtime.modules.packed_func import get_global_func
 from compiler.search.blocks import block_facts
 from compiler.search.rules import RULES, Derivation, are_reduced, reduction
@@ -21,7 +22,6 @@ from compiler.tir.schedule.facts.loop_mapping import get_tensorize_loop_mapping,
 from compiler.tir.schedule.random_variables import BlockRV, LoopRV
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.statements.block import Block
-from compiler.tir.statements.stmt_functor import post_order_visit
 
 if TYPE_CHECKING:
     from compiler.classic.meta_schedule.tune_context import TuneContext
@@ -125,10 +125,7 @@ class AutoInline(_BuiltIn):
 
     def is_for(self, sch: Schedule, rv: BlockRV) -> bool:
         """Return whether a block may be inlined."""
-        calls: list[Call] = []
-        body = sch.get_sref(rv).block.body
-        post_order_visit(body, lambda n: calls.append(n) if isinstance(n, Call) else None)
-        called = {getattr(call.op, "name", "") for call in calls}
+        called = {getattr(call.op, "name", "") for call in nodes_of(sch.get_sref(rv).block.body, Call)}
         return self.into_consumer and not called & self._banned
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from compiler.ir.expr.primexpr import Call, PrimExpr, Var
-from compiler.ir.expr.substitute import post_order_visit, substitute
+from compiler.ir.expr.substitute import substitute
 from compiler.ir.function import GlobalVar
+from compiler.ir.functor import nodes_of
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import ModulePass, PassContext
@@ -57,26 +58,13 @@ class InlinePrivateFunctions(ModulePass):
 
 
 def _is_inlinable(func: PrimFunc) -> bool:
-    returns = False
-
-    def note(n: object) -> None:
-        nonlocal returns
-        returns = returns or (isinstance(n, Call) and n.op is RET)
-
-    post_order_visit(func.body, note)
+    returns = any(n.op is RET for n in nodes_of(func.body, Call))
     return "global_symbol" not in func.attrs and not func.buffer_map and not returns
 
 
 def _calls(func: PrimFunc) -> set[str]:
     """Return the functions of the module that a function calls."""
-    names: set[str] = set()
-
-    def note(n: object) -> None:
-        if isinstance(n, Call) and isinstance(n.op, GlobalVar):
-            names.add(n.op.name_hint)
-
-    post_order_visit(func.body, note)
-    return names
+    return {n.op.name_hint for n in nodes_of(func.body, Call) if isinstance(n.op, GlobalVar)}
 
 
 def _reached(calls: dict[str, set[str]], name: str) -> set[str]:

@@ -13,6 +13,7 @@ from llvmlite import ir
 
 from compiler.ir.error import BuildError
 from compiler.ir.expr.primexpr import Var
+from compiler.ir.functor import nodes_of
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.runtime.llvm import binding
@@ -35,7 +36,7 @@ from compiler.target.kinds import KINDS
 from compiler.target.target import Target
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.stmt_functor import StmtVisitor, post_order_visit
+from compiler.tir.statements.stmt_functor import StmtVisitor
 
 
 def declare_functions(shared: ModuleState, functions: Sequence[tuple[str, PrimFunc]]) -> list[Signature]:
@@ -84,10 +85,7 @@ class _Accumulated(StmtVisitor):
 
     def visit_BufferStore(self, n: BufferStore) -> None:
         data = n.buffer.data
-        read: list[Var] = []
-        if data not in self.found:
-            post_order_visit(n.value, lambda e: read.append(e.buffer.data) if isinstance(e, BufferLoad) else None)
-        if data in read:
+        if data not in self.found and any(load.buffer.data is data for load in nodes_of(n.value, BufferLoad)):
             self.found.add(data)
 
 

@@ -9,10 +9,9 @@ from llvmlite import ir
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError, TargetError
 from compiler.ir.expr.primexpr import Call, IterVar, StringImm
-from compiler.ir.expr.substitute import post_order_visit
+from compiler.ir.functor import nodes_of
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.module import IRModule
-from compiler.ir.node import Node
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.runtime.modules.signature import Signature
@@ -209,13 +208,5 @@ def _calls(n: Call, name: str) -> bool:
 
 
 def _extern_calls(module: IRModule) -> list[Call]:
-    calls: list[Call] = []
-
-    def note(n: Node) -> None:
-        if isinstance(n, Call) and n.op in (builtin.CALL_EXTERN, builtin.CALL_PURE_EXTERN):
-            calls.append(n)
-
-    for _, func in module.items():
-        if isinstance(func, PrimFunc):
-            post_order_visit(func.body, note)
-    return calls
+    bodies = tuple(func.body for _, func in module.items() if isinstance(func, PrimFunc))
+    return [n for n in nodes_of(bodies, Call) if n.op in (builtin.CALL_EXTERN, builtin.CALL_PURE_EXTERN)]

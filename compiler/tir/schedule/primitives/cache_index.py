@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compiler.ir.expr.primexpr import Call, Div, FloorDiv, FloorMod, IntImm, IterVar, Mod, PrimExpr, Range, Var, const
-from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
-from compiler.ir.node import Node, rebuild
+from compiler.ir.expr.substitute import free_vars, substitute
+from compiler.ir.functor import nodes_of
+from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal, structural_hash
 from compiler.tir.analysis.side_effect import is_pure
 from compiler.tir.expressions.builtin import IF_THEN_ELSE
@@ -67,18 +68,11 @@ def _written(block: Block) -> set[Buffer]:
 def _index_expressions(block: Block) -> Iterator[PrimExpr]:
     """Yield the indices of what a block only reads, and the conditions under which it reads."""
     written = _written(block)
-    exprs: list[PrimExpr] = []
-
-    def collect(n: Node) -> None:
+    for n in nodes_of((block.init, block.body), BufferLoad, Call):
         if isinstance(n, BufferLoad) and n.buffer not in written:
-            exprs.extend(n.indices)
+            yield from n.indices
         elif isinstance(n, Call) and n.op is IF_THEN_ELSE:
-            exprs.append(n.args[0])
-
-    for stmt in (block.init, block.body):
-        if stmt is not None:
-            post_order_visit(stmt, collect)
-    yield from exprs
+            yield n.args[0]
 
 
 class _Expression:

@@ -9,7 +9,8 @@ from compiler.arith import Analyzer, IterMapLevel, eval_set
 from compiler.arith.iterators.detect_iter_map import detect_iter_map
 from compiler.arith.iterators.inverse_affine_iter_map import inverse_affine_iter_map
 from compiler.ir.expr.primexpr import And, IntImm, PrimExpr, Range, Var, is_const_int
-from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute, values_of
+from compiler.ir.expr.substitute import free_vars, substitute, values_of
+from compiler.ir.functor import nodes_of
 from compiler.ir.node import Node, rebuild
 from compiler.ir.structural import structural_equal
 from compiler.tir.analysis.block_access import get_block_read_write_region
@@ -137,13 +138,7 @@ def _distinct_variables(state: ScheduleState, block: StmtSRef, store: BufferStor
 
 def _only_indices(state: ScheduleState, block: StmtSRef, store: BufferStore, buffer: Buffer) -> tuple[PrimExpr, ...]:
     """Return the indices of all loads of a buffer in the block that consumes it."""
-    loads: list[BufferLoad] = []
-
-    def collect(n: Node) -> None:
-        if isinstance(n, BufferLoad) and n.buffer is buffer:
-            loads.append(n)
-
-    post_order_visit(store, collect)
+    loads = [n for n in nodes_of(store, BufferLoad) if n.buffer is buffer]
     if not loads or any(not structural_equal(load.indices, loads[0].indices) for load in loads):
         _refuse_body(state, block)
     return loads[0].indices

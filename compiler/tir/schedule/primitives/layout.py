@@ -21,8 +21,9 @@ from compiler.ir.expr.primexpr import (
     convert,
     is_const_int,
 )
-from compiler.ir.expr.substitute import free_vars, post_order_visit, uses_var
-from compiler.ir.node import Node, rebuild
+from compiler.ir.expr.substitute import free_vars, uses_var
+from compiler.ir.functor import nodes_of
+from compiler.ir.node import rebuild
 from compiler.tir.layout.index_map import IndexMap
 from compiler.tir.schedule.buffers import ReplaceBuffers, renamed_buffer
 from compiler.tir.schedule.error import refuse
@@ -208,13 +209,7 @@ def _check_pad_value(state: ScheduleState, block: StmtSRef, old: Buffer, pad_val
             f"{pad_value}, which is of type {value.dtype}.",
             block.block,
         )
-    others: list[str] = []
-
-    def collect(n: Node) -> None:
-        if isinstance(n, BufferLoad) and n.buffer is not old:
-            others.append(n.buffer.name)
-
-    post_order_visit(value, collect)
+    others = [n.buffer.name for n in nodes_of(value, BufferLoad) if n.buffer is not old]
     if others:
         refuse(
             state.mod,

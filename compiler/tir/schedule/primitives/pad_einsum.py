@@ -8,8 +8,9 @@ from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import Add, Cast, IntImm, IterVar, Mul, PrimExpr, Range, Var, const
 from compiler.ir.expr.scalars import int_value
-from compiler.ir.expr.substitute import free_vars, post_order_visit
-from compiler.ir.node import Node, rebuild
+from compiler.ir.expr.substitute import free_vars
+from compiler.ir.functor import nodes_of
+from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
 from compiler.tir.expressions.op import all as all_of
 from compiler.tir.expressions.op import if_then_else
@@ -96,14 +97,8 @@ def _is_product(value: PrimExpr) -> bool:
 
 def _is_plain(store: BufferStore, axes: Collection[Var]) -> bool:
     """Return whether each index of all accesses is an axis of the block, and no two of one access are the same."""
-    accesses: list[tuple[PrimExpr, ...]] = []
-
-    def collect(n: Node) -> None:
-        if isinstance(n, (BufferLoad, BufferStore)):
-            accesses.append(n.indices)
-
-    post_order_visit(store, collect)
-    return all(all(i in axes for i in a) and len(set(a)) == len(a) for a in accesses)
+    accesses = nodes_of(store, BufferLoad, BufferStore)
+    return all(all(i in axes for i in n.indices) and len(set(n.indices)) == len(n.indices) for n in accesses)
 
 
 def _rounded(state: ScheduleState, block: StmtSRef, axis: IterVar, step: int) -> PrimExpr:
@@ -122,9 +117,8 @@ def _check_whole_buffers(state: ScheduleState, block: StmtSRef, update: BufferSt
     """Reject a block that accesses a part of a buffer, whose rest the padded copy would lack."""
     sizes = {axis.var: axis.dom.extent for axis in block.block.iter_vars if axis.dom is not None}
     equal = Analyzer().can_prove_equal
-
-    def check(n: Node) -> None:
-        if isinstance(n, (BufferLoad, BufferStore)) and not all(
+    for n in nodes_of(update, BufferLoad, BufferStore):
+        if not all(
             isinstance(index, Var) and equal(sizes[index], dim)
             for index, dim in zip(n.indices, n.buffer.shape, strict=True)
         ):
@@ -135,18 +129,13 @@ def _check_whole_buffers(state: ScheduleState, block: StmtSRef, update: BufferSt
                 block.block,
             )
 
-    post_order_visit(update, check)
-
 
 def _padded_buffers(block: Block, update: BufferStore, extents: dict[Var, PrimExpr]) -> dict[Buffer, Buffer]:
     """Return the larger buffers that take the place of those that are too small."""
-    shapes: dict[Buffer, tuple[PrimExpr, ...]] = {}
-
-    def collect(n: Node) -> None:
-        if isinstance(n, (BufferLoad, BufferStore)):
-            shapes[n.buffer] = tuple([extents[index] for index in n.indices if isinstance(index, Var)])
-
-    post_order_visit(update, collect)
+    shapes = {
+        n.buffer: tuple([extents[index] for index in n.indices if isinstance(index, Var)])
+        for n in nodes_of(update, BufferLoad, BufferStore)
+    }
     padded: dict[Buffer, Buffer] = {}
     for region in (*block.reads, *block.writes):
         buffer = region.buffer

@@ -7,8 +7,9 @@ from typing import Any
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, Var, const, is_const_int
-from compiler.ir.expr.substitute import free_vars, post_order_visit, substitute
-from compiler.ir.node import Node, rebuild
+from compiler.ir.expr.substitute import free_vars, substitute
+from compiler.ir.functor import nodes_of
+from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
 from compiler.tir.layout.index_map import IndexMap
 from compiler.tir.schedule.buffers import ReplaceBuffers, renamed_buffer
@@ -132,15 +133,8 @@ def _reindex_cache(
 
 def _access(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> tuple[tuple[PrimExpr, ...], list[IterVar]]:
     """Return the indices by which a block accesses a buffer, and the axes that they use."""
-    accesses: list[tuple[PrimExpr, ...]] = []
-
-    def collect(n: Node) -> None:
-        if isinstance(n, (BufferLoad, BufferStore)) and n.buffer is buffer:
-            accesses.append(n.indices)
-
-    for stmt in (block.block.init, block.block.body):
-        if stmt is not None:
-            post_order_visit(stmt, collect)
+    stmts = (block.block.init, block.block.body)
+    accesses = [n.indices for n in nodes_of(stmts, BufferLoad, BufferStore) if n.buffer is buffer]
     axes = [axis for axis in block.block.iter_vars if accesses and axis.var in free_vars(accesses[0])]
     variables = {axis.var for axis in axes}
     alike = accesses and all(structural_equal(indices, accesses[0]) for indices in accesses)

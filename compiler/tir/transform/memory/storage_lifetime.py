@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars
-from compiler.ir.functor import Visitor
+from compiler.ir.functor import Visitor, nodes_of
 from compiler.ir.node import Node
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.stmt import (
@@ -88,21 +88,11 @@ class Lifetimes(Visitor):
     def _leaf_stmt(self, n: Stmt, *parts: Node) -> None:
         self._time += 1
         self._leaf = n
-        for part in parts:
-            self._expr(part)
+        self._uses(parts)
 
-    def _expr(self, e: Node) -> None:
-        if isinstance(e, Var):
-            self._touch(e)
-        elif isinstance(e, BufferLoad):
-            self._touch(e.buffer.data)
-        for name in e.children:
-            child = getattr(e, name)
-            if isinstance(child, Node):
-                self._expr(child)
-            elif child is not None:
-                for part in child:
-                    self._expr(part)
+    def _uses(self, e: object) -> None:
+        for part in nodes_of(e, Var, BufferLoad):
+            self._touch(part.buffer.data if isinstance(part, BufferLoad) else part)
 
     def _scope(self, n: Stmt, values: tuple[PrimExpr, ...], *bodies: Stmt | None) -> None:
         """Walk a loop or a branch: what it touches of the outside is alive from its beginning to its end."""
@@ -119,7 +109,7 @@ class Lifetimes(Visitor):
             life.extend(scope.enter, self._time, n)
 
     def visit_PrimExpr(self, n: PrimExpr) -> None:
-        self._expr(n)
+        self._uses(n)
 
     def visit_BufferStore(self, n: BufferStore) -> None:
         self._leaf_stmt(n, n.value, *n.indices)

@@ -166,21 +166,7 @@ def _written_through_pointers(e: PrimExpr) -> list[Var]:
 
 def _uses(e: Node) -> set[Var]:
     """Return the variables and the pointers of loads within an expression."""
-    uses: set[Var] = set()
-    todo = [e]
-    while todo:
-        n = todo.pop()
-        if isinstance(n, Var):
-            uses.add(n)
-        elif isinstance(n, BufferLoad):
-            uses.add(n.buffer.data)
-        for name in n.children:
-            child = getattr(n, name)
-            if isinstance(child, Node):
-                todo.append(child)
-            elif child is not None:
-                todo.extend(child)
-    return uses
+    return {n.buffer.data if isinstance(n, BufferLoad) else n for n in nodes_of(e, Var, BufferLoad)}
 
 
 class _Inject(StmtExprMutator):
