@@ -271,6 +271,8 @@ def _move(
         _check_none_left_out(state, block, loop, domains)
         _check_begins_first(state, block, loop, domains, analyzer)
     nest = _nest(state.realize_of(block), domains, preserve_unit_loops, analyzer)
+    if is_reverse:
+        _check_adds_once(state, block, loop, nest)
     rewrite = _Move(removed, loop.loop, nest, position)
     new = changed(scope.block, body=rewrite.visit(scope.block.body))
     state.replace(scope, new, {**rewrite.reuse, scope.block: new})
@@ -402,6 +404,33 @@ def _check_begins_first(
             )
 
 
+def _check_adds_once(state: ScheduleState, block: StmtSRef, loop: StmtSRef, nest: Stmt) -> None:
+    """Reject a reduction of which two iterations of the loops would add the same, as they make the same elements."""
+    outer = loop_ranges([*loops_above(loop), loop])
+    inner: dict[Var, Range] = {}
+    while isinstance(nest, For):
+        inner[nest.loop_var] = Range.from_fields(nest.min, nest.extent)
+        nest = nest.body
+    assert isinstance(nest, BlockRealize)
+    axes = zip(nest.block.iter_vars, nest.iter_values, strict=True)
+    added = [value for axis, value in axes if axis.iter_type == IterVar.CommReduce]
+    if not any(uses_var(value, outer.__contains__) for value in added):
+        return  # all of it is added after each initial value
+    loops = {**outer, **inner}
+    idle = [var for var in outer if not any(uses_var(value, var) for value in nest.iter_values)]
+    own = {var: loops[var] for var in loops if any(uses_var(value, var) for value in added)}
+    ways = [(added, own), (nest.iter_values, {var: loops[var] for var in loops if var not in idle})]
+    is_once = any(detect_iter_map(values, over, True, IterMapLevel.Bijective).indices for values, over in ways)
+    if not is_once or any(not is_const_int(outer[var].extent, 1) for var in idle):
+        refuse(
+            state.mod,
+            "The reduction would add elements more than once",
+            "Some of the iterations around it make the same elements, all of which block {0} would add under loop {1}",
+            block.block,
+            loop.loop,
+        )
+
+
 def _ends(values: IntervalSet) -> tuple[PrimExpr, PrimExpr]:
     return values.min_value, values.max_value
 
@@ -483,7 +512,8 @@ def _inverse(
     """Return the values of axes for which one element each is accessed of a box; nothing where they cannot be told."""
     if any(not is_const_int(side.extent, 1) for side in region.region):
         return {}
-    domains = {axis.var: axis.dom for axis in axes if axis.dom is not None and axis.iter_type == IterVar.DataPar}
+    kinds = IterVar.DataPar, IterVar.CommReduce
+    domains = {axis.var: axis.dom for axis in axes if axis.dom is not None and axis.iter_type in kinds}
     others = {axis.var for axis in axes} - set(domains)
     if any(uses_var(side.min, others.__contains__) for side in region.region):
         return {}

@@ -87,6 +87,43 @@ def test_a_reduction_is_not_moved_to_where_its_first_iteration_would_not_come_fi
             refused(schedule(text), lambda s: s.reverse_compute_at("C", s.get_loops("B")[0]), "would not begin with")
 
 
+ADDED = """
+A: T.Buffer((16,), "int32"), C: T.Buffer((4,), "int32")
+B = T.alloc_buffer((16,), "int32")
+for {loops}:
+    with T.block("B"):
+        vj = T.axis.spatial(16, {element})
+        B[vj] = A[vj] * 2
+for k, j in T.grid(4, 4):
+    with T.block("C"):
+        vk, vj = T.axis.remap("RS", [k, j])
+        with T.init():
+            C[vj] = 0
+        C[vj] = C[vj] + B[vk * 4 + vj]"""
+
+
+@pytest.mark.parametrize(
+    ("loops", "element", "at"),
+    [
+        ("i, j in T.grid(4, 4)", "i * 4 + j", 0),
+        ("u, i, j in T.grid(1, 2, 8)", "i * 8 + j", 1),
+        ("i in range(16)", "i", 0),
+    ],
+)
+def test_a_sum_of_parts_moves_to_where_these_are_made(loops: str, element: str, at: int) -> None:
+    text = ADDED.format(loops=loops, element=element)
+    kept(text, lambda s: s.reverse_compute_at("C", s.get_loops("B")[at]))
+
+
+@pytest.mark.parametrize(
+    ("loops", "element", "at"),
+    [("i, j in T.grid(3, 8)", "i * 4 + j", 0), ("u, i, j in T.grid(2, 4, 4)", "i * 4 + j", 1)],
+)
+def test_a_sum_does_not_move_to_where_elements_are_made_twice(loops: str, element: str, at: int) -> None:
+    s = schedule(ADDED.format(loops=loops, element=element))
+    refused(s, lambda s: s.reverse_compute_at("C", s.get_loops("B")[at]), "make the same elements")
+
+
 def test_under_a_loop_of_blocks_of_threads_a_consumer_reads_what_its_own_one_makes() -> None:
     """These do not wait for each other."""
     text = stages(f'{TWO}\nB = T.alloc_buffer((16,), "int32")', B=PRODUCERS["pairs"], C=CONSUMERS["each"])
