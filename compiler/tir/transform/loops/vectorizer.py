@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
@@ -88,6 +88,9 @@ def broadcast_to(e: PrimExpr, lanes: int) -> PrimExpr:
 def widest(values: Iterable[PrimExpr]) -> int:
     """Return the lanes of the vectors among values, 1 if they are scalars."""
     return next((lanes for lanes in map(lanes_of, values) if lanes != 1), 1)
+
+
+L = TypeVar("L", Let, LetStmt)
 
 
 class Vectorizer(StmtExprMutator):
@@ -187,20 +190,17 @@ class Vectorizer(StmtExprMutator):
             raise NoVectorForm
         return n
 
-    def visit_Let(self, n: Let) -> PrimExpr:
+    def _let(self, n: L) -> L:
         value = self.visit(n.value)
         if lanes_of(value) == lanes_of(n.value):
-            body = self.visit(n.body)
-            return n if value is n.value and body is n.body else Let(n.var, value, body)
-        wide = self._bind(n.var, value, n.value)
+            return rebuild(n, value=value, body=self.visit(n.body))
+        wide = Var(n.var.name, value.dtype)
+        self._lets[n.var] = (wide, n.value)
         body = self.visit(n.body)
         del self._lets[n.var]
-        return Let(wide, value, body)
+        return rebuild(n, var=wide, value=value, body=body)
 
-    def _bind(self, var: Var, value: PrimExpr, scalar: PrimExpr) -> Var:
-        wide = Var(var.name, value.dtype)
-        self._lets[var] = (wide, scalar)
-        return wide
+    visit_Let = visit_LetStmt = _let
 
     def visit_Call(self, n: Call) -> PrimExpr:
         args = [self.visit(a) for a in n.args]
@@ -323,16 +323,6 @@ class Vectorizer(StmtExprMutator):
         if value is not n.value:
             raise NoVectorForm
         return n
-
-    def visit_LetStmt(self, n: LetStmt) -> Stmt:
-        value = self.visit(n.value)
-        if lanes_of(value) == lanes_of(n.value):
-            body = self.visit(n.body)
-            return n if value is n.value and body is n.body else LetStmt(n.var, value, body)
-        wide = self._bind(n.var, value, n.value)
-        body = self.visit(n.body)
-        del self._lets[n.var]
-        return LetStmt(wide, value, body)
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         if self._lanes < 0 or any(self.visit(e) is not e for e in (*n.extents, n.condition)):
