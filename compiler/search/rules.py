@@ -31,7 +31,7 @@ from typing import NamedTuple
 from compiler.arith import Analyzer
 from compiler.ir.expr.coercion import is_const_int
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
-from compiler.ir.expr.substitute import free_vars
+from compiler.ir.expr.substitute import free_vars, uses_var
 from compiler.search.blocks import BlockFacts, block_facts, blocks_of, divisors
 from compiler.search.choices import ALGORITHM, Picker
 from compiler.search.machine import Machine
@@ -189,7 +189,7 @@ def _reduce(known: Sequence[str], d: Derivation, rv: BlockRV) -> None:
         return
     inner = _contiguous_reduction(facts)
     ways = ["plain"]
-    if inner is not None and facts.extents[inner] > 1 and "parts" in known:
+    if inner is not None and "parts" in known and _numbers_of_parts(d, facts, inner):
         ways.append("parts")
     is_across = inner is None and any(abs(read[i]) == 1 for read in facts.reads for i in facts.axes("S"))
     is_wide = any(facts.extents[i] > 1 for i in facts.axes("S"))
@@ -209,17 +209,20 @@ def _contiguous_reduction(facts: BlockFacts) -> int | None:
 
 def _in_parts(d: Derivation, facts: BlockFacts, axis: int) -> None:
     """Sum up as many parts as vectors have lanes, then these: ``rfactor``."""
-    name, lanes = d.name(facts.rv), d.machine.lanes(facts.dtype)
-    widths = [w for w in (lanes, 2 * lanes, 4 * lanes, 8 * lanes, lanes // 2) if w > 1 and not facts.extents[axis] % w]
-    if not widths:
-        widths = divisors(facts.extents[axis], 8 * lanes)[-1:]
-    width = d.choose(f"{name}.parts", widths)
+    name = d.name(facts.rv)
+    width = d.choose(f"{name}.parts", _numbers_of_parts(d, facts, axis))
     others = [loop for i, loop in enumerate(facts.loops) if i != axis]
     outer, inner = d.sch.split(facts.loops[axis], factors=[None, width])
     d.sch.reorder(*others, outer, inner)
     made = d.sch.rfactor(inner, len(facts.axes("S")))
     d.partial.add(d.name(made))
     d.summed.add(name)
+
+
+def _numbers_of_parts(d: Derivation, facts: BlockFacts, axis: int) -> list[int]:
+    extent, lanes = facts.extents[axis], d.machine.lanes(facts.dtype)
+    whole = [n for n in (lanes, 2 * lanes, 4 * lanes, 8 * lanes, lanes // 2) if n > 1 and not extent % n]
+    return whole or [n for n in divisors(extent, 8 * lanes)[-1:] if n > 1]
 
 
 class _Tiles(NamedTuple):
@@ -474,13 +477,30 @@ def _order(d: Derivation, rv: BlockRV) -> None:
     name = d.name(rv)
     if name not in d.partial:
         return
-    loops = d.sch.get_loops(rv)
+    loops, realize = d.sch.get_loops(rv), d.sch.state.realize_of(d.sch.get_sref(rv))
     reduced = are_reduced(d, rv, loops)
     sums = [loop for loop, is_reduced in zip(loops, reduced, strict=True) if is_reduced]
-    parts = [loop for loop, is_reduced in zip(loops, reduced, strict=True) if not is_reduced][-1]
+    last = realize.block.writes[0].region[-1].min
+    (near,) = [v for a, v in zip(realize.block.iter_vars, realize.iter_values, strict=True) if a.var is last]
+    at = next(i for i, loop in enumerate(loops) if uses_var(near, d.sch.get_sref(loop).loop.loop_var))
+    rows = [loop for loop, is_reduced in zip(loops[at + 1 :], reduced[at + 1 :], strict=True) if not is_reduced]
     if sums:
-        d.sch.reorder(*sums, parts)
+        d.sch.reorder(*rows, *sums, loops[at])
         d.begins[name] = sums[0]
+
+
+def _follow(d: Derivation, rv: BlockRV) -> None:
+    """Let a sum in parts add the elements of its operand up as they are made, vector by vector."""
+    name, producers = d.name(rv), d.sch.get_producers(rv)
+    if name not in d.partial or len(producers) != 1 or d.name(producers[0]) in {*d.partial, *d.tiled, *d.abreast}:
+        return
+    loops, own = d.sch.get_loops(producers[0]), d.sch.get_loops(rv)
+    extents = [d.extent(loop) or 0 for loop in (*own[-2:], *loops[-1:])]
+    if len(extents) < 3 or extents[0] * extents[1] != extents[2] or are_reduced(d, producers[0], loops)[-1]:
+        return
+    if d.pick(f"{name}.follows", (False, True)):
+        d.begins[name], _ = d.sch.split(loops[-1], factors=[None, extents[1]])
+        d.sch.reverse_compute_at(rv, d.begins[name])
 
 
 def _begin(d: Derivation, rv: BlockRV) -> None:
@@ -592,6 +612,7 @@ RULES: tuple[Rule, ...] = (
     Rule("rows", "rows that read sums of rows go a few at a time", _group_rows),
     Rule("locate", "what has several readers, or is a reduction, is computed near them", _locate),
     Rule("order", "a reduction in parts goes along the parts innermost", _order),
+    Rule("follow", "a reduction in parts adds up what is made as it is made", _follow),
     Rule("turn", "what is read along another axis than it is written goes over squares", _turn),
     Rule("parallel", "the outer loops run on several cores", _parallel),
     Rule("vectorize", "innermost loops run over vectors", _vectorize),

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from compiler import build, lower, te, topi
-from compiler.search.choices import Picker, Wishes
+from compiler.search.choices import Picker, Value, Wishes
 from compiler.search.machine import Machine
 from compiler.search.rules import RULES, Derivation, derive
 from compiler.search.space import ScheduleSpace, structure
@@ -265,6 +265,32 @@ def test_vectors_of_rows_that_go_together_may_be_side_by_side() -> None:
     assert re.search(r"in T.unroll\(2\):\s+for \w+ in T.vectorized\(8\):", program.script())
     arrays = random_arrays(func, 0)
     build(program, target="llvm")(*arrays)
+    powers = np.exp(arrays[0])
+    np.testing.assert_allclose(arrays[1], powers / powers.sum(-1, keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("length", "parts"), [(64, {4, 8, 16, 32, 64}), (45, {45}), (122, {61}), (131, set())])
+def test_rows_are_summed_up_in_parts_of_one_length_if_there_is_one(length: int, parts: set[int]) -> None:
+    func = function(SUM.replace("16", str(length)))
+    assert offered(func).get("C.parts", set()) == parts
+
+
+def test_a_sum_in_parts_may_add_elements_up_as_they_are_made() -> None:
+    x = te.placeholder((6, 64), name="x")
+    func = te.create_prim_func([x, topi.nn.softmax(x)])
+    wishes: dict[str, Value] = {
+        "powers.inline": False,
+        "powers.abreast": False,
+        "total.way": "parts",
+        "total.parts": 16,
+    }
+    wishes |= {"total_rf.follows": True, "powers.lanes": 16, "total_rf.lanes": 16}
+    space = ScheduleSpace(func, replace(MACHINE, cores=1), Wishes(wishes))
+    schedule = space.schedule(space.sample(random.Random(0)))
+    around = [schedule.get_loops(block) for block in ("powers", "total_rf_update")]
+    assert schedule.get_sref(around[0][-2]) is schedule.get_sref(around[1][-2])
+    arrays = random_arrays(func, 0)
+    build(schedule.mod, target="llvm")(*arrays)
     powers = np.exp(arrays[0])
     np.testing.assert_allclose(arrays[1], powers / powers.sum(-1, keepdims=True), rtol=1e-5)
 
