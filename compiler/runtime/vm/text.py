@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Protocol, cast
 
 from compiler.runtime.vm import instructions as vm
@@ -33,53 +34,33 @@ def _function_text(index: int, function: vm.VMFunction, program: Executable) -> 
     return "\n".join(lines) + "\n"
 
 
+_WORDS: dict[type[vm.Instruction], str] = {
+    vm.LoadConstant: "load_const ${target} Const[{constant}]",
+    vm.Move: "move ${target} ${source}",
+    vm.ReshapeTensor: "reshape_tensor ${target} ${source} {shape}",
+    vm.CallFunction: "invoke ${target} VMFunc[{function}]({args}){last}",
+    vm.CallClosure: "invoke_closure ${target} ${closure}({args}){last}",
+    vm.MakeClosure: "alloc_closure ${target} VMFunc[{function}]({captured})",
+    vm.MakeADT: "alloc_data ${target} tag({tag}) [{fields}]",
+    vm.GetField: "get_field ${target} ${source}[{index}]",
+    vm.MakeRef: "ref_create ${target} ${source}",
+    vm.ReadRef: "ref_read ${target} ${source}",
+    vm.WriteRef: "ref_write ${target} ${ref} ${source}",
+    vm.Jump: "goto {to}",
+    vm.JumpUnless: "if not ${condition} goto {to}",
+    vm.JumpUnlessTag: "if get_tag ${source} != {tag} goto {to}",
+    vm.Return: "ret ${target}",
+    vm.Fail: "fatal {message}",
+}
+
+
 def _text(instruction: vm.Instruction, program: Executable) -> str:
-    target = f"${instruction.target}"
-    match instruction:
-        case vm.LoadConstant():
-            return f"load_const {target} Const[{instruction.constant}]"
-        case vm.Move():
-            return f"move {target} ${instruction.source}"
-        case vm.ReshapeTensor():
-            return f"reshape_tensor {target} ${instruction.source} {list(instruction.shape)}"
-        case vm.CallKernel():
-            return _kernel_text(instruction, program)
-        case vm.CallFunction():
-            called = f"VMFunc[{instruction.function}]({_registers(instruction.args)})"
-            return f"invoke {target} {called}{_tail(instruction.last)}"
-        case vm.CallClosure():
-            called = f"${instruction.closure}({_registers(instruction.args)})"
-            return f"invoke_closure {target} {called}{_tail(instruction.last)}"
-        case vm.MakeClosure():
-            return f"alloc_closure {target} VMFunc[{instruction.function}]({_registers(instruction.captured)})"
-        case vm.MakeADT():
-            return f"alloc_data {target} tag({instruction.tag}) [{_registers(instruction.fields)}]"
-        case vm.GetField():
-            return f"get_field {target} ${instruction.source}[{instruction.index}]"
-        case _:
-            return _control_text(instruction, target)
-
-
-def _control_text(instruction: vm.Instruction, target: str) -> str:
-    match instruction:
-        case vm.MakeRef():
-            return f"ref_create {target} ${instruction.source}"
-        case vm.ReadRef():
-            return f"ref_read {target} ${instruction.source}"
-        case vm.WriteRef():
-            return f"ref_write {target} ${instruction.ref} ${instruction.source}"
-        case vm.Jump():
-            return f"goto {instruction.to}"
-        case vm.JumpUnless():
-            return f"if not ${instruction.condition} goto {instruction.to}"
-        case vm.JumpUnlessTag():
-            return f"if get_tag ${instruction.source} != {instruction.tag} goto {instruction.to}"
-        case vm.Return():
-            return f"ret {target}"
-        case vm.Fail():
-            return f"fatal {instruction.message}"
-        case _:
-            raise NotImplementedError(type(instruction).__name__)
+    if isinstance(instruction, vm.CallKernel):
+        return _kernel_text(instruction, program)
+    shown = {field.name: getattr(instruction, field.name) for field in fields(instruction)}
+    shown |= {name: _registers(shown[name]) for name in ("args", "captured", "fields") if name in shown}
+    shown |= {"shape": list(shown.get("shape", ())), "last": " # tail call" if shown.get("last") else ""}
+    return _WORDS[type(instruction)].format_map(shown)
 
 
 def _kernel_text(call: vm.CallKernel, program: Executable) -> str:
@@ -95,10 +76,6 @@ def _kernel_text(call: vm.CallKernel, program: Executable) -> str:
 
 def _registers(registers: Sequence[int]) -> str:
     return ", ".join(f"${register}" for register in registers)
-
-
-def _tail(last: bool) -> str:
-    return " # tail call" if last else ""
 
 
 def statistics_text(program: Executable) -> str:
