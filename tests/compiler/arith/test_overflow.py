@@ -10,7 +10,7 @@ import pytest
 
 import compiler as tvm
 from compiler import te, tir
-from compiler.arith import Analyzer
+from compiler.arith import Analyzer, IntervalSet
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import (
     EQ,
@@ -206,3 +206,9 @@ def test_the_largest_of_negated_integers_is_found() -> None:
     run(tvm.nd.array(numbers), *results)
     np.testing.assert_array_equal(results[0].numpy(), (-numbers).argmax(axis=1))
     np.testing.assert_array_equal(results[1].numpy(), (-numbers).max(axis=1))
+
+
+def test_sets_of_indices_beyond_their_type_wrap_around() -> None:
+    i = te.var("i")
+    within, beyond = (Analyzer().int_set(i * 4096 + 1, {i: IntervalSet(0, 1 << n)}) for n in (10, 20))
+    assert (str(within), str(beyond)) == ("IntervalSet[1, 4194305]", "IntervalSet[1, 1]")
