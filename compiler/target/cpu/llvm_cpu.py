@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from compiler.ir.error import TargetError
-from compiler.runtime.machine import this_machine
+from compiler.runtime.machine import Machine, this_machine
 from compiler.runtime.modules.native_code import host_cpu, host_triple
 from compiler.target.cpu.m_profile import split_cpu
 from compiler.target.faulty_cpus import spared
@@ -34,10 +34,14 @@ def architecture(triple: str) -> str:
     return triple.split("-")[0]
 
 
-@cache
 def host_attributes() -> tuple[str, ...]:
     """Return this machine's features for LLVM, which is told to use 512-bit vectors where the CPU has them."""
-    features = this_machine().features
+    return _attributes(this_machine())
+
+
+@cache
+def _attributes(machine: Machine) -> tuple[str, ...]:
+    features = machine.features
     names = [f"{'+' if present else '-'}{name}" for name, present in sorted(features.items())]
     # LLVM prefers 256-bit vectors on several CPUs that run 512-bit ones at full speed.
     return (*names, "-prefer-256-bit") if features.get(_AVX512) else tuple(names)
