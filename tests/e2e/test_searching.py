@@ -201,6 +201,7 @@ def test_a_candidate_of_a_kernel_becomes_a_script_that_goes_back_into_the_model(
     expect(page.locator(FOUND)).to_have_attribute("data-kernel", DENSE)
     expect(page.locator("#pane-kernels .refusal")).to_have_count(0)
     expect(page.locator("#race")).to_contain_text("Its outputs are the same")
+    settled(page)
     page.click('[data-level="code"]')
     search.get_by_role("button", name="Use in the model").press("Enter")
     expect(page.locator("#pane-kernels [data-drop-kernel]")).to_have_count(0)  # what is picked takes its place
