@@ -450,8 +450,10 @@ def _locate(d: Derivation, rv: BlockRV) -> None:
     for consumer in consumers:
         if (rows := _rows_abreast(d, d.name(consumer), d.sch.get_loops(consumer))) is not None:
             shared = min(shared, rows)
+        reduced = are_reduced(d, consumer, d.sch.get_loops(consumer))
+        if d.name(consumer) in d.summed and True in reduced:  # a part alone is no vector
+            shared = min(shared, reduced.index(True))
         if d.name(consumer) in d.partial:  # whose loops are still to be put in order
-            reduced = are_reduced(d, consumer, d.sch.get_loops(consumer))
             parts = len(reduced) - 1 - reduced[::-1].index(False)
             shared = min(shared, parts, reduced.index(True) if True in reduced else parts)
     loops = d.sch.get_loops(consumers[0])[:shared]
@@ -494,12 +496,9 @@ def _follow(d: Derivation, rv: BlockRV) -> None:
     name, producers = d.name(rv), d.sch.get_producers(rv)
     if name not in d.partial or len(producers) != 1 or d.name(producers[0]) in {*d.partial, *d.tiled, *d.abreast}:
         return
-    loops, own = d.sch.get_loops(producers[0]), d.sch.get_loops(rv)
-    extents = [d.extent(loop) or 0 for loop in (*own[-2:], *loops[-1:])]
-    if len(extents) < 3 or extents[0] * extents[1] != extents[2] or are_reduced(d, producers[0], loops)[-1]:
-        return
-    if d.pick(f"{name}.follows", (False, True)):
-        d.begins[name], _ = d.sch.split(loops[-1], factors=[None, extents[1]])
+    loops, parts = d.sch.get_loops(producers[0]), d.extent(d.sch.get_loops(rv)[-1])
+    if not are_reduced(d, producers[0], loops)[-1] and d.pick(f"{name}.follows", (False, True)):
+        d.begins[name], _ = d.sch.split(loops[-1], factors=[None, parts])
         d.sch.reverse_compute_at(rv, d.begins[name])
 
 

@@ -295,6 +295,19 @@ def test_a_sum_in_parts_may_add_elements_up_as_they_are_made() -> None:
     np.testing.assert_allclose(arrays[1], powers / powers.sum(-1, keepdims=True), rtol=1e-5)
 
 
+@pytest.mark.parametrize("shape", [(6, 64), (6, 3, 64), (8, 48)])
+@pytest.mark.parametrize(("cores", "abreast"), [(1, False), (1, True), (2, False)])
+def test_places_of_sums_their_parts_and_rows_are_offered_where_loops_can_still_be_ordered(
+    shape: tuple[int, ...], cores: int, abreast: bool
+) -> None:
+    x = te.placeholder(shape, name="x")
+    wishes = Wishes({"powers.inline": False, "total.way": "parts", "powers.abreast": True} if abreast else {})
+    space = ScheduleSpace(te.create_prim_func([x, topi.nn.softmax(x)]), replace(MACHINE, cores=cores), wishes)
+    for seed in range(40):
+        space.sample(random.Random(seed))
+    assert not [why for _, why in space.refused if "more than once" not in why]
+
+
 @pytest.mark.parametrize(("at", "is_in_squares"), [(-1, True), (0, False)])
 def test_what_is_read_across_goes_over_squares_unless_a_sum_is_computed_for_each_row(
     at: int, is_in_squares: bool
