@@ -48,7 +48,7 @@ def schedule_rows(schedule: te.Schedule, stored: Collection[Operation], machine:
     rows = last.fuse(*axes) if depth > 1 else axes[0]
     if not math.prod(extent(axis) or 1 for axis in axes) % _TOGETHER and None not in map(extent, axes):
         rows, together = last.split(rows, factor=_TOGETHER)
-        last.reorder(*last.leaf_iter_vars[2:-1], together)
+        last.reorder(*last.leaf_iter_vars[2:-1], together)  # right outside of the vectors
         last.unroll(together)
     if is_worth_parallel(result):
         last.parallel(rows)
