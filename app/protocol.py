@@ -152,7 +152,8 @@ class Request(Struct, frozen=True, kw_only=True):
     numpy: str = ""
     """A function of the parameters but the outputs, in Python, whose time is NumPy's: of a problem, never a script."""
     prefixes: bool = False
-    """Whether to measure every prefix of the program's schedule, instead of only the complete one."""
+    """Whether to measure every prefix of the program's schedule, instead of only the complete one; in the mode
+    ``search``, whether to measure what there is first."""
     seed: int = 0
     """The seed of the random inputs of a measurement."""
     compiles_cuda: bool = False

@@ -66,6 +66,8 @@ class Searching(Struct, frozen=True, kw_only=True, tag="searching"):
     trials: int
     seconds: float
     refused: Refusals = []
+    default_seconds: float | None = None
+    """Of a call of what the script makes, measured as candidates are."""
 
 
 class Found(Struct, frozen=True, kw_only=True, tag="found"):

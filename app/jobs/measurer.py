@@ -89,6 +89,7 @@ class Measurer:
         self._hold = hold
         self._measured = self._is_model = False
         self._programs: list[RecordedFunction] = []
+        self._refusal = ""
         self._originals: dict[str, str] = {}
         self.problems: list[Problem] = []
         self.entrant = ""
@@ -130,7 +131,8 @@ class Measurer:
             if settings is not None and self._programs:
                 yield from self._search(self._programs[-1], workspace, settings)
             elif settings is not None and not answer.problems:
-                yield Failed(label="search", problem=Problem(kind="NotSearched", message=NOTHING[settings.model]))
+                reason = self._refusal or NOTHING[settings.model]
+                yield Failed(label="search", problem=Problem(kind="NotSearched", message=reason))
         if not self._measured or answer.status not in ("ok", "error"):
             self.problems += answer.problems  # functions are measured even if the script fails afterwards
 
@@ -194,6 +196,7 @@ class Measurer:
                         if not graph and not event.program:
                             yield Failed(label=event.name, problem=Problem(kind="NotSearched", message=event.reason))
                     case RecordedFunction(program=""):
+                        self._refusal = f"{event.name} is not searched: {event.reason}"
                         yield MeasuredBy(source="script", reason=f"{event.name}: {event.reason}")
                     case RecordedFunction() if len(self._programs) < limit:
                         programs.grow(len(event.program))
@@ -320,12 +323,12 @@ class Measurer:
         self, recorded: RecordedFunction, workspace: Workspace, settings: SearchSettings
     ) -> Generator[Event | MadeWay]:
         """Search, and go on from what was found where others made it stop."""
-        log, left = workspace.files.get(LOG, b"")[:MAX_LOG], settings.seconds
+        log, left, is_first = workspace.files.get(LOG, b"")[:MAX_LOG], settings.seconds, True
         while True:
             settings, began = msgspec.structs.replace(settings, seconds=left), time.monotonic()
             program, options = recorded.program or recorded.graph, workspace.options
             job = self._launcher.start_request(
-                Request(mode="search", program=program, options=options, search=settings),
+                Request(mode="search", program=program, options=options, search=settings, prefixes=is_first),
                 Workspace(script="", options=options, files={LOG: log} if log else {}),
             )
             with self._start(job, "server") as reader, closing(reader.events()) as events:
@@ -336,7 +339,7 @@ class Measurer:
                     if isinstance(event, Tried) and len(log) + len(event.record) < MAX_LOG:
                         log += event.record.encode() + b"\n"
                 made_way, problems = reader.outcome().interrupted, reader.finish().problems
-            left -= time.monotonic() - began
+            left, is_first = left - (time.monotonic() - began), False
             if not made_way or left < LEAST_SECONDS:
                 break
             yield MadeWay()

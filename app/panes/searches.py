@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from app.artifacts import NOISE, Measurement
-from app.panes.numbers import duration
+from app.panes.numbers import duration, number
 from app.searches import Decision, Value
 
 HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 176, 58, 128, 20, 34
@@ -112,7 +112,8 @@ def references(
 ) -> list[tuple[str, str, float]]:
     """Return kind, name and time of what a search is compared with.
 
-    The peak is the least time that the operations of the definition take; Winograd's convolutions have fewer.
+    The script's own schedule has the time of the default's record, measured as candidates are: without calls from
+    Python.  The peak is the least time that the operations of the definition take; Winograd's convolutions have fewer.
     """
     peak = "direct peak" if any(name.endswith(".winograd") and value for name, value in table) else "peak"
     flops = max((m.flops or 0.0 for m in measurements), default=0.0)
@@ -123,8 +124,9 @@ def references(
         if m.kind in ("numpy", "peak", "prefix", "kernel") and 0 < seconds < MAX_SECONDS:
             lines.append((m.kind, f"{'≈ ' if m.estimated else ''}{name}{' !' if m.disturbed else ''}", seconds))
     default = [trial.time for trial in trials if trial.choices is None and trial.time]
-    if default and not any(kind == "kernel" for kind, _, _ in lines):
-        lines.append(("kernel", "default", default[-1]))
+    if default:
+        name = "your schedule" if any(kind == "kernel" for kind, _, _ in lines) else "default"
+        lines = [line for line in lines if line[0] != "kernel"] + [("kernel", name, default[-1])]
     return lines
 
 
@@ -336,5 +338,5 @@ def reasons(mine: Sequence[float] | UnsetType, best: Sequence[float] | UnsetType
         plain = words in PLAIN
         values = (a, b) if plain else (2.0**a, 2.0**b)
         times = f"{values[0] - values[1]:+.3g}" if plain else f"{2.0 ** (a - b):.3g}×"
-        found.append((abs(a - b), Reason(words, f"{values[0]:.3g}", f"{values[1]:.3g}", times)))
+        found.append((abs(a - b), Reason(words, number(values[0]), number(values[1]), times)))
     return [reason for _, reason in sorted(found, key=lambda item: -item[0])]

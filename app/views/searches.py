@@ -72,9 +72,13 @@ class SearchView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The decisions that trials have the numbers of."""
     measurements: list[Measurement] = []
     refused: Refusals = []
+    default_seconds: float | None = None
+    """Of a call of what the script makes, if the search goes on or was stopped."""
     failures: list[str] = []
     found: Found | None = None
     model: ModelSearch | None = None
+    of_model: bool = False
+    """Whether the script has a model."""
     kernel: Annotated[str, Meta(max_length=1_000)] = ""
     """The workload that the trials are of."""
     label: str = ""
@@ -113,9 +117,11 @@ def draw_search() -> str:
     kernel = (
         next((each for each in asked.model.kernels if each.workload == asked.kernel), None) if asked.model else None
     )
-    default = [Trial(kind="ok", seconds=kernel.beside)] if kernel and kernel.beside else []
+    beside = kernel.beside if kernel else asked.default_seconds
+    default = [Trial(kind="ok", seconds=beside)] if beside else []
     refused = kernel.refused if kernel else asked.refused
-    usual = [seconds for kind, _, seconds in references(asked.trials, asked.measurements) if kind == "kernel"]
+    shown = [*asked.trials, *default]
+    usual = [seconds for kind, _, seconds in references(shown, asked.measurements) if kind == "kernel"]
     compared = chosen is not None and best is not None and chosen != best
     return render_template(
         "panes/_search_view.html",
@@ -127,9 +133,7 @@ def draw_search() -> str:
         best=best,
         default=usual[0] if usual else None,
         chosen=chosen,
-        chart=progress_chart(
-            [*asked.trials, *default], asked.measurements, asked.room, asked.by_seconds, chosen, asked.table
-        ),
+        chart=progress_chart(shown, asked.measurements, asked.room, asked.by_seconds, chosen, asked.table),
         cloud=cloud(asked.trials, asked.room, chosen),
         tree=decisions(asked.trials, asked.table, asked.pinned, asked.banned),
         failed=failures(asked.trials),

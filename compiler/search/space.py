@@ -119,8 +119,17 @@ class ScheduleSpace:
         return self._derived[candidate]
 
     def schedule(self, candidate: Choices) -> Schedule:
-        """Derive the schedule of a candidate again, with all checks that primitives make."""
-        return self._derive(Picker(random.Random(0), dict(candidate)), True)
+        """Derive the schedule of a candidate again, with all checks that primitives make.
+
+        Raises ArgumentError if its choices are not among those that there are.
+        """
+        picker = Picker(random.Random(0), dict(candidate))
+        schedule = self._derive(picker, True)
+        strange = [(name, value) for name, value in candidate if picker.made.get(name) != value and name != _WAY]
+        if strange:
+            name, value = strange[0]
+            raise ArgumentError(f"search: the schedules of this function have no choice {value} for {name}")
+        return schedule
 
     def is_sound(self, candidate: Choices) -> bool:
         """Return whether primitives accept the schedule of a candidate with all their checks."""

@@ -46,7 +46,7 @@ from compiler.search import (
     write_script,
 )
 from compiler.search.choices import Choices, from_json
-from compiler.search.tuning import random_arrays
+from compiler.search.tuning import processor_target, random_arrays
 from compiler.target.target import Target
 
 PER_ROUND = 6
@@ -99,8 +99,8 @@ def search_program(request: Request, send: Callable[[Message], None]) -> None:
     Target.default_opt_level = request.options.opt_level
     try:
         program, named, name = read_recorded(request.program)
-        target, text = Target(named), given_log()
-        if not text:
+        target, text = processor_target(named), given_log()
+        if request.prefixes:
             Ladder(program, target, request.options, send, request.seed).run_with_default(name)
         _search(program, target, ToldLog(text, send), request, settings, send)
     except TVMError as error:
@@ -116,7 +116,12 @@ def _search(
     send: Callable[[Message], None],
 ) -> None:
     def told(progress: Progress) -> None:
-        send(Searching(trials=progress.trials, seconds=progress.seconds, refused=most_frequent(progress.refused)))
+        send(
+            Searching(
+                trials=progress.trials, seconds=progress.seconds, refused=most_frequent(progress.refused),
+                default_seconds=finite(progress.default),
+            )
+        )  # fmt: skip
 
     with uninstrumented():
         found = tune(

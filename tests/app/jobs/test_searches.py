@@ -60,6 +60,7 @@ def test_a_search_that_makes_way_queues_again_and_goes_on_from_its_log(
     assert first is not None
     assert second is not None
     assert second.seconds < first.seconds, "what is left"
+    assert [request.prefixes for request in runner.requests[1:]] == [True, False], "what there is, once"
     assert events[-1]["status"] == "ok"
 
 
@@ -89,6 +90,7 @@ def test_the_last_model_is_searched_where_that_is_asked_for(client: FlaskClient,
         ([RecordedFunction(name="main", reason="it is too large")], True, "it is too large"),
         (RECORDED, True, "builds no model"),
         ([], False, "makes no function"),
+        ([RecordedFunction(name="sort", reason="it calls C")], False, "sort is not searched: it calls C"),
     ],
 )
 def test_why_nothing_is_searched_is_said(

@@ -50,14 +50,15 @@ def test_a_search_is_drawn_beside_what_there_is() -> None:
         Measurement(name="peak", kind="peak", seconds=0.0, gflops=100.0),
         Measurement(name="NumPy", kind="numpy", seconds=2e-3, disturbed=True),
         Measurement(name="default", kind="prefix", seconds=9e-3, estimated=True, step=0),
-        Measurement(name="matmul", kind="kernel", seconds=3e-3, flops=1e8),
+        Measurement(name="matmul", kind="kernel", seconds=5e-3, flops=1e8),
     ]
     assert references(TRIALS, measured) == [
         ("peak", "peak", 1e-3),
         ("numpy", "NumPy !", 2e-3),
         ("prefix", "≈ unscheduled", 9e-3),
         ("kernel", "your schedule", 3e-3),
-    ]
+    ], "as candidates are measured, not with its calls from Python"
+    assert references(TRIALS[:-1], measured)[-1] == ("kernel", "your schedule", 5e-3)
     assert references(TRIALS, []) == [("kernel", "default", 3e-3)], "of a log, the record of the default"
     for decided, name in ((0, "peak"), (4, "direct peak")):
         assert references(TRIALS, measured, [("conv.winograd", decided)])[0][1] == name, "others may be below it"
@@ -137,6 +138,8 @@ def test_a_search_is_drawn_and_says_when_the_default_stays(client: FlaskClient) 
     html = client.post("/search", data=asked(trials, found=found), headers=HX).text
     assert "2.00× as fast as what the script makes" in html
     assert "Stopped: the best was not compared" in client.post("/search", data=asked(trials), headers=HX).text
+    html = client.post("/search", data=asked(trials, default_seconds=1e-4), headers=HX).text
+    assert "no candidate was faster than what the script makes (100 µs)" in html
 
 
 def test_a_log_is_long_at_most(client: FlaskClient) -> None:

@@ -15,7 +15,7 @@ from app.artifacts import Options
 from app.protocol import Failed, Message, Request
 from app.recorder.measuring import searching
 from app.recorder.measuring.searching import search_program, show_candidate
-from app.searches import CandidateTexts, Found, Searching, SearchSettings, Tried
+from app.searches import CandidateTexts, Decision, Found, Searching, SearchSettings, Tried
 from compiler import te
 from compiler.classic import alias
 from compiler.driver.lower import lower
@@ -38,19 +38,44 @@ def recorded() -> tuple[str, ScheduleSpace]:
 def test_a_search_tells_each_candidate_and_what_it_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(searching, "tune", partial(tune, trials=2, evolution=Evolution(2)))
-    monkeypatch.setattr(searching.Ladder, "run_with_default", lambda self, name: None)
+    measured: list[str] = []
+    monkeypatch.setattr(searching.Ladder, "run_with_default", lambda self, name: measured.append(name))
     settings = SearchSettings(seconds=100, pinned=[("C.way", "tiles"), ("C.unroll", False)])
     told: list[Message] = []
-    search_program(Request(mode="search", program=recorded()[0], options=OPTIONS, search=settings), told.append)
+    request = Request(mode="search", program=recorded()[0], options=OPTIONS, search=settings)
+    search_program(request, told.append)
+    assert measured == []
     records = [json.loads(message.record) for message in told if isinstance(message, Tried)]
     assert [record["choices"] is None for record in records] == [False, False, True]
     assert all(["C.way", "tiles"] in record["choices"] for record in records[:2])
     assert not any(["C.unroll", True] in record["choices"] for record in records[:2])
-    assert [m.trials for m in told if isinstance(m, Searching)] == [2]
+    (round_,) = [m for m in told if isinstance(m, Searching)]
+    assert (round_.trials, round_.default_seconds) == (2, records[2]["seconds"])
     found = told[-1]
     assert isinstance(found, Found)
     assert found.default_seconds
     assert found.choices is None or found.seconds < found.default_seconds
+
+
+def test_what_no_search_is_for_is_said_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told: list[Message] = []
+    program = recorded()[0].replace('"llvm"', '"cuda"')
+    search_program(Request(mode="search", program=program, prefixes=True), told.append)
+    (failed,) = told
+    assert isinstance(failed, Failed)
+    assert "for processors (llvm), not for cuda" in failed.problem.message
+
+
+def test_a_candidate_of_other_choices_is_refused() -> None:
+    told: list[Message] = []
+    choices: list[Decision] = [("C.way", "tiles"), ("tile_x", [-1, 16])]
+    show_candidate(Request(mode="candidate", program=recorded()[0], options=OPTIONS, choices=choices), told.append)
+    (failed,) = told
+    assert isinstance(failed, Failed)
+    assert "have no choice (-1, 16) for tile_x" in failed.problem.message
 
 
 def test_what_cannot_be_pinned_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
