@@ -27,6 +27,7 @@ _SAID = {
     ("pack", True): "packed", ("pack", False): "not packed",
     ("winograd", 0): "as it is defined", ("winograd", 2): "Winograd’s, tiles of 2 × 2",
     ("winograd", 4): "Winograd’s, tiles of 4 × 4",
+    ("lanes", 0): "not vectorised", ("square", 0): "rows as they are", ("at", -1): "computed at root",
 }  # fmt: skip
 
 
@@ -119,7 +120,7 @@ def _node(
     nodes = _nodes(made, below, path, only, {}) if is_open and below else []
     leaves = [_leaf(one, path) for one in made] if is_open and not below else []
     leaves.sort(key=lambda leaf: leaf.seconds or math.inf)
-    nothing = "nothing of this kind" if level else "before a rule was chosen"
+    nothing = {0: "before a rule was chosen", len(LEVELS): "without a choice"}.get(level, "nothing of this kind")
     return Node(
         words=_said(key) or nothing, key=_joined(above if is_open else path), count=len(made),
         seconds=min((one.trial.time for one in made if one.trial.time), default=None), failed=failed.most_common(),

@@ -49,13 +49,13 @@ export function startDraft() {
     state.compiled = false;
     restoreControls(options);
   }
-  for (const event of ["options", "edited", "text"]) on(event, keep);
+  for (const event of ["options", "edited", "text", "shown"]) on(event, keepWorkspace);
 }
 
 let turn = 0;
 
 /** Keep options, the chosen steps and files, unless these are too large. */
-async function keep() {
+export async function keepWorkspace() {
   const mine = turn += 1;
   const { options, view } = state;
   const uploads = Object.fromEntries(state.uploads);

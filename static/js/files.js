@@ -2,6 +2,7 @@
 import { $, $$, element, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { missingFiles } from "./fixes.js";
+import { focusPane } from "./layout.js";
 import { isModel } from "./model.js";
 import { on, state, tell } from "./state.js";
 
@@ -55,12 +56,16 @@ function showShapes() {
   import("./model/shapes.js");
 }
 
+const isLog = ({ name, size }) => /\.(jsonl?|log)$/.test(name) && size <= MOST;
+const asLogs = async (file) => (await import("./search/log.js")).asLogs(file);
+
 async function take(files) {
   const missing = missingFiles();
   if (files.length === 1 && files[0].name.endsWith(".py") && !missing.includes(files[0].name)) {
     editor.open(await files[0].text());
     return;
   }
+  files = (await Promise.all(files.map((file) => (isLog(file) && !missing.includes(file.name) ? asLogs(file) : file)))).flat();
   if (files.some(({ name }) => name.length > LONGEST_NAME)) return refuse(`A file name may have at most ${LONGEST_NAME} characters`);
   const small = files.filter((file) => file.size <= SMALL && !isModel(file.name));
   for (const file of files) if (!small.includes(file) && !(await store(file))) return;
@@ -71,6 +76,7 @@ async function take(files) {
   for (const file of small) state.files.set(file.name, file);
   draw();
   tell("options");
+  if (files.some(({ name }) => name === "search.jsonl")) focusPane("search");
 }
 
 /** Say why a file is not taken, and leave it said until the script is compiled again. */

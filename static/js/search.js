@@ -3,7 +3,9 @@ import { $, toast } from "./dom.js";
 import { on } from "./state.js";
 
 export function startSearch() {
-  on("shown", () => { if ($("#pane-search").offsetParent) inPane(({ open }) => open()); });
+  const look = () => { if ($("#pane-search").offsetParent) inPane(({ open }) => open()); };
+  on("shown", look);
+  look(); // it is open from the beginning
   document.addEventListener("click", ({ target }) => { if (target.id === "search-kernels") inPane(({ searchModel }) => searchModel()); });
 }
 

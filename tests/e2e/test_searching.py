@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from compiler.classic.alias import install
 from compiler.search import Machine, ScheduleSpace, Wishes
@@ -18,7 +18,7 @@ from compiler.search.choices import Choices
 from compiler.search.models import numbers_of
 from compiler.search.tuning import workload_of
 from compiler.target.target import Target
-from tests.e2e.steps import MATMUL, settled, violations, write
+from tests.e2e.steps import MATMUL, reload, settled, violations, write
 
 CHOICES = [
     ["C.way", "tiles"], ["C.vector", 1], ["C.1.inner", 16], ["C.0.inner", 4], ["C.0.outer", [4, 2]],
@@ -53,7 +53,6 @@ LOG = "\n".join(
 def test_a_log_opens_and_its_best_candidate_becomes_a_script(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, script=MATMUL)
     page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": LOG.encode()}])
-    page.click('[data-open="search"]')
     search = page.locator("#search")
     expect(search.locator(".kept")).to_contain_text("not measured now")
     expect(search.locator(".point[data-trial]")).to_have_count(2)
@@ -83,7 +82,6 @@ def test_the_tree_of_sketches_filters_the_charts_and_opens_candidates(
     )
     page = open_page(explorer, 390, 844, script=MATMUL)
     page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": text.encode()}])
-    page.evaluate("document.querySelector('[data-open=search]').click()")
     tree = page.locator("#search .sketches")
     nodes = tree.locator("[data-only][aria-expanded]")
     expect(nodes).to_have_text(["C in tiles, operand 1 not packed", "C in tiles, operand 1 packed"])
@@ -189,8 +187,6 @@ def test_a_candidate_of_a_kernel_becomes_a_script_that_goes_back_into_the_model(
     text = candidate(way, 1e-5)
     page = open_page(explorer, script=MODEL)
     page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": text.encode()}])
-    page.click('[data-level="code"]')
-    page.click('[data-open="search"]')
     search = page.locator("#search")
     search.get_by_role("button", name="Show the best").press("Enter")
     expect(page.locator("#search-texts pre").first).to_contain_text(primitive)
@@ -216,8 +212,6 @@ def test_a_log_that_is_cut_keeps_what_is_decided_and_the_best(explorer: str, ope
     assert 480 * 1024 < len(text) < 512 * 1024, "more than is kept, and no upload"
     page = open_page(explorer, script=MODEL)
     page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": text.encode()}])
-    page.click('[data-level="code"]')
-    page.click('[data-open="search"]')
     page.get_by_role("button", name="Use in the model").press("Enter")
     expect(page.locator(FOUND)).to_contain_text("found")
     page.reload()
@@ -241,8 +235,8 @@ def test_the_model_is_built_with_the_candidate_that_is_picked_until_it_is_taken_
     text = "\n".join([candidate("rules", 2e-5), candidate("numbers", 1e-5), candidate("rules", None, "wrong")])
     page = open_page(explorer, script=MODEL)
     page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": text.encode()}])
+    page.click('[data-level="graph"]')
     page.click(f"[data-show-kernel={DENSE}]")
-    page.click('[data-open="search"]')
     settled(page)
     search, own = page.locator("#search"), code_of(page)
     number, use = search.get_by_label("Candidate", exact=True), search.get_by_role("button", name="Use in the model")
@@ -279,8 +273,6 @@ def test_the_log_of_several_kernels_is_shown_kernel_by_kernel(explorer: str, ope
     text = "\n".join([line(2e-5, workload="aa llvm threads=1"), line(3e-5, workload="bb llvm threads=1"), decided])
     page = open_page(explorer, script=MODEL)
     page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": text.encode()}])
-    page.click('[data-level="code"]')
-    page.click('[data-open="search"]')
     search = page.locator("#search")
     expect(search.locator("[data-of-kernel]")).to_have_count(2)
     expect(search.locator("tr", has_text="kernel aa")).to_contain_text("kept")
@@ -296,3 +288,79 @@ def test_why_no_model_is_searched_is_said_where_the_visitor_looks(
     page = open_page(explorer, script=MODEL.replace("llvm -mcpu=native", "webgpu"))
     page.get_by_role("button", name="Search kernels").press("Enter")
     expect(page.locator("#search .problem")).to_contain_text("not for webgpu")
+
+
+HOSTILE = [
+    *("[]", "null", '"x"', "{", '{"kind": "ok"}'),
+    *(line(1e-5, choices=strange) for strange in ("abc", 5, [1, 2], [["C.way", None]], [["C.way", 1.5]], {})),
+    line(-1.0, is_decision=True, choices=5),
+]
+"""What is no record."""
+TASK = ["llvm", "matmul", [["TENSOR", [64, 64], "float32"]], {}]
+AUTOTVM = [
+    {"input": TASK, "config": {"entity": [["tile_y", "sp", [-1, 8]]]}, "result": [[3e-5, 5e-5], 0, 1.2, 1.6e9]},
+    {"input": TASK, "config": {"entity": [["tile_y", "sp", [-1, 64]]]}, "result": [["TimeoutError()"], 7, 1.2, 1.6e9]},
+]
+ANSOR = [{"i": [["key", "llvm", []], [[], [["SP", 2, 0, 64, [8, 2], 1]]]], "r": [[4e-5], 0, 0.2, 1.6e9], "v": "v0.6"}]
+META = [[0, [[[["GetBlock", [], [], []]], [[3, [4, 16]]]], [4e-5], {"kind": "llvm"}, []]]]
+
+
+@pytest.mark.parametrize(("name", "log", "said"), [
+    ("search (1).jsonl", [line(1e-5), *HOSTILE], ["Left out: 11 of 13 lines", "1 candidate, best 10 µs"]),
+    ("search.jsonl", HOSTILE[:5], ["no line that is a record"]),
+    ("search.jsonl", [], ["is empty"]),
+    ("search.jsonl", [line(1e-5 * (1 + n % 9), message="x" * 400) for n in range(1200)], ["candidates, best 10 µs"]),
+    ("tuning.log", [json.dumps(row) for row in AUTOTVM], ["AutoTVM’s matmul", "40 µs", "tile_y", "run timeout"]),
+    ("ansor.json", [json.dumps(row) for row in ANSOR], ["auto_scheduler’s key", "40 µs", "SP"]),
+    ("tuning_record.json", [json.dumps(row) for row in META], ["MetaSchedule’s workload 0", "40 µs", "4 × 16"]),
+], ids=["strange", "broken", "empty", "huge", "autotvm", "ansor", "meta"])  # fmt: skip
+def test_any_log_that_is_dropped_is_shown_or_said_to_be_none(
+    name: str, log: list[str], said: list[str], explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer, script=MATMUL)
+    page.set_input_files("#attach", files=[{"name": name, "mimeType": "", "buffer": "\n".join(log).encode()}])
+    for words in said:
+        expect(page.locator("#search")).to_contain_text(words)
+
+
+def test_a_search_begins_once_outlives_a_reload_and_keeps_to_its_function_and_wishes(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer, script=MATMUL)
+    tried = [line(1e-5, workload="first"), line(2e-5, workload="second"), line(3e-5, workload="second")]
+    told: list[list[str]] = [tried[:1], tried[:1], tried[1:]]
+    begun: list[dict[str, Any]] = []
+
+    def events(route: Route) -> None:
+        body = "".join(f"event: tried\ndata: {json.dumps({'record': record})}\n\n" for record in told[len(heard)])
+        heard.append(body)
+        if len(heard) > 1:
+            body += 'event: ended\ndata: {"status": "ok"}\n\n'
+        route.fulfill(status=200, content_type="text/event-stream", body="retry: 1000000\n" + body)
+
+    def begin(route: Route) -> None:
+        begun.append(route.request.post_data_json["search"])
+        route.fulfill(status=202, json={"id": "1", "events": "/searched"})
+
+    heard: list[str] = []
+    page.route("**/searched", events)
+    page.route("**/api/searches", begin)
+    page.click('[data-open="search"]')
+    settled(page)
+    page.evaluate("for (let click = 0; click < 2; click += 1) document.querySelector('#search-start').click()")
+    search, button = page.locator("#search"), page.locator("#search-start")
+    expect(search.locator(".point[data-trial]")).to_have_count(1)
+    reload(page)
+    expect(button).to_have_text("Search")
+    expect(search.locator(".point[data-trial]")).to_have_count(1)
+    assert (len(begun), len(heard)) == (1, 2)
+    search.locator("summary", has_text="way").press("Enter")
+    search.get_by_label("Pin C.way as tiles").press("Enter")
+    expect(search.get_by_label("Pin C.way as tiles")).to_have_attribute("aria-pressed", "true")
+    button.press("Enter")
+    expect(search.locator(".point[data-trial]")).to_have_count(2)
+    assert begun[1]["pinned"] == [["C.way", "tiles"]]
+    expect(search.get_by_label("Pin C.way as tiles")).to_have_attribute("aria-pressed", "true")
+    reload(page)
+    expect(search.locator(".kept")).to_contain_text("not measured now")
+    expect(search.locator(".point[data-trial]")).to_have_count(2)

@@ -1,5 +1,6 @@
 // Searches for a faster schedule, and draws what comes as it comes; or what a log beside the script says.
 import { $, element, toast } from "../dom.js";
+import { keepHere, keepWorkspace, readHere } from "../draft.js";
 import { editor } from "../editor.js";
 import { attach, detach } from "../files.js";
 import { dropKernels, takeKernel } from "../forks.js";
@@ -7,15 +8,14 @@ import { focusPane } from "../layout.js";
 import { showKernel } from "../levels.js";
 import { recall, remember } from "../memory.js";
 import { ask, busyWords, follow, post, unreached } from "../server.js";
-import { on, state, tell, workspaceJson } from "../state.js";
+import { encode, on, state, tell, workspaceJson } from "../state.js";
+import { LOG, MOST_TRIALS, fitting, isDecision, isForeign, parse, read } from "./log.js";
 
-const LOG = "search.jsonl"; // beside the script: links keep it, and the next search goes on from it
-const MOST_BYTES = 480 * 1024; // of a log that stays with the script
-const MOST_TRIALS = 2000;
 const MOST_KERNELS = 10;
 const ORIGINAL = "original.py"; // what a kernel is raced with
 
-let running = null; // {id, source}
+let running = null; // {id}, or empty until the server has answered
+let leaving = false; // whether the page ends, and with it what it listens to
 let ticking = 0;
 let shown = null; // what was drawn
 let lines = []; // of the log
@@ -24,8 +24,10 @@ let opened = null; // the file that was read
 let derived = {}; // the candidate whose texts came last, and what was asked for them
 const wishes = new Map(); // by the workload of a kernel; of a function by ""
 const wishesOf = (kernel) => wishes.get(kernel) ?? { pinned: [], banned: [] };
+const hasModel = () => !$("#search-what").hidden;
+const wished = () => (hasModel() && shown.model ? shown.kernel : "");
 
-const fresh = () => ({ model: null, kernel: "", trials: [], measurements: [], refused: [], failures: [], found: null, doing: "", label: "", running: false, kept: "", chosen: null, only: [] });
+const fresh = () => ({ model: null, kernel: "", trials: [], measurements: [], refused: [], default_seconds: null, failures: [], found: null, doing: "", label: "", running: false, kept: "", chosen: null, only: [] });
 
 const pane = $("#pane-search");
 const modelWords = { total: null, others: {}, ways: {}, type: "model" };
@@ -43,8 +45,9 @@ function begin() {
   on("options", openLog);
   on("answered", offer);
   on("edited", () => { if (shown) pane.classList.add("stale"); });
+  addEventListener("beforeunload", () => { leaving = true; });
   offer();
-  openLog();
+  openLog().then(goOn);
 }
 
 /** Draw what there is. */
@@ -73,7 +76,10 @@ async function openLog() {
   opened = file;
   if (!file) return;
   lines = (await file.text()).split("\n").filter(Boolean).slice(-MOST_TRIALS);
-  shown = { ...fresh(), ...logged(), kept: "From the log beside the script: what others or an earlier search wrote, not measured now. Search goes on from it." };
+  shown = { ...fresh(), ...logged() };
+  const strange = lines.length - shown.trials.length - decisions().length;
+  const origin = shown.trials.some(isForeign) ? "Translated from a log of TVM’s: what was measured elsewhere, not now. Search does not go on from it." : "From the log beside the script: what others or an earlier search wrote, not measured now. Search goes on from it.";
+  shown.kept = shown.trials.length ? `${origin}${strange ? ` Left out: ${strange} of ${lines.length} lines, which are no records.` : ""}` : `${LOG} ${lines.length ? "has no line that is a record of a search" : "is empty"}.`;
   draw();
 }
 
@@ -82,7 +88,7 @@ function logged() {
   const trials = lines.map(read).filter(Boolean);
   const kernels = new Map();
   for (const { workload, choices, seconds } of trials) {
-    const kernel = kernels.get(workload) ?? { name: `kernel ${workload.slice(0, 8)}`, workload, trials: 0 };
+    const kernel = kernels.get(workload) ?? { name: isForeign({ workload }) ? workload : `kernel ${workload.slice(0, 8)}`, workload, trials: 0 };
     kernels.set(workload, kernel);
     if (choices) kernel.trials += 1;
     if (choices && seconds && !(seconds >= kernel.best)) kernel.best = seconds;
@@ -93,51 +99,52 @@ function logged() {
     decided = true;
     const kernel = kernels.get(workload);
     if (kernel) Object.assign(kernel, { kept: Boolean(choices), name: String(message || kernel.name).slice(0, 1000) });
-    else if (choices?.[0]?.[0] === "way") ways[String(workload).replace(/ llvm.*/, "")] = String(choices[0][1]);
+    else if (choices?.[0]?.[0] === "way") ways[String(workload).replace(/ llvm.*/, "").slice(0, 1000)] = String(choices[0][1]).slice(0, 200);
   }
-  const model = decided || kernels.size > 1 || !$("#search-what").hidden ? { ...modelWords, kernels: [...kernels.values()].slice(0, MOST_KERNELS), ways } : null;
-  return { trials, model, kernel: model?.kernels[0]?.workload ?? "" };
+  const model = decided || kernels.size > 1 || hasModel() || trials.some(isForeign) ? { ...modelWords, kernels: [...kernels.values()].slice(0, MOST_KERNELS), ways } : null;
+  return { trials, model, kernel: (model && (hasModel() ? model.kernels[0] : trials.at(-1))?.workload) ?? "" };
 }
 
-function parse(line) {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null; // cut off, or not a log
-  }
-}
-
-const isDecision = (line) => parse(line)?.is_decision === true;
 const decisions = () => lines.filter(isDecision).map(parse);
-
-/** A record as the server draws it; null for what is none, or a decision. */
-function read(line) {
-  const { workload, kind, seconds, message, predicted, error, timestamp, choices, features, is_decision } = parse(line) ?? {};
-  if (typeof kind !== "string" || is_decision) return null;
-  return { workload: String(workload), kind, seconds, message: message || "", predicted, error, timestamp: Number(timestamp) || 0, choices, features };
-}
 
 /** The candidates that are drawn: of a model, those of one kernel. */
 const visible = () => (shown.kernel ? shown.trials.filter(({ workload }) => workload === shown.kernel) : shown.trials);
 
 async function start() {
+  running = {};
   const workspace = await workspaceJson(editor.text);
   const model = $("#search-what").value === "model";
+  if (!workspace.files[LOG]) lines = [];
+  lines = lines.filter((line) => read(line) || isDecision(line));
+  if (lines.length) workspace.files[LOG] = await encode(new Blob([`${lines.join("\n")}\n`]));
   const wanted = model ? { model, kernels: Object.fromEntries([...wishes].filter(([kernel]) => kernel).slice(0, MOST_KERNELS)) } : wishesOf("");
   const search = { seconds: Number($("#search-seconds").value), ...wanted };
   const response = await post("/api/searches", { ...workspace, search });
-  const answer = await response.json();
+  const { error, id, events } = await response.json();
   if (!response.ok) {
-    toast(answer.error.message);
+    running = null;
+    toast(error.message);
     return;
   }
-  const before = shown?.measurements ?? [];
-  if (!workspace.files[LOG]) lines = [];
+  const begun = { id, events, model, seconds: search.seconds };
+  keepHere("search", JSON.stringify(begun));
+  attend(begun, pane.classList.contains("stale"));
+}
+
+/** Listen again to the search that goes on while the page is reloaded. */
+function goOn() {
+  const begun = readHere("search");
+  if (begun && !running) attend(JSON.parse(begun), false);
+}
+
+/** Draw what a search tells, from its beginning. */
+function attend({ id, events, model, seconds: most }, isAnother) {
+  const trials = lines.map(read).filter(Boolean);
   picked = false;
-  shown = { ...fresh(), trials: lines.map(read).filter(Boolean), measurements: lines.length && !model ? before : [], running: true, label: "waiting for its turn" };
+  shown = { ...fresh(), trials, kernel: model || !trials.length ? "" : isAnother ? "none yet" : trials.at(-1).workload, running: true, label: "waiting for its turn" };
   pane.classList.remove("stale");
   buttons(true);
-  const source = follow(answer.events, {
+  follow(events, {
     queued({ place }) { shown.label = busyWords(place); },
     progress({ done, total, label }) { shown.label = shown.doing = model ? label : `what there is: ${done} of ${total} · ${label}`; },
     model(found) {
@@ -150,12 +157,12 @@ async function start() {
       shown.measurements.splice(again < 0 ? shown.measurements.length : again, again < 0 ? 0 : 1, measurement);
     },
     tried({ record }) { lines.push(record); const trial = read(record); if (trial) { shown.trials.push(trial); if (!picked) shown.kernel = trial.workload; } },
-    searching({ trials, seconds, refused }) { Object.assign(shown, { refused, label: words(trials, seconds, search.seconds) }); tick(trials, seconds, search.seconds); },
+    searching({ trials, seconds, refused, default_seconds }) { Object.assign(shown, { refused, default_seconds, label: words(trials, seconds, most) }); tick(trials, seconds, most); },
     found({ choices, seconds, default_seconds }) { shown.found = { choices, seconds, default_seconds, type: "found" }; },
-    failed({ label, problem }) { shown.failures.push(`${label}: ${problem.message}`); },
+    failed({ label, problem }) { shown.failures.push(label === "search" ? problem.message : `${label}: ${problem.message}`); },
     ended: end,
   }, draw);
-  running = { id: answer.id, source };
+  running = { id };
   draw();
 }
 
@@ -173,8 +180,9 @@ function tick(trials, seconds, most) {
 }
 
 function end({ status, message }) {
+  if (leaving) return; // the next page listens to it again
   clearInterval(ticking);
-  running?.source.close();
+  keepHere("search", "");
   running = null;
   shown.running = false;
   buttons(false);
@@ -184,30 +192,15 @@ function end({ status, message }) {
   if (shown.model) tell("options"); // which is built with what was found
 }
 
-/** The log, or if it is too long for a file beside the script, its newest records, the fastest, and what is decided. */
-function fitting() {
-  const best = new Map(); // by workload
-  for (const line of lines) {
-    const { workload, seconds } = read(line) ?? {};
-    if (seconds && !(seconds >= best.get(workload)?.seconds)) best.set(workload, { seconds, line });
-  }
-  const needed = new Set([...best.values()].map(({ line }) => line));
-  let over = lines.reduce((sum, line) => sum + line.length + 1, 0) - MOST_BYTES;
-  const kept = lines.filter((line) => {
-    if (over <= 0 || needed.has(line) || isDecision(line)) return true;
-    over -= line.length + 1;
-    return false;
-  });
-  return `${kept.join("\n")}\n`;
-}
-
 function keepLog() {
   dropKernels();
-  attach(LOG, fitting());
+  attach(LOG, fitting(lines));
   opened = state.files.get(LOG);
+  keepWorkspace();
 }
 
 async function stop() {
+  if (!running.id) return;
   const answer = await ask(`/api/ladders/${running.id}`, { method: "DELETE" });
   if (unreached(answer)) toast((await answer.json()).error.message);
 }
@@ -259,8 +252,8 @@ function clicked({ target }) {
 
 /** Pin or ban a decision for the next search, or no longer; of a decision, one choice is pinned. */
 function wish(kind, other, decision) {
-  const its = wishesOf(shown.kernel);
-  wishes.set(shown.kernel, its);
+  const its = wishesOf(wished());
+  wishes.set(wished(), its);
   const text = JSON.stringify(decision);
   const same = (each) => JSON.stringify(each) === text;
   const had = its[kind].some(same);
@@ -295,7 +288,7 @@ async function texts(at) {
   if (!trial?.choices) return { problem: "this is what the script makes, without a search" };
   const workspace = await workspaceJson(editor.text);
   delete workspace.files[LOG];
-  const asked = { ...workspace, choices: trial.choices, ...(shown.model ? { kernel: { workload: shown.kernel, ways: shown.model.ways ?? {} } } : {}) };
+  const asked = { ...workspace, choices: trial.choices, ...(shown.model && hasModel() ? { kernel: { workload: shown.kernel, ways: shown.model.ways ?? {} } } : {}) };
   const key = JSON.stringify(asked);
   if (derived.key === key) return derived.answer;
   const response = await post("/api/candidates", asked);
@@ -387,7 +380,7 @@ async function redraw() {
       choices: choices && choices.map(numbered).join(" "),
       ...(shown.chosen !== null && (at === best || at === shown.chosen) ? { features } : {}),
     }));
-    const asked = { ...shown, doing: undefined, trials, used: shown.kernel && used ? seen.findIndex(({ choices }) => JSON.stringify(choices) === used) : -1, table: [...table.keys()].map((key) => JSON.parse(key)), ...wishesOf(shown.kernel), by_seconds: $("#search-axis").value === "seconds", room: Math.max(340, $("#search").clientWidth - 28) };
+    const asked = { ...shown, doing: undefined, trials, used: shown.kernel && used ? seen.findIndex(({ choices }) => JSON.stringify(choices) === used) : -1, table: [...table.keys()].map((key) => JSON.parse(key)), ...wishesOf(wished()), of_model: hasModel(), by_seconds: $("#search-axis").value === "seconds", room: Math.max(340, $("#search").clientWidth - 28) };
     await htmx.ajax("POST", "/search", { target: "#search", swap: "morph", source: "#pane-search", values: { asked: JSON.stringify(asked) } });
   }
 }

@@ -1,0 +1,87 @@
+// Logs of searches: lines of JSON as Strata writes them, and as the three tuners of TVM do.
+
+export const LOG = "search.jsonl"; // beside the script: links keep it, and the next search goes on from it
+const MOST_BYTES = 480 * 1024; // of a log that stays with the script
+export const MOST_TRIALS = 2000;
+const MOST_WORDS = 1000; // characters that name a workload
+const MOST_SECONDS = 1e6; // as of MAX_SECONDS of app/panes/searches.py
+
+export function parse(line) {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null; // cut off, or not a log
+  }
+}
+
+export const isDecision = (line) => parse(line)?.is_decision === true;
+
+const isValue = (value) => typeof value === "boolean" || (typeof value === "string" ? value.length <= 200 : [value].flat().every(Number.isSafeInteger) && [value].flat().length <= 16);
+const isChoice = (choice) => Array.isArray(choice) && choice.length === 2 && typeof choice[0] === "string" && choice[0].length <= 200 && isValue(choice[1]);
+const number = (value) => (Number.isFinite(value) ? value : null);
+
+/** A record as the server draws it; null for what is none, or a decision. */
+export function read(line) {
+  const { workload, kind, seconds, message, predicted, error, timestamp, choices, features, is_decision } = parse(line) ?? {};
+  if (typeof kind !== "string" || is_decision || !(choices === null || (Array.isArray(choices) && choices.every(isChoice)))) return null;
+  return {
+    workload: String(workload).slice(0, MOST_WORDS), kind, seconds: seconds > 0 && seconds < MOST_SECONDS ? seconds : null, message: String(message || ""),
+    predicted: number(predicted), error: number(error), timestamp: Number(timestamp) || 0, choices,
+    ...(Array.isArray(features) && features.every(Number.isFinite) ? { features } : {}),
+  };
+}
+
+/** The lines, or if they are too long for a file beside the script, the newest, the fastest, and what is decided. */
+export function fitting(lines) {
+  const best = new Map(); // by workload
+  for (const line of lines) {
+    const { workload, seconds } = read(line) ?? {};
+    if (seconds && !(seconds >= best.get(workload)?.seconds)) best.set(workload, { seconds, line });
+  }
+  const needed = new Set([...best.values()].map(({ line }) => line));
+  let over = lines.reduce((sum, line) => sum + line.length + 1, 0) - MOST_BYTES;
+  const kept = lines.filter((line) => {
+    if (over <= 0 || needed.has(line) || isDecision(line)) return true;
+    over -= line.length + 1;
+    return false;
+  });
+  return `${kept.join("\n")}\n`;
+}
+
+const NO_TIME = 1e9; // seconds that stand for an error
+const ERRORS = { autotvm: ["ok", "template", "compile", "device", "runtime", "wrong", "build timeout", "run timeout"], ansor: ["ok", "instantiation", "compile host", "compile device", "runtime", "wrong", "build timeout", "run timeout"] };
+
+const TUNERS = ["AutoTVM’s ", "auto_scheduler’s ", "MetaSchedule’s "]; // what the workloads of translated records begin with
+export const isForeign = ({ workload }) => TUNERS.some((tuner) => workload.startsWith(tuner));
+
+/** What a tuner of TVM noted of a candidate; its choices are of that tuner's own space. */
+function foreign(line) {
+  const found = parse(line);
+  if (Array.isArray(found?.input) && Array.isArray(found.result)) {
+    const [target, task, args] = found.input, [costs, error, , timestamp] = found.result;
+    return record(`${TUNERS[0]}${task} ${JSON.stringify(args)} ${target}`, found.config?.entity?.map(([name, , value]) => [name, value]), costs, ERRORS.autotvm[error], timestamp);
+  }
+  if (Array.isArray(found?.i) && Array.isArray(found.r)) {
+    const [[task, target], [, steps = []] = []] = found.i, [costs, error, , timestamp] = found.r;
+    return record(`${TUNERS[1]}${task} ${target}`, steps.map(([step, ...rest], at) => (rest.length === 1 ? [step, rest[0]] : [`${at}.${step}`, rest])), costs, ERRORS.ansor[error], timestamp);
+  }
+  const [place, made] = Array.isArray(found) ? found : [found?.workload, found?.record];
+  if (!Number.isInteger(place) || !Array.isArray(made) || !Array.isArray(made[0]?.[1])) return null;
+  return record(`${TUNERS[2]}workload ${place}`, made[0][1].map(([at, value]) => [`decision ${at}`, value]), made[1], made[1] ? "ok" : "error", 0);
+}
+
+function record(workload, choices, costs, kind = "error", timestamp = 0) {
+  const made = choices?.map(([name, value]) => [String(name).slice(0, 200), isValue(value) ? value : JSON.stringify(value).slice(0, 200)]) ?? [];
+  const seconds = kind === "ok" && Array.isArray(costs) ? costs.reduce((sum, cost) => sum + cost, 0) / costs.length : NO_TIME;
+  const failed = !(seconds < NO_TIME);
+  return JSON.stringify({ v: 1, workload: workload.slice(0, MOST_WORDS), structure: "", choices: made, kind: failed && kind === "ok" ? "error" : kind, seconds: failed ? null : seconds, message: "", features: [], timestamp: Number(timestamp) || 0 });
+}
+
+/** A file as a log beside the script, and itself too if it is one of TVM's, which the script may read; only itself if it is no log.
+ * @param {File} file */
+export async function asLogs(file) {
+  const lines = (await file.text()).split("\n").filter(Boolean);
+  if (lines.some((line) => read(line) || isDecision(line))) return [new File([fitting(lines)], LOG)];
+  const translated = lines.map((line) => { try { return foreign(line); } catch { return null; } }).filter(Boolean);
+  return translated.length ? [file, new File([fitting(translated)], LOG)] : [file];
+}
