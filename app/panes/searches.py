@@ -9,12 +9,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from app.artifacts import NOISE, Measurement
-from app.panes.numbers import duration, number
+from app.panes.numbers import EXCEEDING, duration, number
 from app.searches import Decision, Value
 
 HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 176, 58, 128, 20, 34
@@ -23,6 +24,8 @@ MAX_SECONDS = 1e6
 """Longer times are not drawn: a log may claim any."""
 REACH = 100.0
 """How far beyond the measured times expectations are drawn; those still farther off are drawn there."""
+PAUSE = 30.0
+"""Seconds between two candidates that count at most, such as those of another day."""
 MAX_DECISIONS = 40
 FEATURES = (
     "estimated cycles of a call", "operations of a call", "instructions", "loop iterations",
@@ -114,15 +117,18 @@ def references(
 
     The script's own schedule has the time of the default's record, measured as candidates are: without calls from
     Python.  The peak is the least time that the operations of the definition take; Winograd's convolutions have fewer.
+    One that a candidate exceeds was measured while others used the machine.
     """
     peak = "direct peak" if any(name.endswith(".winograd") and value for name, value in table) else "peak"
     flops = max((m.flops or 0.0 for m in measurements), default=0.0)
+    best = min((trial.time for trial in trials if trial.time), default=math.inf)
     lines: list[tuple[str, str, float]] = []
     for m in measurements:
         seconds = flops / m.gflops / 1e9 if m.kind == "peak" and m.gflops and flops else m.seconds
         name = {"numpy": "NumPy", "peak": peak, "prefix": "unscheduled"}.get(m.kind, "your schedule")
+        is_busy = m.disturbed or (name == "peak" and best * EXCEEDING < seconds)
         if m.kind in ("numpy", "peak", "prefix", "kernel") and 0 < seconds < MAX_SECONDS:
-            lines.append((m.kind, f"{'≈ ' if m.estimated else ''}{name}{' !' if m.disturbed else ''}", seconds))
+            lines.append((m.kind, f"{'≈ ' if m.estimated else ''}{name}{' !' if is_busy else ''}", seconds))
     default = [trial.time for trial in trials if trial.choices is None and trial.time]
     if default:
         name = "your schedule" if any(kind == "kernel" for kind, _, _ in lines) else "default"
@@ -151,18 +157,18 @@ def progress_chart(
     if not times and not lines:
         return None
     across = _logarithmic([*times, *(seconds for _, _, seconds in lines)], HEIGHT - BOTTOM, TOP)
-    began = min((trial.timestamp for _, trial in candidates), default=0.0)
-    positions = [trial.timestamp - began if by_seconds else number for number, (_, trial) in enumerate(candidates, 1)]
+    stamps = [trial.timestamp for _, trial in candidates]
+    positions: Sequence[float] = _seconds(stamps) if by_seconds else range(1, 1 + len(stamps))
     last, right = max([*positions, 1.0]), max(room, 340) - RIGHT
 
     def x(position: float) -> float:
         return round(LEFT + (right - LEFT) * max(0.0, position) / last, 1)
 
-    points, line, best = [], list[tuple[float, float]](), math.inf
+    points, line, best, winner = [], list[tuple[float, float]](), math.inf, best_of(trials)
     for position, (at, trial) in zip(positions, candidates, strict=True):
         if trial.time is None:
             continue
-        points.append(_point(x(position), across(trial.time), at, trial, trials, chosen))
+        points.append(_point(x(position), across(trial.time), at, trial, winner, chosen))
         if trial.time < best:
             line += [(x(position), across(best))] if line else []
             line.append((x(position), across(trial.time)))
@@ -179,6 +185,11 @@ def progress_chart(
     return SearchChart(right + RIGHT, points, line, scale, ends, rules, said)
 
 
+def _seconds(stamps: Sequence[float]) -> list[float]:
+    """Return when candidates were measured, from the first on; of what lies between searches, little counts."""
+    return list(accumulate(min(max(after - before, 0.0), PAUSE) for before, after in pairwise([*stamps[:1], *stamps])))
+
+
 def cloud(trials: Sequence[Trial], room: int, chosen: int | None) -> SearchChart | None:
     """Return the times that the cost model expected against those measured; exact predictions are on the diagonal."""
     seen = [
@@ -192,9 +203,10 @@ def cloud(trials: Sequence[Trial], room: int, chosen: int | None) -> SearchChart
     measured = [trial.time or 0.0 for _, trial, _ in seen]
     low, high = min(measured) / REACH, max(measured) * REACH
     times = measured + [min(max(predicted, low), high) for _, _, predicted in seen]
+    winner = best_of(trials)
     up, along = _logarithmic(times, HEIGHT - BOTTOM, TOP), _logarithmic(times, LEFT, right)
     points = [
-        _point(along(min(max(p, low), high)), up(trial.time or 0.0), at, trial, trials, chosen) for at, trial, p in seen
+        _point(along(min(max(p, low), high)), up(trial.time or 0.0), at, trial, winner, chosen) for at, trial, p in seen
     ]
     diagonal = [(along(value), up(value)) for value in (min(times), max(times))]
     within = sum(max(p, t.time or 0.0) <= 2 * min(p, t.time or 0.0) for _, t, p in seen)
@@ -202,8 +214,8 @@ def cloud(trials: Sequence[Trial], room: int, chosen: int | None) -> SearchChart
     return SearchChart(right + RIGHT, points, diagonal, _scale(times, up), _scale(times, along)[::2], [], said)
 
 
-def _point(x: float, y: float, at: int, trial: Trial, trials: Sequence[Trial], chosen: int | None) -> Point:
-    kind = "chosen" if at == chosen else "best" if at == best_of(trials) else "disturbed" if trial.is_disturbed else ""
+def _point(x: float, y: float, at: int, trial: Trial, best: int | None, chosen: int | None) -> Point:
+    kind = "chosen" if at == chosen else "best" if at == best else "disturbed" if trial.is_disturbed else ""
     words = [f"Candidate {at + 1}: {duration(trial.time or 0.0)}"]
     words += [f"expected {duration(trial.predicted)}"] if trial.predicted else []
     words += ["disturbed"] if trial.is_disturbed else []

@@ -354,6 +354,11 @@ def test_a_search_begins_once_outlives_a_reload_and_keeps_to_its_function_and_wi
     expect(button).to_have_text("Search")
     expect(search.locator(".point[data-trial]")).to_have_count(1)
     assert (len(begun), len(heard)) == (1, 2)
+    write(page, MATMUL.replace("64", "40"))
+    with page.expect_request("**/api/candidates") as asked:
+        search.get_by_role("button", name="Show the best").press("Enter")
+    assert json.loads(asked.value.post_data or "")["script"] == MATMUL, "what was searched"
+    expect(page.locator("#search-texts pre").first).to_contain_text("sch.vectorize")
     search.locator("summary", has_text="way").press("Enter")
     search.get_by_label("Pin C.way as tiles").press("Enter")
     expect(search.get_by_label("Pin C.way as tiles")).to_have_attribute("aria-pressed", "true")

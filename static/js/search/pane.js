@@ -27,7 +27,7 @@ const wishesOf = (kernel) => wishes.get(kernel) ?? { pinned: [], banned: [] };
 const hasModel = () => !$("#search-what").hidden;
 const wished = () => (hasModel() && shown.model ? shown.kernel : "");
 
-const fresh = () => ({ model: null, kernel: "", trials: [], measurements: [], refused: [], default_seconds: null, failures: [], found: null, doing: "", label: "", running: false, kept: "", chosen: null, only: [] });
+const fresh = () => ({ model: null, kernel: "", trials: [], measurements: [], refused: [], default_seconds: null, failures: [], found: null, doing: "", script: undefined, label: "", running: false, kept: "", chosen: null, only: [] });
 
 const pane = $("#pane-search");
 const modelWords = { total: null, others: {}, ways: {}, type: "model" };
@@ -126,7 +126,7 @@ async function start() {
     toast(error.message);
     return;
   }
-  const begun = { id, events, model, seconds: search.seconds };
+  const begun = { id, events, model, seconds: search.seconds, script: workspace.script };
   keepHere("search", JSON.stringify(begun));
   attend(begun, pane.classList.contains("stale"));
 }
@@ -138,10 +138,10 @@ function goOn() {
 }
 
 /** Draw what a search tells, from its beginning. */
-function attend({ id, events, model, seconds: most }, isAnother) {
+function attend({ id, events, model, seconds: most, script }, isAnother) {
   const trials = lines.map(read).filter(Boolean);
   picked = false;
-  shown = { ...fresh(), trials, kernel: model || !trials.length ? "" : isAnother ? "none yet" : trials.at(-1).workload, running: true, label: "waiting for its turn" };
+  shown = { ...fresh(), script, trials, kernel: model || !trials.length ? "" : isAnother ? "none yet" : trials.at(-1).workload, running: true, label: "waiting for its turn" };
   pane.classList.remove("stale");
   buttons(true);
   follow(events, {
@@ -286,7 +286,7 @@ async function show(at) {
 async function texts(at) {
   const trial = visible()[at];
   if (!trial?.choices) return { problem: "this is what the script makes, without a search" };
-  const workspace = await workspaceJson(editor.text);
+  const workspace = await workspaceJson(shown.script ?? editor.text);
   delete workspace.files[LOG];
   const asked = { ...workspace, choices: trial.choices, ...(shown.model && hasModel() ? { kernel: { workload: shown.kernel, ways: shown.model.ways ?? {} } } : {}) };
   const key = JSON.stringify(asked);
@@ -310,6 +310,7 @@ async function openScript(at) {
     return;
   }
   if (!state.files.has(ORIGINAL)) attach(ORIGINAL, editor.text);
+  shown.script ??= editor.text; // other candidates are still of that one
   editor.open(candidate.script);
   toast("Ladder measures it step by step, Measure kernels in alternation with yours; Undo brings yours back");
 }
@@ -380,7 +381,7 @@ async function redraw() {
       choices: choices && choices.map(numbered).join(" "),
       ...(shown.chosen !== null && (at === best || at === shown.chosen) ? { features } : {}),
     }));
-    const asked = { ...shown, doing: undefined, trials, used: shown.kernel && used ? seen.findIndex(({ choices }) => JSON.stringify(choices) === used) : -1, table: [...table.keys()].map((key) => JSON.parse(key)), ...wishesOf(wished()), of_model: hasModel(), by_seconds: $("#search-axis").value === "seconds", room: Math.max(340, $("#search").clientWidth - 28) };
+    const asked = { ...shown, doing: undefined, script: undefined, trials, used: shown.kernel && used ? seen.findIndex(({ choices }) => JSON.stringify(choices) === used) : -1, table: [...table.keys()].map((key) => JSON.parse(key)), ...wishesOf(wished()), of_model: hasModel(), by_seconds: $("#search-axis").value === "seconds", room: Math.max(340, $("#search").clientWidth - 28) };
     await htmx.ajax("POST", "/search", { target: "#search", swap: "morph", source: "#pane-search", values: { asked: JSON.stringify(asked) } });
   }
 }

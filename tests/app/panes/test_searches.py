@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from itertools import pairwise
 
+import msgspec
 import pytest
 from flask.testing import FlaskClient
 
@@ -43,6 +45,17 @@ def test_the_line_of_the_best_only_falls_and_begins_at_the_first_time() -> None:
     assert by_seconds is not None
     assert [point.x for point in by_seconds.points] == [58.0, 58 + (800 - 128 - 58) / 2, 672.0]
     assert by_seconds.points[0].kind == "chosen"
+    next_day = progress_chart([timed(1e-3), timed(1e-3, timestamp=9e4)], [], 800, True, None)
+    assert next_day is not None
+    assert next_day.columns[-1].label == "30 s", "what lies between searches has no room"
+
+
+def test_a_long_log_is_drawn_at_once() -> None:
+    trials = [timed(1e-3, str(at), 1e-3, timestamp=at) for at in range(2000)]
+    began = time.thread_time()
+    assert progress_chart(trials, [], 800, False, None)
+    assert cloud(trials, 800, None)
+    assert time.thread_time() - began < 0.5, "seconds, where each point looks for the best"
 
 
 def test_a_search_is_drawn_beside_what_there_is() -> None:
@@ -62,6 +75,8 @@ def test_a_search_is_drawn_beside_what_there_is() -> None:
     assert references(TRIALS, []) == [("kernel", "default", 3e-3)], "of a log, the record of the default"
     for decided, name in ((0, "peak"), (4, "direct peak")):
         assert references(TRIALS, measured, [("conv.winograd", decided)])[0][1] == name, "others may be below it"
+    slow = [msgspec.structs.replace(measured[0], gflops=50.0), measured[3]]
+    assert references(TRIALS, slow)[0] == ("peak", "peak !", 2e-3), "a candidate takes half of it"
     chart = progress_chart([], measured, 800, False, None)
     assert chart is not None
     labels = [rule.label_place for rule in chart.rules]
@@ -138,6 +153,10 @@ def test_a_search_is_drawn_and_says_when_the_default_stays(client: FlaskClient) 
     html = client.post("/search", data=asked(trials, found=found), headers=HX).text
     assert "2.00× as fast as what the script makes" in html
     assert "Stopped: the best was not compared" in client.post("/search", data=asked(trials), headers=HX).text
+    assert "others used the machine" not in html
+    busy = [msgspec.to_builtins(Measurement(name="NumPy", kind="numpy", seconds=2e-3, disturbed=True))]
+    html = client.post("/search", data=asked(trials, measurements=busy), headers=HX).text
+    assert "others used the machine while this was measured" in html
     html = client.post("/search", data=asked(trials, default_seconds=1e-4), headers=HX).text
     assert "no candidate was faster than what the script makes (100 µs)" in html
 
