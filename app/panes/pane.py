@@ -82,6 +82,8 @@ class Pane:
     open: bool = True
     """Whether it is open until a visitor says otherwise."""
 
+    leaves: bool = True
+    """Whether it can have a window of its own, which shows what answers and runs draw, and nothing else."""
     wanted: tuple[int, int] = (420, 260)
     """Width and height that it needs to be of use, in pixels: where its dock leaves less, it opens elsewhere."""
 

@@ -169,6 +169,7 @@ _ORIGINALS = (
         producer=_nothing,
         redrawn=False,
         open=False,
+        leaves=False,
         on_demand=True,
         wanted=(480, 320),
     ),

@@ -17,7 +17,7 @@ let resting = null; // what has the focus instead of a pane that is away
 /** Give a pane a window of its own.
  * @param {string} pane */
 export function popOut(pane) {
-  if (ownWindow || narrow.matches || document.body.classList.contains("reading")) return;
+  if (ownWindow || narrow.matches || document.body.classList.contains("reading") || !$(`[data-popout="${pane}"]`)) return;
   // At once: later, browsers would take it for a window that nobody asked for.
   const opened = window.open(`/window/${pane}#${state.tab}`, "", `popup,${placeOf(pane)}`);
   if (!opened) {

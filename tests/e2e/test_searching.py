@@ -347,6 +347,8 @@ def test_a_search_begins_once_outlives_a_reload_and_keeps_to_its_function_and_wi
     page.route("**/api/searches", begin)
     page.click('[data-open="search"]')
     settled(page)
+    page.keyboard.press("o")
+    assert len(page.context.pages) == 1, "a window of its own would not hear of the search"
     page.evaluate("for (let click = 0; click < 2; click += 1) document.querySelector('#search-start').click()")
     search, button = page.locator("#search"), page.locator("#search-start")
     expect(search.locator(".point[data-trial]")).to_have_count(1)

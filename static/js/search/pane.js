@@ -72,9 +72,10 @@ function offer() {
 /** Show the log that lies beside the script, unless it is what this page wrote. */
 async function openLog() {
   const file = state.files.get(LOG);
-  if (running || file === opened) return;
+  if (file === opened) return;
   opened = file;
-  if (!file) return;
+  if (running && file) toast("A search goes on, and its log takes the place of this one: drop it again when it has ended");
+  if (running || !file) return;
   lines = (await file.text()).split("\n").filter(Boolean).slice(-MOST_TRIALS);
   shown = { ...fresh(), ...logged() };
   const strange = lines.length - shown.trials.length - decisions().length;
