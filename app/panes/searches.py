@@ -255,17 +255,13 @@ class Option:
     """A choice of a decision: how many candidates made it, and the best time with it."""
 
     name: str
-    value: Value
+    key: str
+    """The decision as JSON."""
     words: str
     count: int
     seconds: float | None
     wish: str
     """``pinned``, ``banned``, or empty."""
-
-    @property
-    def key(self) -> str:
-        """The decision as JSON."""
-        return msgspec.json.encode((self.name, self.value)).decode()
 
 
 @dataclass(frozen=True)
@@ -287,12 +283,12 @@ def decisions(
         What the numbers of the trials mean.
     """
     seen: dict[str, dict[str, list[tuple[Value, float | None]]]] = {}
-    wishes = {_key(d): word for word, some in (("pinned", pinned), ("banned", banned)) for d in some}
+    wishes = {key_of(d): word for word, some in (("pinned", pinned), ("banned", banned)) for d in some}
     for trial in trials:
         for name, value in made_of(trial, table):
-            seen.setdefault(name, {}).setdefault(_key((name, value)), []).append((value, trial.time))
+            seen.setdefault(name, {}).setdefault(key_of((name, value)), []).append((value, trial.time))
     for name, value in (*pinned, *banned):
-        seen.setdefault(name, {}).setdefault(_key((name, value)), [])
+        seen.setdefault(name, {}).setdefault(key_of((name, value)), [])
     blocks: dict[str, list[tuple[str, list[Option]]]] = {}
     for name, values in list(seen.items())[:MAX_DECISIONS]:
         options = [_option(name, key, made, wishes.get(key, "")) for key, made in values.items()]
@@ -310,7 +306,7 @@ def made_of(trial: Trial, table: Sequence[Decision]) -> list[Decision]:
 
 def _option(name: str, key: str, made: Sequence[tuple[Value, float | None]], wish: str) -> Option:
     value = made[0][0] if made else msgspec.json.decode(key, type=Decision)[1]
-    return Option(name, value, option_words(value), len(made), min((s for _, s in made if s), default=None), wish)
+    return Option(name, key, option_words(value), len(made), min((s for _, s in made if s), default=None), wish)
 
 
 def option_words(value: Value) -> str:
@@ -319,7 +315,8 @@ def option_words(value: Value) -> str:
     return {"True": "yes", "False": "no"}.get(words, words)
 
 
-def _key(decision: Decision) -> str:
+def key_of(decision: Decision) -> str:
+    """Return a decision as JSON."""
     return msgspec.json.encode(decision).decode()
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from app.panes.searches import Trial, made_of, option_words
+from app.panes.searches import Trial, key_of, made_of, option_words
 from app.searches import Decision, Refusal
 
 SKETCH = ("winograd", "way", "inline", "pack")
@@ -69,7 +69,7 @@ class _Made:
     decisions: Sequence[Decision]
 
     def of(self, level: int) -> tuple[str, ...]:
-        return tuple(_key(d) for d in self.decisions if _level(d[0]) == level)
+        return tuple(key_of(d) for d in self.decisions if _level(d[0]) == level)
 
 
 def sketches(
@@ -87,15 +87,15 @@ def sketches(
     made = [_Made(at, trial, made_of(trial, table)) for at, trial in enumerate(trials) if trial.choices is not None]
     reasons: dict[tuple[str, ...], Counter[str]] = {}
     for refusal in refused:
-        reasons.setdefault(tuple(map(_key, refusal.sketch)), Counter())[refusal.reason] += refusal.count
+        reasons.setdefault(tuple(map(key_of, refusal.sketch)), Counter())[refusal.reason] += refusal.count
     level = next((n for n in range(len(LEVELS)) if any(one.of(n) for one in made)), len(LEVELS))
-    return _nodes(made, level, (), set(map(_key, only)), reasons)[:MOST]
+    return _nodes(made, level, (), set(map(key_of, only)), reasons)[:MOST]
 
 
 def inside(trials: Sequence[Trial], table: Sequence[Decision], only: Sequence[Decision]) -> set[int]:
     """Return which trials have made some decisions."""
-    wanted = set(map(_key, only))
-    return {at for at, trial in enumerate(trials) if wanted <= set(map(_key, made_of(trial, table)))}
+    wanted = set(map(key_of, only))
+    return {at for at, trial in enumerate(trials) if wanted <= set(map(key_of, made_of(trial, table)))}
 
 
 def _nodes(
@@ -130,7 +130,7 @@ def _node(
 
 
 def _leaf(one: _Made, path: tuple[str, ...]) -> Leaf:
-    rest = [key for key in map(_key, one.decisions) if key not in path]
+    rest = [key for key in map(key_of, one.decisions) if key not in path]
     return Leaf(one.at, one.trial.time, one.trial.kind[:40], _said(rest))
 
 
@@ -156,10 +156,6 @@ def _level(name: str) -> int:
     if not rest or _REGISTERS.fullmatch(rest):
         return 1
     return 2 if _CACHES.fullmatch(rest) else len(LEVELS)
-
-
-def _key(decision: Decision) -> str:
-    return msgspec.json.encode(decision).decode()
 
 
 def _joined(keys: Sequence[str]) -> str:
