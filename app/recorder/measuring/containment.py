@@ -43,11 +43,12 @@ from compiler.tir.expressions.builtin import IF_THEN_ELSE
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, For, IfThenElse, SeqStmt
+from compiler.tir.transform.loops.reduce_in_pairs import PAIRWISE
 
 _HARMLESS = (Var, IntImm, FloatImm, BinaryOp, CmpOp, And, Or, Not, Select, Cast, Ramp, Broadcast, SeqStmt)
 _INDEX = (Var, IntImm, BinaryOp)
 _CONDITION = (*_INDEX, CmpOp, And, Or, Not)
-_PRAGMAS = frozenset({"pragma_auto_unroll_max_step", "pragma_unroll_explicit"})
+_PRAGMAS = frozenset({"pragma_auto_unroll_max_step", "pragma_unroll_explicit", PAIRWISE})
 _LIMIT = 2**31
 
 

@@ -33,6 +33,9 @@ CONTAINED = {
     "a mask": "A.vstore([T.Ramp(0, 1, 8)], T.Broadcast(T.float32(1), 8), predicate=T.Broadcast(B[15] > 0, 8))",
     "an index of the least integer":
         "for i in range(2):\n    A[T.floordiv(i + -2147483648, -2147483648)] = T.float32(1)",
+    "sums in pairs":
+        'C = T.decl_buffer((1,))\nwith T.attr(0, "pragma_pairwise", 1):\n    for i in range(16):\n'
+        "        C[0] = C[0] + A[i]",
     "a buffer of its own": 'C = T.decl_buffer((4,))\nfor i in range(4):\n    C[i] = A[i]\n    A[i] = C[i]',
     "blocks": (
         "for i, j in T.grid(3, 7):\n    with T.block():\n        v = T.axis.spatial(16, i * 7 + j)\n"
@@ -50,6 +53,11 @@ ESCAPES = {
     "writes behind its argument": ("for i in range(17):\n    A[i] = T.float32(1)", "is not proven to be below 16"),
     "writes before it": ("for i in range(16):\n    A[i - 1] = T.float32(1)", "is not proven to be below 16"),
     "reads behind it": ("for i in range(16):\n    A[i] = A[i + 1]", "is not proven to be below 16"),
+    "sums in pairs of what is behind it": (
+        'C = T.decl_buffer((1,))\nwith T.attr(0, "pragma_pairwise", 1):\n    for i in range(18):\n'
+        "        C[0] = C[0] + A[i]",
+        "is not proven to be below 16",
+    ),
     "reads where an argument says": ("for i in range(16):\n    A[i] = A[B[i]]", "an index or a loop depends on B"),
     "a lane behind it": ("A[9:17] = T.Broadcast(T.float32(1), 8)", "is not proven to be below 16"),
     "an index that overflows": (
