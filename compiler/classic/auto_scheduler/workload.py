@@ -65,7 +65,10 @@ def workload_key_to_tensors(workload_key: str) -> list[Tensor]:
         raise ArgumentError(f"auto_scheduler: {workload_key!r} is not a key of a workload") from None
     if name not in _WORKLOADS:
         raise _unknown(name)
-    return list(_WORKLOADS[name](*deserialize_args([_tuples(a) for a in args])))
+    made: object = _WORKLOADS[name](*deserialize_args([_tuples(a) for a in args]))
+    if not isinstance(made, Sequence):  # a single tensor has elements without end
+        expected("auto_scheduler", f"what the workload {name!r} returns", "a list of tensors", made)
+    return list(made)
 
 
 def _unknown(name: str) -> ArgumentError:
@@ -91,9 +94,10 @@ class ComputeDAG:
             read = {t.op for op in given for t in op.input_tensors}
             ends = [op for op in given if not isinstance(op, ComputeOp) or op not in read]
             compute_or_sche = [op.output(0) for op in ends]
-        self.tensors = list(compute_or_sche)
-        if not self.tensors or not all(isinstance(t, Tensor) for t in self.tensors):
-            expected("ComputeDAG", "compute_or_sche", "a list of tensors, a schedule or the key of a workload", None)
+        whole: object = compute_or_sche
+        if not isinstance(whole, Sequence) or not whole or not all(isinstance(t, Tensor) for t in whole):
+            expected("ComputeDAG", "compute_or_sche", "a list of tensors, a schedule or the key of a workload", whole)
+        self.tensors = list(whole)
         given_ops = _latest_first([t.op for t in self.tensors])
         read = {t.op for op in given_ops for t in op.input_tensors}
         self.outputs = [op for op in given_ops if op not in read]
