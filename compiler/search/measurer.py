@@ -179,7 +179,7 @@ class Measurer:
 
         It is run in a child, too: its measurement has no pairing, but says if it cannot be run.
         """
-        (found,) = self._children([build], self._results)
+        (found,) = self.children([build], self._results)
         if isinstance(found, Measurement):
             return found
         self._expected = found
@@ -201,7 +201,7 @@ class Measurer:
         def compare(kernel: Kernel) -> Measurement:
             return self._compared(kernel, patience or self.patience)
 
-        yield from self._children(builds, compare, patient)
+        yield from self.children(builds, compare, patient)
 
     # in a child
 
@@ -251,7 +251,7 @@ class Measurer:
 
     # in the parent
 
-    def _children(
+    def children(
         self, builds: Sequence[Build], work: Callable[[Kernel], Any], limits: Limits | None = None
     ) -> Iterator[Any]:
         """Yield what came of each candidate: what the work gave, or a measurement that says why it gave nothing."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,10 @@ from compiler.ir.expr.scalars import int_value
 from compiler.ir.instrument import uninstrumented
 from compiler.runtime.arrays.ndarray import NDArray, array, numpy_dtype
 from compiler.runtime.device import Device, cpu
+from compiler.runtime.machine import available_cores
 from compiler.runtime.modules.module import Module
+from compiler.runtime.parallel.threads import num_threads
+from compiler.search.measurer import Limits, Measurement, Measurer
 from compiler.te.definition.tensor import Tensor
 
 __all__ = [
@@ -27,6 +31,7 @@ __all__ = [
     "measure_option", "request_remote",
 ]  # fmt: skip
 
+Costs = tuple[Sequence[float | Exception], MeasureErrorNo]
 MeasureBatch = Callable[[Sequence[MeasureInput]], list[MeasureResult]]
 
 
@@ -50,21 +55,21 @@ class LocalBuilder(Builder):
 
 def _built(inp: MeasureInput) -> BuildResult:
     started = time.time()
-    failed: TVMError
+    failed: Exception
     try:
         with inp.target:
             schedule, args = inp.task.instantiate(inp.config)
             return BuildResult(build(schedule, list(args), inp.target), args, None, time.time() - started)
     except InstantiationError as refused:
         failed, error = refused, MeasureErrorNo.INSTANTIATION_ERROR
-    except TVMError as reported:
-        failed, error = reported, MeasureErrorNo.COMPILE_HOST
+    except Exception as raised:  # the template's own code ran
+        failed, error = raised, MeasureErrorNo.COMPILE_HOST
     seconds = time.time() - started
     return BuildResult(None, (), MeasureResult((failed,), int(error), seconds, time.time()), seconds)
 
 
 class LocalRunner(Runner):
-    """Runs candidates in this process on random numbers; nothing is interrupted by a ``timeout``.
+    """Runs candidates on random numbers, each in a process of its own, which ``timeout`` seconds by the clock end.
 
     A measurement lasts at least ``min_repeat_ms`` milliseconds; ``cooldown_interval`` seconds pass after each
     candidate.
@@ -92,13 +97,18 @@ class LocalRunner(Runner):
             assert built.error is not None
             return built.error
         started = time.time()
-        costs: Sequence[float | Exception]
-        try:
-            costs, error = self.seconds(built.module, built.args), MeasureErrorNo.NO_ERROR
-        except TVMError as failed:
-            is_late = isinstance(failed, RPCSessionTimeoutError)
-            costs, error = (failed,), MeasureErrorNo.RUN_TIMEOUT if is_late else MeasureErrorNo.RUNTIME_DEVICE
+        costs, error = self._costs(partial(self.seconds, built.module, built.args))
+        time.sleep(self.cooldown_interval)
         return MeasureResult(costs, int(error), built.time_cost + time.time() - started, time.time())
+
+    def _costs(self, measure: Callable[[], tuple[float, ...]]) -> Costs:
+        """Measure in a child; return the seconds, or why there are none."""
+        limits = Limits(*[self.timeout * available_cores()] * 2, clock=self.timeout)
+        (made,) = Measurer((), num_threads(), limits=limits).children([lambda: measure], lambda call: call())
+        if not isinstance(made, Measurement):
+            return made, MeasureErrorNo.NO_ERROR
+        is_late = made.kind == "hung"
+        return (RuntimeError(made.message),), MeasureErrorNo.RUN_TIMEOUT if is_late else MeasureErrorNo.RUNTIME_DEVICE
 
     def seconds(self, module: Module, args: Sequence[Tensor]) -> tuple[float, ...]:
         """Measure one function."""
@@ -111,9 +121,7 @@ class LocalRunner(Runner):
         evaluate = module.time_evaluator(
             module.entry_name, device, self.number, self.repeat, min_repeat_ms=self.min_repeat_ms, f_preproc=flush
         )
-        seconds = evaluate(*arrays).results
-        time.sleep(self.cooldown_interval)
-        return tuple(seconds)
+        return tuple(evaluate(*arrays).results)
 
 
 class RPCRunner(LocalRunner):
@@ -144,6 +152,14 @@ class RPCRunner(LocalRunner):
         """Measure candidates: seconds of a call, one for each measurement."""
         with ThreadPoolExecutor(self.n_parallel) as threads:
             return list(threads.map(lambda built: super(RPCRunner, self).run((), [built])[0], build_results))
+
+    def _costs(self, measure: Callable[[], tuple[float, ...]]) -> Costs:
+        """Measure in a session, which is in a process of its own; return the seconds, or why there are none."""
+        try:
+            return measure(), MeasureErrorNo.NO_ERROR
+        except TVMError as failed:
+            is_late = isinstance(failed, RPCSessionTimeoutError)
+            return (failed,), MeasureErrorNo.RUN_TIMEOUT if is_late else MeasureErrorNo.RUNTIME_DEVICE
 
     def seconds(self, module: Module, args: Sequence[Tensor]) -> tuple[float, ...]:
         """Measure one function."""

@@ -1,6 +1,8 @@
 """Builders and runners of a program's own, counted operations, and records by workload."""
 
 import logging
+import os
+import signal
 
 import pytest
 
@@ -8,7 +10,7 @@ from compiler import te
 from compiler.classic import autotvm
 from compiler.classic.alias import install
 from compiler.classic.autotvm.callback import log_to_file
-from compiler.classic.autotvm.measure import MeasureResult, Runner
+from compiler.classic.autotvm.measure import MeasureErrorNo, MeasureResult, Runner
 from compiler.classic.autotvm.task.record import encode, load_from_file, measure_str_key, split_workload
 from compiler.classic.autotvm.task.task import FlopCalculationError, compute_flop
 from tests.compiler.classic.autotvm.tasks import DummyRunner, get_sample_records, get_sample_task
@@ -32,6 +34,53 @@ def test_a_runner_of_a_program_measures():
     assert runner.task is task
     assert tuner.best_config.index == 4
     assert tuner.best_flops == pytest.approx(2 * 16**3 / 5)
+
+
+class Ending(autotvm.LocalRunner):
+    """Its first candidate crashes, its second one never ends, its third one takes a second."""
+
+    def seconds(self, module, args):
+        at = self.measured.index(module)
+        if at == 0:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        while at == 1:
+            pass
+        return (1.0,)
+
+    def run(self, measure_inputs, build_results):
+        self.measured = [built.module for built in build_results]
+        return super().run(measure_inputs, build_results)
+
+
+def test_candidates_that_crash_or_hang_are_records():
+    task, _ = get_sample_task(16)
+    made = []
+    option = autotvm.measure_option("local", Ending(timeout=0.5))
+    tuner = autotvm.tuner.GridSearchTuner(task)
+    tuner.tune(n_trial=3, measure_option=option, callbacks=[lambda tuner, inputs, results: made.extend(results)])
+    wanted = [MeasureErrorNo.RUNTIME_DEVICE, MeasureErrorNo.RUN_TIMEOUT, MeasureErrorNo.NO_ERROR]
+    assert [result.error_no for result in made] == wanted
+    assert "SIGSEGV" in str(made[0].costs[0])
+    assert made[2].costs == (1.0,)
+
+
+@autotvm.template("test_measuring.raises")
+def _raises_later(n):
+    a = te.placeholder((n,), name="a")
+    b = te.compute((n,), lambda i: a[i] + 1.0, name="b")
+    config = autotvm.get_config()
+    config.define_knob("wrong", [0, 1])
+    return (te.create_schedule(b.op), [a, b]) if config["wrong"].val == 0 else {}["none"]
+
+
+def test_what_a_template_raises_for_one_configuration_is_a_record():
+    task = autotvm.task.create("test_measuring.raises", args=(8,), target="llvm")
+    made = []
+    option = autotvm.measure_option("local", autotvm.LocalRunner(number=1, repeat=1))
+    tuner = autotvm.tuner.GridSearchTuner(task)
+    tuner.tune(n_trial=2, measure_option=option, callbacks=[lambda tuner, inputs, results: made.extend(results)])
+    assert [result.error_no for result in made] == [MeasureErrorNo.NO_ERROR, MeasureErrorNo.COMPILE_HOST]
+    assert isinstance(made[1].costs[0], KeyError)
 
 
 def test_the_log_says_all_after_too_many_errors(caplog):
