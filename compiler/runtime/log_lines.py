@@ -12,7 +12,7 @@ from pathlib import Path
 def whole_lines(rows: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a log that are not empty; those cut off when their writer was killed only cause a warning."""
     for number, row in enumerate(rows, 1):
-        if row.startswith("{") and not _is_whole(row):
+        if row.startswith(("{", "[")) and not _is_whole(row):
             warnings.warn(f"line {number} of a log was cut off, its record is left out: {row[:80]!r}", stacklevel=2)
         elif row.strip():
             yield row

@@ -159,12 +159,12 @@ def load_best_record(
         for inp, res in load_records(filename)
         if not res.error_no
         and workload_key in (None, inp.task.workload_key)
-        and (chosen is None or _is_for(inp.task.target, chosen))
+        and (chosen is None or is_for(inp.task.target, chosen))
     ]
     return min(fitting, key=lambda record: mean_cost(record[1]), default=(None, None))
 
 
-def _is_for(measured: Target, target: Target) -> bool:
+def is_for(measured: Target, target: Target) -> bool:
     """Return whether a record is for a target; classic TVM writes the triple of the host, which programs leave out."""
     one, other = ({**t.attrs} for t in (measured, target))
     if "mtriple" not in one or "mtriple" not in other:

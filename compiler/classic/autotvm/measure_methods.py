@@ -103,7 +103,8 @@ class LocalRunner(Runner):
 
     def _costs(self, measure: Callable[[], tuple[float, ...]]) -> Costs:
         """Measure in a child; return the seconds, or why there are none."""
-        limits = Limits(*[self.timeout * available_cores()] * 2, clock=self.timeout)
+        of_all_threads = self.timeout * available_cores()
+        limits = Limits(of_all_threads, of_all_threads, self.timeout)
         (made,) = Measurer((), num_threads(), limits=limits).children([lambda: measure], lambda call: call())
         if not isinstance(made, Measurement):
             return made, MeasureErrorNo.NO_ERROR

@@ -10,8 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from compiler.classic.auto_scheduler.record import is_for
+from compiler.classic.meta_schedule.cost_model import MeasureCandidate
+from compiler.classic.meta_schedule.runner import TensorInfo, args_info
 from compiler.driver.relay.lower import KernelDefinition
 from compiler.ir.base import load_json, save_json
 from compiler.ir.error import ArgumentError, TVMError
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
     from compiler.relay.function import Function
 
+Row = TypeVar("Row")
 _CURRENT: list[tuple[Database, AbstractContextManager[object]]] = []
 
 
@@ -45,13 +49,15 @@ class Workload:
         self.mod = mod if isinstance(mod, IRModule) else IRModule({"main": mod})
 
     def as_json(self) -> list[str]:
-        """Return the program's hash and its serialised form."""
-        return [str(structural_hash(self.mod)), base64.b64encode(save_json(self.mod).encode()).decode()]
+        """Return the program's hash and its serialised form, as TVM lays it out: behind its length, as base64."""
+        text = save_json(self.mod).encode()
+        return [str(structural_hash(self.mod)), base64.b64encode(len(text).to_bytes(8, "little") + text).decode()]
 
     @staticmethod
     def from_json(json_obj: Sequence[str]) -> Workload:
-        """Return a program as :meth:`as_json` gave it."""
-        return Workload(load_json(base64.b64decode(json_obj[1]).decode()))
+        """Return a program as :meth:`as_json` gave it, here or in TVM."""
+        stored = base64.b64decode(json_obj[1])
+        return Workload(load_json(stored[stored.index(b"{") :].decode()))
 
 
 class TuningRecord:
@@ -69,7 +75,7 @@ class TuningRecord:
         workload: Workload,
         run_secs: Sequence[float] | None = None,
         target: TargetLike | None = None,
-        args_info: object = None,
+        args_info: Sequence[TensorInfo] | None = None,
     ) -> None:
         self.trace = trace
         self.workload = workload
@@ -88,18 +94,21 @@ class TuningRecord:
         self.trace.apply_to_schedule(sch, remove_postproc=False)
         return sch
 
+    def as_measure_candidate(self) -> MeasureCandidate:
+        """Return the schedule as a search has it."""
+        return MeasureCandidate(self.schedule(), self.args_info or args_info(self.workload.mod))
+
     def as_json(self) -> list[Any]:
         """Return the record without its program."""
-        return [self.trace.as_json(), self.run_secs, None if self.target is None else str(self.target), None]
+        told = None if self.args_info is None else [["TENSOR", dtype, list(shape)] for dtype, shape in self.args_info]
+        return [self.trace.as_json(), self.run_secs, None if self.target is None else self.target.export(), told]
 
     @staticmethod
     def from_json(json_obj: Sequence[Any], workload: Workload) -> TuningRecord:
-        """Return a record as :meth:`as_json` gave it."""
-        steps, run_secs, target, _ = json_obj
-        sch = Schedule(workload.mod)
-        Trace.apply_json_to_schedule(steps, sch)
-        assert sch.trace is not None
-        return TuningRecord(sch.trace, workload, run_secs, target)
+        """Return a record as :meth:`as_json` gave it, here or in TVM."""
+        steps, run_secs, target, told = json_obj
+        info = None if told is None else [TensorInfo(dtype, shape) for _, dtype, shape in told]
+        return TuningRecord(Trace.from_json(steps), workload, run_secs, target, info)
 
 
 class Database:
@@ -146,7 +155,7 @@ class Database:
         """Return the fastest record of a program for a target, None if there is none."""
         workload, wanted = self._found(mod), Target(target)
         records = [] if workload is None else self.get_top_k(workload, len(self._records))
-        return next((record for record in records if record.target in (None, wanted)), None)
+        return next((record for record in records if record.target is None or is_for(record.target, wanted)), None)
 
     def query_schedule(
         self, mod: IRModule | PrimFunc, target: TargetLike, workload_name: str = "main"
@@ -300,29 +309,39 @@ class JSONDatabase(Database):
         for path in (self._programs, self._file):
             if not path.exists() and not allow_missing:
                 raise ArgumentError(f"JSONDatabase: there is no file {path}")
-        self._workloads = [Workload.from_json(value) for value in _values(self._programs)]
-        for value in _values(self._file):
-            self._records.append(TuningRecord.from_json(value["record"], self._workloads[value["workload"]]))
+        self._workloads = _said(self._programs, Workload.from_json)
+        self._places = {workload: at for at, workload in enumerate(self._workloads)}
+        self._records = _said(self._file, lambda row: TuningRecord.from_json(row[1], self._workloads[row[0]]))
 
     def commit_workload(self, mod: IRModule | PrimFunc) -> Workload:
         """Add a program, unless it is there, and return it."""
         count, workload = len(self._workloads), super().commit_workload(mod)
         if len(self._workloads) > count:
-            append_lines(self._programs, [json.dumps({"workload": workload.as_json()})])
+            row = workload.as_json()
+            append_lines(self._programs, [json.dumps(row)])
+            self._places[workload] = _said(self._programs, list).index(row)  # another search may have added some
         return workload
 
     def commit_tuning_record(self, record: TuningRecord) -> None:
-        """Add a record."""
+        """Add a record.  Raises ArgumentError if its program is another database's."""
+        if record.workload not in self._places:
+            raise ArgumentError("JSONDatabase.commit_tuning_record: the workload must be one that commit_workload gave")
         super().commit_tuning_record(record)
-        place = self._workloads.index(record.workload)
-        append_lines(self._file, [json.dumps({"workload": place, "record": record.as_json()})])
+        append_lines(self._file, [json.dumps([self._places[record.workload], record.as_json()])])
 
 
-def _values(path: Path) -> list[Any]:
-    if not path.exists():
-        return []
-    values = [json.loads(line) for line in whole_lines(path.read_text(encoding="utf-8").splitlines())]
-    return [value if "record" in value else value["workload"] for value in values]
+def _said(path: Path, read: Callable[[Any], Row]) -> list[Row]:
+    """Return what the lines of a file, once objects, are read as; raises ArgumentError if one cannot be."""
+    rows: list[Row] = []
+    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    for line in whole_lines(text.splitlines()):
+        try:
+            row = json.loads(line)
+            named = isinstance(row, dict)
+            rows.append(read(row["workload"] if named and "record" not in row else [*row.values()] if named else row))
+        except (LookupError, TypeError, ValueError, AttributeError, TVMError) as error:
+            raise ArgumentError(f"JSONDatabase: {path} has a line that is no record ({error}): {line[:80]!r}") from None
+    return rows
 
 
 def create(kind: str | Callable[[Schedule], bool | None] = "json", *args: Any, **kwargs: Any) -> Database:

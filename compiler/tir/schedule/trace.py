@@ -84,7 +84,20 @@ class Trace:
 
         Raises ArgumentError if it is not a trace.
         """
-        _from_json(json.loads(json_obj) if isinstance(json_obj, str) else json_obj).apply_to_schedule(sch, False)
+        Trace.from_json(json_obj).apply_to_schedule(sch, False)
+
+    @staticmethod
+    def from_json(json_obj: Json) -> Trace:
+        """Return a saved trace, of what :meth:`as_json` gave or its text; its random variables are new ones.
+
+        Raises ArgumentError if it is not a trace.
+        """
+        given = json.loads(json_obj) if isinstance(json_obj, str) else json_obj
+        if not (isinstance(given, (list, tuple)) and len(given) == 2):
+            raise ArgumentError(f"Trace.apply_json_to_schedule: expected [instructions, decisions], got {show(given)}")
+        named: dict[str, object] = {}
+        insts = [_instruction(step, named) for step in given[0]]
+        return Trace(insts, {insts[index]: decision for index, decision in given[1]})
 
     def with_decision(self, inst: Instruction, decision: object, remove_postproc: bool) -> Trace:
         """Return this trace with another choice of one step."""
@@ -201,15 +214,6 @@ def _json(value: object, names: Mapping[object, str]) -> Json:
     if isinstance(value, RandomVariable) or value in names:
         return names[value]
     raise ArgumentError(f"Trace.as_json: {type(value).__name__} {show(value)} cannot be saved")
-
-
-def _from_json(json_obj: Json) -> Trace:
-    """Return a saved trace; its random variables are new ones."""
-    if not (isinstance(json_obj, (list, tuple)) and len(json_obj) == 2):
-        raise ArgumentError(f"Trace.apply_json_to_schedule: expected [instructions, decisions], got {show(json_obj)}")
-    named: dict[str, object] = {}
-    insts = [_instruction(step, named) for step in json_obj[0]]
-    return Trace(insts, {insts[index]: decision for index, decision in json_obj[1]})
 
 
 def _instruction(step: Json, named: dict[str, object]) -> Instruction:

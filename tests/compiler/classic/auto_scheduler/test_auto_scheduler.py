@@ -272,7 +272,7 @@ def test_a_record_that_was_cut_off_is_left_out_and_the_next_has_a_line_of_its_ow
 def test_a_workload_returns_a_list_of_tensors():
     a = te.placeholder((3,), name="a")
     auto_scheduler.register_workload("test_auto_scheduler.single", lambda: a)
-    with pytest.raises(ArgumentError, match="what the workload 'test_auto_scheduler.single' returns must be a list"):
+    with pytest.raises(ArgumentError, match=r"what the workload .* returns must be a list"):
         auto_scheduler.SearchTask(func="test_auto_scheduler.single", target="llvm")
     with pytest.raises(ArgumentError, match="compute_or_sche must be a list of tensors"):
         auto_scheduler.ComputeDAG(a)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,7 +33,7 @@ def test_a_function_is_tuned_and_its_schedule_computes_what_the_function_does(tm
     tvm.build(schedule.mod, target="llvm")(*arrays)
     np.testing.assert_allclose(arrays[2], arrays[0] @ arrays[1], rtol=1e-5)
     (tmp_path / "database_tuning_record.json").write_bytes(
-        (tmp_path / "database_tuning_record.json").read_bytes() + b'{"workload": 0, "rec'
+        (tmp_path / "database_tuning_record.json").read_bytes() + b"[0, [[["
     )  # as a process that was killed leaves it
     with pytest.warns(UserWarning, match="line 2 of a log was cut off"):
         opened = meta_schedule.database.JSONDatabase(work_dir=tmp_path)
@@ -43,6 +45,52 @@ def test_a_function_is_tuned_and_its_schedule_computes_what_the_function_does(tm
     with opened:
         assert meta_schedule.Database.current() is opened
     assert meta_schedule.Database.current() is None
+
+
+def _copied(rows: int) -> list[te.Tensor]:
+    a = te.placeholder((rows,), name="a")
+    return [a, te.compute((rows,), lambda i: a[i] + 1.0)]
+
+
+_MADE_FOR = "llvm -num-cores=2 -mtriple=x86_64-linux-gnu"
+"""TVM writes the triple of its host, which programs leave out."""
+
+
+def test_a_database_is_in_tvms_form_and_says_which_line_is_no_record(tmp_path: Path) -> None:
+    func = te.create_prim_func(_tensors())
+    first, second = (meta_schedule.database.JSONDatabase(work_dir=tmp_path) for _ in range(2))  # two searches at once
+    for database, rows in ((first, 8), (second, 16)):
+        func = te.create_prim_func(_copied(rows))
+        schedule = tvm.tir.Schedule(func)
+        schedule.parallel(schedule.get_loops(schedule.get_block("compute"))[0])
+        workload = database.commit_workload(func)
+        info = meta_schedule.runner.ArgInfo.from_prim_func(func)
+        record = meta_schedule.database.TuningRecord(schedule.trace, workload, [0.5], _MADE_FOR, info)
+        database.commit_tuning_record(record)
+        assert database.get_all_tuning_records()[0].as_measure_candidate().args_info == info
+    with pytest.raises(ArgumentError, match="the workload must be one that commit_workload gave"):
+        first.commit_tuning_record(record)
+    programs, file = (tmp_path / f"database_{name}.json" for name in ("workload", "tuning_record"))
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [place for place, _ in rows] == [0, 1]
+    steps, seconds, target, told = rows[1][1]
+    assert ([kind for kind, *_ in steps[0]], seconds) == (["GetBlock", "GetLoops", "Parallel"], [0.5])
+    assert (target["kind"], target["num-cores"]) == ("llvm", 2)
+    assert told == [["TENSOR", "float32", [16]], ["TENSOR", "float32", [16]]]
+    stored = base64.b64decode(json.loads(programs.read_text().splitlines()[1])[1])
+    assert int.from_bytes(stored[:8], "little") == len(stored) - 8  # as TVM writes strings
+    opened = meta_schedule.database.JSONDatabase(work_dir=tmp_path)
+    assert "T.parallel(16)" in opened.query_ir_module(func, "llvm -num-cores=2").script()
+    for line in (
+        "[]",
+        "[7, [[], [1.0], null, null]]",
+        "{}",
+        "null",
+        '[0, [[[["Nope", [], [], []]], []], [1], null, null]]',
+    ):
+        (tmp_path / "spoilt").write_text(line + "\n")
+        with pytest.raises(ArgumentError, match="spoilt has a line that is no record"):
+            meta_schedule.database.JSONDatabase(programs, tmp_path / "spoilt")
 
 
 def test_tensors_are_tuned_and_unknown_options_refused(tmp_path: Path) -> None:
