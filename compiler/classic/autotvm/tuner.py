@@ -101,6 +101,8 @@ class Tuner:
         done = 0
         while done < n_trial and self.has_next():
             configs = self.next_batch(min(_BATCH, n_trial - done))
+            if not configs:
+                break
             inputs = [MeasureInput(self.target, self.task, config) for config in configs]
             results = measure_batch(inputs)
             for at, record in enumerate(zip(inputs, results, strict=True), start=done):

@@ -57,15 +57,19 @@ def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResul
     A pickle of another program is refused, and not executed.
     """
     _require_known(protocol)
-    read = json.loads(row if protocol == "json" else _TextUnpickler(BytesIO(base64.b64decode(row))).load())
-    if "v" in read or read.get("version", 0) < AUTOTVM_LOG_VERSION:
-        return None
-    target, name, args, _ = read["input"]
-    task = Task(name, _tuples(args))
-    task.target = Target(target)
-    costs, error_no, all_cost, timestamp = read["result"]
-    inp = MeasureInput(task.target, task, ConfigEntity.from_json_dict(read["config"]))
-    return inp, MeasureResult(tuple(costs), error_no, all_cost, timestamp)
+    text = row if protocol == "json" else _TextUnpickler(BytesIO(base64.b64decode(row))).load()
+    try:
+        read = json.loads(text)
+        if "v" in read or read.get("version", 0) < AUTOTVM_LOG_VERSION:
+            return None
+        target, name, args, _ = read["input"]
+        task = Task(name, _tuples(args))
+        task.target = Target(target)
+        costs, error_no, all_cost, timestamp = read["result"]
+        inp = MeasureInput(task.target, task, ConfigEntity.from_json_dict(read["config"]))
+        return inp, MeasureResult(tuple(map(float, costs)), error_no or int(not costs), all_cost, timestamp)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise ArgumentError(f"autotvm: this line is not a record: {text[:80]!r}") from None
 
 
 def _require_known(protocol: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from compiler.classic.autotvm.task.context import ApplyConfig, DispatchContext
 from compiler.classic.autotvm.task.space import ConfigSpace, InstantiationError
 from compiler.classic.autotvm.task.workload import Workload, args_to_workload, deserialize_args, serialize_args
-from compiler.ir.error import ArgumentError, TVMError, unknown_name
+from compiler.ir.error import ArgumentError, TVMError, did_you_mean, expected
 from compiler.ir.extension import extension_point
 from compiler.target.target import Target, TargetLike
 from compiler.te.definition.flops import schedule_flops
@@ -76,7 +76,8 @@ class Task:
         if self.name not in TASK_TABLE:
             extension_point(_TEMPLATES).load_modules()
         if self.name not in TASK_TABLE:
-            raise unknown_name("autotvm.task", self.name, TASK_TABLE)
+            hint = did_you_mean(self.name, list(TASK_TABLE))
+            raise ArgumentError(f"autotvm: no template {self.name!r} is registered by autotvm.template{hint}")
         return TASK_TABLE[self.name]
 
     @property
@@ -91,10 +92,17 @@ class Task:
         """
         config.flop = 0
         with ApplyConfig(config):
-            made = self.func(*self.args)
+            made = self.made()
         if not config.valid():
             raise InstantiationError(str(config.errors))
         return made
+
+    def made(self) -> tuple[Schedule, Sequence[Tensor]]:
+        """Return what the template makes in the current context; raises ArgumentError unless it is a schedule."""
+        made: object = self.func(*self.args)
+        if not (isinstance(made, Sequence) and len(made) == 2 and isinstance(made[0], Schedule)):
+            expected("autotvm", f"what the template {self.name!r} returns", "a schedule and a list of tensors", made)
+        return made[0], made[1]
 
     def __repr__(self) -> str:
         return f"Task(func_name={self.name}, args={self.args}, kwargs={self.kwargs}, workload={self.workload})"
@@ -107,7 +115,7 @@ def create(task_name: str, args: Sequence[object], target: TargetLike, target_ho
     task.target_host = None if target_host is None else Target(target_host)
     task.config_space = ConfigSpace()
     with ApplyConfig(task.config_space), task.target:
-        schedule, _ = task.func(*task.args)
+        schedule, _ = task.made()
     task.flop = task.config_space.flop or schedule_flops(schedule)
     return task
 

@@ -11,8 +11,9 @@ from compiler.classic import autotvm
 from compiler.classic.alias import install
 from compiler.classic.autotvm.callback import log_to_file
 from compiler.classic.autotvm.measure import MeasureErrorNo, MeasureResult, Runner
-from compiler.classic.autotvm.task.record import encode, load_from_file, measure_str_key, split_workload
+from compiler.classic.autotvm.task.record import decode, encode, load_from_file, measure_str_key, split_workload
 from compiler.classic.autotvm.task.task import FlopCalculationError, compute_flop
+from compiler.ir.error import ArgumentError
 from tests.compiler.classic.autotvm.tasks import DummyRunner, get_sample_records, get_sample_task
 
 install()
@@ -81,6 +82,32 @@ def test_what_a_template_raises_for_one_configuration_is_a_record():
     tuner.tune(n_trial=2, measure_option=option, callbacks=[lambda tuner, inputs, results: made.extend(results)])
     assert [result.error_no for result in made] == [MeasureErrorNo.NO_ERROR, MeasureErrorNo.COMPILE_HOST]
     assert isinstance(made[1].costs[0], KeyError)
+
+
+def test_a_tuner_without_candidates_ends():
+    task, _ = get_sample_task(16)
+    tuner = autotvm.tuner.GridSearchTuner(task)
+    tuner.next_batch = lambda count: []
+    tuner.tune(n_trial=3, measure_option=autotvm.measure_option("local", Counting()))
+    assert tuner.best_config is None
+
+
+def test_what_is_no_template_or_no_record_is_said():
+    with pytest.raises(ArgumentError, match=r"no template 'test_measuring.raise' is registered.*; did you mean"):
+        autotvm.task.create("test_measuring.raise", args=(8,), target="llvm")
+    autotvm.template("test_measuring.none", lambda n: None)
+    with pytest.raises(ArgumentError, match=r"what the template .* returns must be a schedule and a list of tensors"):
+        autotvm.task.create("test_measuring.none", args=(8,), target="llvm")
+    whole = encode(*next(iter(get_sample_records(1))))
+    for line in (
+        "[]",
+        "null",
+        "garbage",
+        whole.replace('"entity"', '"entities"'),
+        whole.replace('"result": [[', '"result": [null, ['),
+    ):
+        with pytest.raises(ArgumentError, match="autotvm: this line is not a record"):
+            decode(line)
 
 
 def test_the_log_says_all_after_too_many_errors(caplog):
