@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class RandomModel:
-    """Expects nothing: all schedules are as good as others.  A policy with a seed sets the ``generator`` of scores."""
+    """Expects nothing: all schedules are as good as others.  A policy with a seed sets the ``generator`` of scores.
+
+    A program's own model derives from it by its other name.
+    """
 
     generator = random.Random()
 
@@ -28,6 +31,9 @@ class RandomModel:
     def predict(self, task: SearchTask, states: Sequence[State | StepState]) -> list[float]:
         """Return scores of schedules, the higher the faster."""
         return [self.generator.random() for _ in states]
+
+
+PythonBasedModel = RandomModel
 
 
 class XGBModel(RandomModel):

@@ -12,13 +12,14 @@ from compiler.ir.error import expected
 from compiler.runtime.rpc.client import RPCSession
 
 if TYPE_CHECKING:
+    from compiler.classic.auto_scheduler.search_policy import SketchPolicy
     from compiler.classic.auto_scheduler.search_task import SearchTask
     from compiler.classic.auto_scheduler.sketch import State
     from compiler.classic.auto_scheduler.transform_steps import StepState
 
 __all__ = [
     "LocalBuilder", "LocalRPCMeasureContext", "LocalRunner", "MeasureCallback", "MeasureErrorNo", "MeasureInput",
-    "MeasureResult", "RPCRunner", "TuningOptions",
+    "MeasureResult", "PythonBasedMeasureCallback", "RPCRunner", "TuningOptions",
 ]  # fmt: skip
 
 
@@ -52,10 +53,13 @@ class MeasureResult(NamedTuple):
 
 
 class MeasureCallback(Protocol):
-    """What is called after each round of measurements."""
+    """What is called after each round of measurements; a program's own derives from it by its other name."""
 
-    def callback(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
+    def callback(self, policy: SketchPolicy, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         """Take notice of measurements."""
+
+
+PythonBasedMeasureCallback = MeasureCallback
 
 
 @dataclass(frozen=True)

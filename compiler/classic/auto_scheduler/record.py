@@ -91,7 +91,7 @@ class RecordToFile:
     def __init__(self, filename: str | PathLike[str] = "auto_scheduler_tuning.json") -> None:
         self.filename = Path(filename)
 
-    def callback(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
+    def callback(self, policy: object, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         """Write records."""
         save_records(self.filename, inputs, results)
 

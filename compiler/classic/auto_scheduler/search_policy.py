@@ -144,7 +144,7 @@ class SketchPolicy:
             seconds = self._search.default_seconds
             results.append(MeasureResult((seconds,), int(not math.isfinite(seconds)), "", 0.0, time.time()))
         for callback in tuning_options.measure_callbacks or ():
-            callback.callback(inputs, results)
+            callback.callback(self, inputs, results)
         if min(self.verbose, tuning_options.verbose) and trials:
             failed = sum(trial.measurement.kind != "ok" for trial in trials)
             print(

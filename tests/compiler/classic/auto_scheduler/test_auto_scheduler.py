@@ -276,3 +276,26 @@ def test_a_workload_returns_a_list_of_tensors():
         auto_scheduler.SearchTask(func="test_auto_scheduler.single", target="llvm")
     with pytest.raises(ArgumentError, match="compute_or_sche must be a list of tensors"):
         auto_scheduler.ComputeDAG(a)
+
+
+def test_models_and_callbacks_of_a_program_are_told_of_measurements():
+    told = []
+
+    class Model(auto_scheduler.cost_model.PythonBasedModel):
+        def update(self, inputs, results):
+            told.append(("model", len(inputs)))
+
+        def predict(self, task, states):
+            return [float(at) for at, _ in enumerate(states)]
+
+    class Callback(auto_scheduler.measure.PythonBasedMeasureCallback):
+        def callback(self, policy, inputs, results):
+            told.append((policy, len(results)))
+
+    a = te.placeholder((8,), name="a")
+    dag = auto_scheduler.ComputeDAG([a, te.compute((8,), lambda i: a[i] + 1.0)])
+    task = auto_scheduler.SearchTask(compute_dag=dag, target="llvm")
+    policy = auto_scheduler.SketchPolicy(task, Model(), verbose=0)
+    runner = auto_scheduler.LocalRunner(number=1, min_repeat_ms=0)
+    task.tune(auto_scheduler.TuningOptions(1, runner=runner, measure_callbacks=[Callback()], verbose=0), policy)
+    assert told == [("model", 1), (policy, 1)]

@@ -19,7 +19,7 @@ def test_a_search_measures_in_another_process():
     seen = []
 
     class Seen:
-        def callback(self, inputs, results):
+        def callback(self, policy, inputs, results):
             seen.extend(results)
 
     context = _context()
