@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from compiler.driver.build import build
 from compiler.ir.module import IRModule
 from compiler.runtime.modules.module import Module
+from compiler.runtime.modules.packed_func import get_global_func
 from compiler.search.measurer import REFUSALS
 from compiler.target.target import Target
 
@@ -41,7 +42,7 @@ PyBuilder = Builder
 
 
 class LocalBuilder(Builder):
-    """Builds libraries in folders of their own; ``f_build`` is what builds a program, :func:`tvm.build` by default.
+    """Builds libraries in folders of their own; ``f_build``, or its registered name, builds a program.
 
     It builds one after another in this process: ``max_workers`` and ``timeout_sec`` change nothing.
     """
@@ -51,9 +52,10 @@ class LocalBuilder(Builder):
         *,
         max_workers: int | None = None,
         timeout_sec: float = 30.0,
-        f_build: Callable[[IRModule, Target, Mapping[str, Any] | None], Module] | None = None,
+        f_build: Callable[[IRModule, Target, Mapping[str, Any] | None], Module] | str | None = None,
     ) -> None:
-        self.max_workers, self.timeout_sec, self.f_build = max_workers, timeout_sec, f_build
+        self.max_workers, self.timeout_sec = max_workers, timeout_sec
+        self.f_build = get_global_func(f_build) if isinstance(f_build, str) else f_build
 
     def build(self, build_inputs: Sequence[BuilderInput]) -> list[BuilderResult]:
         """Build programs."""

@@ -16,7 +16,7 @@ import numpy as np
 from compiler.classic.contrib.popen_pool import PopenPoolExecutor
 from compiler.classic.meta_schedule.builder import Builder, BuilderInput, LocalBuilder
 from compiler.classic.rpc.devices import request_remote
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, expected
 from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import array
 from compiler.runtime.device import cpu
@@ -216,7 +216,10 @@ class RunnerMeasurer:
         info = [TensorInfo(str(a.dtype), a.shape) for a in self.arrays]
         device = "cpu" if self.target.kind == "llvm" else self.target.kind
         inputs = [RunnerInput(one.artifact_path, device, info) for one in built if one.artifact_path is not None]
-        futures = iter(self.runner.run(inputs) if inputs else ())
+        begun: object = self.runner.run(inputs) if inputs else ()
+        if not isinstance(begun, Sequence) or len(begun) != len(inputs):
+            expected(f"{type(self.runner).__name__}.run", "its result", f"a list of {len(inputs)} futures", begun)
+        futures = iter(begun)
         try:
             return [
                 RunnerResult(None, one.error_msg) if one.artifact_path is None else next(futures).result()

@@ -270,3 +270,15 @@ def test_a_programs_own_function_says_what_is_searched(tmp_path: Path) -> None:
     assert found.mod.script() in seen
     assert "sample_categorical" in str(found.trace)
     assert len(space.generate_design_space(func)) == 1
+
+
+def test_a_builder_has_a_name_and_a_runner_a_future_for_each(tmp_path: Path) -> None:
+    with pytest.raises(tvm.error.TVMError, match=r"test_tune.nothing"):
+        meta_schedule.builder.LocalBuilder(f_build="test_tune.nothing")
+
+    class Runner(meta_schedule.runner.PyRunner):
+        def run(self, runner_inputs: Sequence[meta_schedule.runner.RunnerInput]) -> list[object]:
+            return []
+
+    with pytest.raises(ArgumentError, match=r"Runner.run: its result must be a list of 1 futures, got \[\]"):
+        meta_schedule.tune_tir(te.create_prim_func(_copied(8)), "llvm", tmp_path, 1, runner=Runner())
