@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from compiler.driver.build import build
+from compiler.ir.error import expected
 from compiler.ir.module import IRModule
+from compiler.runtime.machine import available_cores
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.packed_func import get_global_func
-from compiler.search.measurer import REFUSALS
+from compiler.search.measurer import Limits, Measurement, Measurer
 from compiler.target.target import Target
 
 
@@ -44,7 +47,7 @@ PyBuilder = Builder
 class LocalBuilder(Builder):
     """Builds libraries in folders of their own; ``f_build``, or its registered name, builds a program.
 
-    It builds one after another in this process: ``max_workers`` and ``timeout_sec`` change nothing.
+    Each has a process of its own, ``max_workers`` at a time, that ``timeout_sec`` seconds by the clock end.
     """
 
     def __init__(
@@ -59,16 +62,25 @@ class LocalBuilder(Builder):
 
     def build(self, build_inputs: Sequence[BuilderInput]) -> list[BuilderResult]:
         """Build programs."""
-        return [self._built(given) for given in build_inputs]
+        limits = Limits(self.timeout_sec, self.timeout_sec, self.timeout_sec)
+        measurer = Measurer((), parallel=self.max_workers or available_cores(), limits=limits)
+        made = measurer.children([partial(self._built, given) for given in build_inputs], _exported)
+        return [_failed(each) if isinstance(each, Measurement) else BuilderResult(each, None) for each in made]
 
-    def _built(self, given: BuilderInput) -> BuilderResult:
-        try:
-            if self.f_build is None:
-                built = build(given.mod, target=given.target)
-            else:
-                built = self.f_build(given.mod, given.target, given.params)
-            path = Path(tempfile.mkdtemp(prefix="meta_schedule_")) / "program.tar"
-            built.export_library(str(path))
-        except REFUSALS as error:
-            return BuilderResult(None, f"{type(error).__name__}: {error}")
-        return BuilderResult(str(path), None)
+    def _built(self, given: BuilderInput) -> Module:
+        if self.f_build is None:
+            return build(given.mod, target=given.target)
+        built: object = self.f_build(given.mod, given.target, given.params)
+        if not isinstance(built, Module):
+            expected("LocalBuilder", "what f_build returns", "a built module", built)
+        return built
+
+
+def _exported(built: Any) -> str:
+    path = Path(tempfile.mkdtemp(prefix="meta_schedule_")) / "program.tar"
+    built.export_library(str(path))
+    return str(path)
+
+
+def _failed(made: Measurement) -> BuilderResult:
+    return BuilderResult(None, made.message if made.kind == "refused" else f"LocalBuilder: {made.kind}: {made.message}")

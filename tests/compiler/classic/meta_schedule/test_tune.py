@@ -282,3 +282,16 @@ def test_a_builder_has_a_name_and_a_runner_a_future_for_each(tmp_path: Path) -> 
 
     with pytest.raises(ArgumentError, match=r"Runner.run: its result must be a list of 1 futures, got \[\]"):
         meta_schedule.tune_tir(te.create_prim_func(_copied(8)), "llvm", tmp_path, 1, runner=Runner())
+
+
+def test_a_build_that_hangs_or_returns_no_module_ends() -> None:
+    def build(mod: tvm.IRModule, target: object, params: object) -> object:
+        while mod["main"].attrs["hangs"]:
+            pass
+
+    funcs = [te.create_prim_func(_copied(8)).with_attr("hangs", hangs) for hangs in (1, 0)]
+    inputs = [meta_schedule.builder.BuilderInput(tvm.IRModule({"main": f}), tvm.target.Target("llvm")) for f in funcs]
+    builder = meta_schedule.builder.LocalBuilder(f_build=build, timeout_sec=0.5)
+    late, none = (each.error_msg or "" for each in builder.build(inputs))
+    assert late == "LocalBuilder: hung: it took too long to build"
+    assert "what f_build returns must be a built module, got None" in none
