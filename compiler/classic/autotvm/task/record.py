@@ -54,7 +54,7 @@ def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> 
 def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResult] | None:
     """Return the record of a line, or None of an older format; the protocol is ``json`` or ``pickle``.
 
-    A pickle of another program is refused, and not executed.
+    Raises ArgumentError if it is no record; a pickle of another program is refused, too, and not executed.
     """
     _require_known(protocol)
     text = row if protocol == "json" else _TextUnpickler(BytesIO(base64.b64decode(row))).load()

@@ -70,7 +70,7 @@ def test_the_auto_scheduler_searches_there(tracker: Tracker) -> None:
     seen: list[auto_scheduler.MeasureResult] = []
 
     class Seen:
-        def callback(self, inputs: object, results: list[auto_scheduler.MeasureResult]) -> None:
+        def callback(self, policy: object, inputs: object, results: list[auto_scheduler.MeasureResult]) -> None:
             seen.extend(results)
 
     there = auto_scheduler.RPCRunner("board", tracker.host, tracker.port, repeat=2, min_repeat_ms=0)
