@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from compiler.ir.dtype import is_float
 from compiler.ir.error import ArgumentError
-from compiler.ir.expr.primexpr import PrimExpr, const
+from compiler.ir.expr.primexpr import PrimExpr, Select, const
 
 _POINTS = (0.0, -1.0, 1.0, 0.5, -0.5, 2.0, -2.0, 0.25, -0.25, 4.0, -4.0)
 """Where the polynomials are evaluated, besides infinity; small powers of two lose few digits."""
@@ -66,4 +66,12 @@ def combination(terms: Sequence[PrimExpr], factors: npt.NDArray[np.float64]) -> 
     result = parts[0]
     for part in parts[1:]:
         result = result + part
+    return result
+
+
+def select(place: PrimExpr, values: Sequence[PrimExpr]) -> PrimExpr:
+    """Return the value at a place, of which an unrolled loop leaves the one."""
+    result = values[-1]
+    for number, value in reversed([*enumerate(values[:-1])]):
+        result = Select(place.equal(number), value, result)
     return result

@@ -21,7 +21,7 @@ _DIMENSIONS = ("1d", "2d", "3d")
 ACCUMULATING = frozenset(
     {
         *("sum", "mean", "prod", "variance", "cumsum", "cumprod", "einsum", "collapse_sum_like", "collapse_sum_to"),
-        *("nn.dense", "nn.matmul", "nn.batch_matmul", "nn.contrib_dense_pack"),
+        *("nn.dense", "nn.matmul", "nn.batch_matmul", "nn.contrib_dense_pack", "nn.contrib_dense_strassen"),
         *("nn.contrib_conv2d_NCHWc", "nn.contrib_depthwise_conv2d_NCHWc", "nn.deformable_conv2d"),
         "nn.contrib_conv2d_winograd_NCHWc",
         *(f"nn.contrib_conv{d}_winograd_without_weight_transform" for d in _DIMENSIONS[1:]),

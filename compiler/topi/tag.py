@@ -68,6 +68,8 @@ class Tag(StrEnum):
     """Columns copied into panels as wide as vectors."""
     MATMUL_PARTIAL_SUMS = "matmul_partial_sums"
     """A vector of partial sums an element; the last axis is its lanes."""
+    MATMUL_STRASSEN = "matmul_strassen"
+    """By fewer products, of sums of quarters."""
     MATMUL_LANES_SUM = "matmul_lanes_sum"
     """The sum of the lanes of partial sums."""
 

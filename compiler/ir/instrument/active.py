@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
@@ -13,7 +13,7 @@ from compiler.ir.instrument.interface import Instrument
 if TYPE_CHECKING:
     from compiler.ir.node import Node
 
-__all__ = ["active_instruments", "first_answer", "instrumented", "report_rewrite", "uninstrumented"]
+__all__ = ["active_instruments", "chosen_way", "first_answer", "instrumented", "report_rewrite", "uninstrumented"]
 
 T = TypeVar("T")
 
@@ -48,6 +48,11 @@ def report_rewrite(before: Node, after: object) -> None:
 def first_answer(answers: Iterable[T | None]) -> T | None:
     """Return the first answer that is not None; none of the instruments after it is called."""
     return next((answer for answer in answers if answer is not None), None)
+
+
+def chosen_way(operator: str, usual: str, ways: Sequence[str]) -> str:
+    """Return in which of several ways an operator is computed: the usual one, unless an instrument decides."""
+    return first_answer(each.way_chosen(operator, usual, ways) for each in active_instruments()) or usual
 
 
 @contextmanager

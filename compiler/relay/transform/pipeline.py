@@ -12,6 +12,7 @@ from compiler.relay.transform.fuse_ops import FuseOps
 from compiler.relay.transform.infer_type import InferType
 from compiler.relay.transform.layout.alter_op_layout import AlterOpLayout
 from compiler.relay.transform.layout.legalize import Legalize
+from compiler.relay.transform.layout.strassen import Strassen
 from compiler.relay.transform.layout.winograd import Winograd
 from compiler.relay.transform.quantize.byte_functions import TabulateBytes
 from compiler.relay.transform.quantize.byte_products import MultiplyBytes
@@ -51,7 +52,7 @@ def optimization_passes(target: Target) -> list[Pass]:
     2      FoldConstant
     3      EliminateCommonSubexpr, FoldScaleAxis, CanonicalizeCast,
            CanonicalizeOps, MultiplyBytes, MultiplyHalves, AlterOpLayout,
-           Winograd, TabulateBytes
+           Winograd, Strassen, TabulateBytes
     4      CombineParallelConv2D, -Dense and -BatchMatmul, FastMath
     =====  =====================================================================
     """
@@ -79,6 +80,7 @@ def optimization_passes(target: Target) -> list[Pass]:
         FastMath(),
         FoldConstant(in_build=True),
         Winograd(),
+        Strassen(),
         TabulateBytes(),
     ]
 

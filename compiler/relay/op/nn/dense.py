@@ -1,4 +1,4 @@
-"""Matrix products: ``nn.dense``, ``nn.contrib_dense_pack``, ``nn.matmul``, ``nn.batch_matmul``."""
+"""Matrix products: ``nn.dense``, packed or by fewer products, ``nn.matmul``, ``nn.batch_matmul``."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ from compiler.topi.nn.matmul import dense as topi_dense
 from compiler.topi.nn.matmul import dense_pack as topi_dense_pack
 from compiler.topi.nn.matmul import matmul as topi_matmul
 from compiler.topi.nn.product_sums import has_pair_products, products_per_step
+from compiler.topi.nn.strassen import PRODUCTS, dense_strassen, factors
 from compiler.topi.schedules.kit import tile_lanes
 from compiler.topi.schedules.x86.matmul import schedule_matmul
+from compiler.topi.schedules.x86.strassen import schedule_strassen
 
 _FLOATS = ("float32", *HALF_TYPES)
 _FILLED_UP = 8 * PANEL
@@ -220,6 +222,48 @@ contrib_dense_pack = register(
     reference=_pack_reference,
     layout=_pack_layout,
     waived={"gradient": "made by the layout pass, after differentiation"},
+)
+
+
+# dense, by fewer products
+
+
+def _strassen_relation(types: Types, attrs: Attrs) -> Type:
+    """``(1, …, M, N)``."""
+    data, weight = _at_least(tensor(types[0], "data"), 2, "data"), tensor(types[1], "weight", 4)
+    times = next((n for n in (1, 2) if weight.dims[0] == PRODUCTS**n), None)
+    if times is None or any(d != 1 for d in data.dims[:-2]):
+        raise RelationError(f"there must be one matrix, and {PRODUCTS} or {PRODUCTS**2} sums, got {data} and {weight}")
+    _, panels, depth, width = weight.concrete_shape
+    check_same_extent(data.dims[-1], depth << times, "the last axis of data and the weight's sums")
+    check_same_extent(data.concrete_shape[-2] % 2**times, 0, "the rows of data that no part has, and none")
+    return TensorType((*data.dims[:-1], panels * width << times), data.dtype)
+
+
+def _strassen_reference(attrs: Attrs, data: Array, weight: Array) -> Array:
+    """Multiply by the weight whose sums they are: there are more of them than quarters."""
+    _, right, _ = factors(len(weight))
+    back = np.linalg.pinv(right.reshape(len(weight), -1)).reshape(*right.shape[1:], len(weight))
+    panels = np.einsum("kjp,pcdl->kdcjl", back, weight.astype("float64"))
+    plain = panels.reshape(data.shape[-1], -1).astype(data.dtype)
+    result: Array = np.matmul(data, plain)
+    return result
+
+
+contrib_dense_strassen = register(
+    "nn.contrib_dense_strassen",
+    doc="Multiply the rows of a matrix by a weight, by Strassen's fewer products.",
+    inputs={
+        "data": "A matrix ``(1, …, M, K)``.",
+        "weight": "Sums of quarters, ``(7, N / 2 / n, K / 2, n)``, or of sixteenths, as the pass Strassen makes them.",
+    },
+    relation=_strassen_relation,
+    pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
+    compute=lambda attrs, inputs, out_type: [dense_strassen(*inputs)],
+    schedule=schedule_strassen,
+    reference=_strassen_reference,
+    references=('V. Strassen, "Gaussian elimination is not optimal", Numerische Mathematik 13, 1969.',),
+    waived={"gradient": "made by a pass that runs after differentiation"},
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from compiler.ir.expr import RelayExpr
-from compiler.ir.instrument import active_instruments, first_answer
+from compiler.ir.instrument import chosen_way
 from compiler.relay.expr import Call, Constant, array_const
 from compiler.relay.op.nn.conv_attrs import Conv2DPackedAttrs
 from compiler.relay.operator import call_op
@@ -77,8 +77,7 @@ def _is_filtered(call: Call, kernel: Constant, result: TensorType) -> bool:
     is_usual = is_usual and not has_tiles(Target.current(), dtype)
     data = tensor_type(call.args[0])
     operator = f"{op_name(call)}({data}, {kernel.tensor_type}, padding={attrs.padding})"
-    answers = (each.way_chosen(operator, _WAYS[is_usual], _WAYS) for each in active_instruments())
-    return (first_answer(answers) or _WAYS[is_usual]) == _WAYS[True]
+    return chosen_way(operator, _WAYS[is_usual], _WAYS) == _WAYS[True]
 
 
 def _is_as_right(data: RelayExpr, kernel: Constant, result: TensorType) -> bool:

@@ -9,16 +9,15 @@ A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", CVPR 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from compiler import te, tir
-from compiler.arith.minimal_filtering import Matrix, combination, transform_arrays
+from compiler.arith.minimal_filtering import Matrix, combination, select, transform_arrays
 from compiler.ir.dtype import is_float
-from compiler.ir.expr.primexpr import PrimExpr, Select, Var
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.convolution.conv import ConvSpec
@@ -107,14 +106,6 @@ def is_exact(kernel: npt.NDArray[np.int16], largest: int) -> bool:
     return bool(max(data * largest, weights * magnitude.max()) < 2**15 and sums * largest << _SHIFT < 2**31)
 
 
-def _at(place: PrimExpr, values: Sequence[PrimExpr]) -> PrimExpr:
-    """Return the value at a place, of which an unrolled loop leaves the one."""
-    result = values[-1]
-    for number, value in reversed([*enumerate(values[:-1])]):
-        result = Select(place.equal(number), value, result)
-    return result
-
-
 def conv2d_winograd_nchwc(data: Tensor, weight: Tensor, spec: ConvSpec) -> Tensor:
     """Return a convolution of images ``(N, C / i, H, W, i)``, with steps of 1, from :func:`transformed_weight`.
 
@@ -132,7 +123,7 @@ def conv2d_winograd_nchwc(data: Tensor, weight: Tensor, spec: ConvSpec) -> Tenso
 
     def along_columns(n: Var, c: Var, y: Var, x: Var, p: Var, s: Var, i: Var) -> PrimExpr:
         taken = [padded(n, c, y * TILE + r, x * TILE + s, i).astype(weight.dtype) for r in range(POINTS)]
-        return _at(p, [combination(taken, by_data[:, k]) for k in range(POINTS)])
+        return select(p, [combination(taken, by_data[:, k]) for k in range(POINTS)])
 
     columns = compute(
         (batch, inputs, down, across, POINTS, POINTS, inner), along_columns, "data_columns", Tag.WINOGRAD_STEP
@@ -141,7 +132,7 @@ def conv2d_winograd_nchwc(data: Tensor, weight: Tensor, spec: ConvSpec) -> Tenso
     def along_rows(p: Var, q: Var, c: Var, t: Var, i: Var) -> PrimExpr:
         row, x = t // across, t % across
         taken = [columns(row // down, c, row % down, x, p, s, i) for s in range(POINTS)]
-        return _at(q, [combination(taken, by_data[:, k]) for k in range(POINTS)])
+        return select(q, [combination(taken, by_data[:, k]) for k in range(POINTS)])
 
     tiles = sizes[0] * down * across
     values = compute((POINTS, POINTS, inputs, tiles, inner), along_rows, "data_points", Tag.WINOGRAD_STEP)
@@ -160,7 +151,7 @@ def conv2d_winograd_nchwc(data: Tensor, weight: Tensor, spec: ConvSpec) -> Tenso
 
     def back_along_columns(n: Var, o: Var, y: Var, x: Var, h: Var, q: Var, b: Var) -> PrimExpr:
         taken = [products(p, q, o, (n * down + y) * across + x, b) for p in range(POINTS)]
-        return _at(h, [combination(taken, outputs[:, k]) for k in range(TILE)])
+        return select(h, [combination(taken, outputs[:, k]) for k in range(TILE)])
 
     back = compute(
         (batch, outer, down, across, TILE, POINTS, block), back_along_columns, "result_columns", Tag.WINOGRAD_STEP
@@ -173,6 +164,6 @@ def conv2d_winograd_nchwc(data: Tensor, weight: Tensor, spec: ConvSpec) -> Tenso
 
     def element(n: Var, o: Var, h: Var, w: Var, b: Var) -> PrimExpr:
         taken = [back(n, o, h // TILE, w // TILE, h % TILE, q, b) for q in range(POINTS)]
-        return _at(w % TILE, [unscaled(combination(taken, outputs[:, k])) for k in range(TILE)])
+        return select(w % TILE, [unscaled(combination(taken, outputs[:, k])) for k in range(TILE)])
 
     return compute((batch, outer, *out, block), element, "conv", Tag.CONV_WINOGRAD)

@@ -20,6 +20,7 @@ WITHOUT_TEXT = {
     "ManifestAlloc": "shapes are constants, which texts keep in a table",
     "MergeComposite": "takes patterns, which are objects",
     "MultiplyBytes": "weights are constants, which texts keep in a table",
+    "Strassen": "weights are constants, which texts keep in a table",
     "Winograd": "weights are constants, which texts keep in a table",
     "MultiplyHalves": "weights are constants, which texts keep in a table",
     "TabulateBytes": "tables are constants, which texts keep in a table of their own",

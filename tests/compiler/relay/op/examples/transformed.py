@@ -11,6 +11,7 @@ from compiler.relay.expr import Call
 from compiler.relay.inference import infer_expr
 from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.topi.nn.convolution.winograd_packed import transformed_weight
+from compiler.topi.nn.strassen import weight_of_products
 from tests.compiler.relay.op.example import Array, Example, evaluate, floats, ints
 
 nn = relay.nn
@@ -73,7 +74,18 @@ _TILED = _applied(lambda v: nn.contrib_conv2d_gemm_weight_transform(v, 4, 16), _
 _BYTES = ints(3, 2, 5, 7, dtype="int8")
 _TILED_BYTES = _applied(lambda v: nn.contrib_conv2d_gemm_weight_transform(v, 4, 16), _BYTES)
 
+
+def _of_quarters(products: int, data: Array, panels: Array) -> Example:
+    """Return a product of matrices by sums of quarters, which is that with the weight as it was."""
+    wanted = data @ panels.transpose(1, 0, 2).reshape(data.shape[-1], -1)
+    return Example(nn.contrib_dense_strassen, [data, weight_of_products(panels, products)], wanted, tolerance=1e-4)
+
+
 EXAMPLES: dict[str, list[Example]] = {
+    "nn.contrib_dense_strassen": [
+        _of_quarters(7, floats(1, 6, 8), floats(4, 8, 4)),
+        _of_quarters(49, floats(4, 32), floats(4, 32, 8)),
+    ],
     "nn.contrib_conv2d_winograd_weight_transform": [_PLANES[0], _WIDE[0]],
     "nn.contrib_conv2d_winograd_without_weight_transform": [_PLANES[1], _WIDE[1]],
     "nn.contrib_conv2d_winograd_NCHWc": [
