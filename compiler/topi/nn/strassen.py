@@ -5,17 +5,11 @@ a tile of the result has neighbours in all of them.  What is summed up is cut in
 
     rows 0 2 4 … │ rows 1 3 5 …        panels 0 2 4 … │ panels 1 3 5 …         both for the upper half of k,
     ─────────────┼─────────────   ·    ───────────────┼─────────────────       and for the lower half
-
-References
-----------
-V. Strassen, "Gaussian elimination is not optimal", Numerische Mathematik 13, 1969.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -23,30 +17,14 @@ import numpy.typing as npt
 
 from compiler import te
 from compiler.arith.minimal_filtering import Matrix, combination, select
+from compiler.arith.strassen import factors
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.operands import constant, dims
 from compiler.topi.tag import Tag
 
-__all__ = ["PRODUCTS", "dense_strassen", "factors", "weight_of_products"]
-
-PRODUCTS = 7
-"""Those of quarters; of their quarters there are the square of it."""
-_LEFT = ((1, 0, 0, 1), (0, 0, 1, 1), (1, 0, 0, 0), (0, 0, 0, 1), (1, 1, 0, 0), (-1, 0, 1, 0), (0, 1, 0, -1))
-_RIGHT = ((1, 0, 0, 1), (1, 0, 0, 0), (0, 1, 0, -1), (-1, 0, 1, 0), (0, 0, 0, 1), (1, 1, 0, 0), (0, 0, 1, 1))
-_RESULT = ((1, 0, 0, 1), (0, 0, 1, -1), (0, 1, 0, 1), (1, 0, 1, 0), (-1, 1, 0, 0), (0, 0, 0, 1), (1, 0, 0, 0))
-
-
-def factors(products: int) -> tuple[Matrix, Matrix, Matrix]:
-    """Return by what the quarters of both matrices are multiplied before, and the products after: ``(products, q, q)``.
-
-    ``products`` is a power of :data:`PRODUCTS`, ``q`` the same power of 2.
-    """
-    times = round(math.log(products, PRODUCTS))
-    own = [np.array(rows, "float64").reshape(PRODUCTS, 2, 2) for rows in (_LEFT, _RIGHT, _RESULT)]
-    left, right, result = (reduce(np.kron, [matrix] * times) for matrix in own)
-    return left, right, result
+__all__ = ["dense_strassen", "weight_of_products"]
 
 
 def weight_of_products(panels: npt.NDArray[Any], products: int) -> npt.NDArray[Any]:

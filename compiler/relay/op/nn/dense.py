@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from compiler.arith.strassen import PRODUCTS, factors
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.attrs.kinds import BOOL, INT, OPTIONAL_DTYPE, STRING, optional
 from compiler.ir.error import ArgumentError
@@ -35,7 +36,7 @@ from compiler.topi.nn.matmul import dense as topi_dense
 from compiler.topi.nn.matmul import dense_pack as topi_dense_pack
 from compiler.topi.nn.matmul import matmul as topi_matmul
 from compiler.topi.nn.product_sums import has_pair_products, products_per_step
-from compiler.topi.nn.strassen import PRODUCTS, dense_strassen, factors
+from compiler.topi.nn.strassen import dense_strassen
 from compiler.topi.schedules.kit import tile_lanes
 from compiler.topi.schedules.x86.matmul import schedule_matmul
 from compiler.topi.schedules.x86.strassen import schedule_strassen

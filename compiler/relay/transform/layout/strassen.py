@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from compiler.arith.strassen import PRODUCTS
 from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import chosen_way
 from compiler.relay.expr import Call, Constant, array_const
@@ -11,7 +12,7 @@ from compiler.relay.op.nn.dense import DensePackAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, tensor_type
 from compiler.relay.ty import TensorType
-from compiler.topi.nn.strassen import PRODUCTS, weight_of_products
+from compiler.topi.nn.strassen import weight_of_products
 
 _WAYS = ("sums of products", "products of quarters", "products of sixteenths")
 _LEAST = 32

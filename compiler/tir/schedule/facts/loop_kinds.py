@@ -128,6 +128,7 @@ LOOP_KINDS: Mapping[str, LoopRow] = {
     "transform_block_layout": LoopRow(_SERIAL, _SERIAL),
     "set_axis_separator": _UNTOUCHED,
     "pad_einsum": _UNTOUCHED,
+    "strassen": LoopRow(_REBUILT, _REBUILT),
     "winograd": LoopRow(_REBUILT, _REBUILT),
     "rolling_buffer": LoopRow(_IN_ORDER, _KEPT),
     # marks and memory

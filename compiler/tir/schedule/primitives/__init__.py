@@ -23,6 +23,7 @@ from compiler.tir.schedule.primitives import (  # noqa: F401
     rolling_buffer,
     sampling,
     storage,
+    strassen,
     tensorize,
     winograd,
 )

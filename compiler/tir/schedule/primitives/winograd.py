@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from compiler.arith import Analyzer
 from compiler.arith.minimal_filtering import Matrix, combination, transform_arrays
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.expr.primexpr import Add, FloatImm, IntImm, IterVar, Mul, PrimExpr, Range, Var, const
+from compiler.ir.expr.primexpr import Add, IntImm, IterVar, PrimExpr, Var, const
 from compiler.ir.origin import current_span, derived_from
 from compiler.tir.expressions.op import all as all_of
 from compiler.tir.expressions.op import if_then_else
-from compiler.tir.schedule.buffers import renamed_buffer
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.facts.conditions import check_complete_or_reduction_block, scope_root
 from compiler.tir.schedule.facts.loop_kinds import check_loop
 from compiler.tir.schedule.facts.roles import BLOCK
+from compiler.tir.schedule.fewer_products import Indices, Stages, extents_of, factors_of, region
 from compiler.tir.schedule.primitives.layout import plain_nest
 from compiler.tir.schedule.registry import primitive
-from compiler.tir.schedule.relayout import nest_of_axes
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import changed, loops_above, with_child
 from compiler.tir.statements.block import Block
-from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.stmt import LetStmt, SeqStmt, Stmt
 
-_MAX_POINTS, _DTYPES = 8, ("float32", "float64")
-"""Of more points, and of numbers with fewer digits, rounding errors are large."""
+_MAX_POINTS = 8
+"""Of more points rounding errors are large."""
 
 
 @primitive("Winograd", block=BLOCK)
@@ -71,7 +69,7 @@ def winograd(state: ScheduleState, block: StmtSRef, tile_size: int = 4) -> None:
         most = _MAX_POINTS - convolution.window + 1
         raise ArgumentError(f"winograd: tile_size must be from 2 to {most}, got {show(tile_size)}")
     with derived_from(current_span() | block.block.span):
-        stages = _Stages(convolution, tile_size, block.block)
+        stages = _Tiles(convolution, tile_size, block.block)
         body = with_child(scope.block, nest, SeqStmt(tuple(stages.statements)))
         new = changed(body, alloc_buffers=(*scope.block.alloc_buffers, *stages.buffers))
     state.replace(scope, new, {scope.block: new, block.block: stages.products})
@@ -116,13 +114,8 @@ class _Convolution:
 
 
 def _convolution(block: Block) -> _Convolution | None:
-    extents: dict[Var, int] = {}
-    for axis in block.iter_vars:
-        if axis.dom is None or not isinstance(axis.dom.extent, IntImm):
-            return None
-        extents[axis.var] = axis.dom.extent.value
-    out, factors = block.body, _factors(block)
-    if factors is None or not isinstance(out, BufferStore):
+    extents, out, factors = extents_of(block), block.body, factors_of(block)
+    if extents is None or factors is None or not isinstance(out, BufferStore):
         return None
     reduced = {axis.var for axis in block.iter_vars if axis.iter_type == IterVar.CommReduce}
     for data, weight in (factors, factors[::-1]):
@@ -130,21 +123,6 @@ def _convolution(block: Block) -> _Convolution | None:
         if found is not None:
             return found
     return None
-
-
-def _factors(block: Block) -> tuple[BufferLoad, BufferLoad] | None:
-    """Return the two elements whose product a block adds to a floating-point number that begins at zero."""
-    out, init = block.body, block.init
-    if not (isinstance(out, BufferStore) and isinstance(init, BufferStore) and out.buffer.dtype in _DTYPES):
-        return None
-    is_zero = isinstance(init.value, FloatImm) and init.value.value == 0
-    value = out.value
-    if not (is_zero and isinstance(value, Add) and isinstance(value.b, Mul)):
-        return None
-    own, a, b = value.a, value.b.a, value.b.b
-    if not (isinstance(own, BufferLoad) and isinstance(a, BufferLoad) and isinstance(b, BufferLoad)):
-        return None
-    return (a, b) if own.buffer is out.buffer and [*own.indices] == [*out.indices] else None
 
 
 def _of_windows(
@@ -180,18 +158,16 @@ def _moved(index: PrimExpr, reduced: set[Var]) -> tuple[Var | None, Var | None]:
 
 # what takes its place
 
-Indices: TypeAlias = tuple[PrimExpr, ...]
 Element: TypeAlias = Callable[[int, int], Indices]
 """The indices of one of the elements of a tile, a window, or their values at the points, by its row and column."""
 
 
-class _Stages:
-    """The blocks that compute a convolution on transformed tiles, and the buffers between them."""
+class _Tiles(Stages):
+    """The blocks that compute a convolution on transformed tiles."""
 
     def __init__(self, c: _Convolution, tile: int, block: Block) -> None:
-        self.statements: list[Stmt] = []
-        self.buffers: list[Buffer] = []
-        self._c, self._block, self._tile = c, block, tile
+        super().__init__(block, c.out.buffer)
+        self._c, self._tile = c, tile
         self._points = tile + c.window - 1
         self._tiles = [-(-c.extents[axis] // tile) for axis in c.place]
         self._shared = [axis for axis in c.images if axis in c.weight.indices]
@@ -207,15 +183,15 @@ class _Stages:
         ends = {axis: c.extents[axis] + c.window - 1 for axis in c.place}
         reach = {axis: count * self._tile + c.window - 1 for axis, count in zip(c.place, self._tiles, strict=True)}
         sizes = c.extents | reach
-        made = self._buffer("elements", [sizes[axis] for axis in at])
+        made = self.buffer("elements", [sizes[axis] for axis in at])
         indices = tuple([c.moved(index, at) for index in c.data.indices])
         value: PrimExpr = BufferLoad(c.data.buffer, indices)
         inside = [at[axis] < ends[axis] for axis in c.place if reach[axis] > ends[axis]]
         if inside:
             value = if_then_else(all_of(*inside), value, const(0, value.dtype))
         own: Indices = tuple(at.values())
-        accesses = _region(c.data.buffer, indices, indices), _region(made, own, own)
-        self._add(made.name, {at[axis]: sizes[axis] for axis in at}, BufferStore(made, value, own), *accesses)
+        accesses = region(c.data.buffer, indices, indices), region(made, own, own)
+        self.add(made.name, {at[axis]: sizes[axis] for axis in at}, BufferStore(made, value, own), *accesses)
         return made
 
     def _values_of_data(self, elements: Buffer, matrix: Matrix) -> Buffer:
@@ -223,7 +199,7 @@ class _Stages:
         c, tile = self._c, self._tile
         at = self._axes(c.images, c.place, c.channels)
         before, (y, x), after = ([at[axis] for axis in axes] for axes in (c.images, c.place, c.channels))
-        made = self._buffer(
+        made = self.buffer(
             "data", [self._points**2, *self._sizes(c.images), math.prod(self._tiles), *self._sizes(c.channels)]
         )
         return self._transformed(
@@ -236,10 +212,10 @@ class _Stages:
         """Compute the values of the weight: ``(points, *shared, *channels, *kernels)``."""
         c = self._c
         at = self._axes(self._shared, c.channels, c.kernels)
-        made = self._buffer("weight", [self._points**2, *self._sizes(at)])
+        made = self.buffer("weight", [self._points**2, *self._sizes(at)])
 
         def element(i: int, j: int) -> Indices:
-            own = at | dict(zip(c.taps, map(self._number, (i, j)), strict=True))
+            own = at | dict(zip(c.taps, map(self.number, (i, j)), strict=True))
             return tuple([c.moved(index, own) for index in c.weight.indices])
 
         return self._transformed(
@@ -249,34 +225,24 @@ class _Stages:
 
     def _multiplied(self, data: Buffer, weight: Buffer) -> tuple[Block, Buffer]:
         """Multiply values point by point: ``(points, *images, tiles, *kernels)``."""
-        c, block = self._c, self._block
+        c = self._c
         at = self._axes(c.images, c.kernels, c.channels)
-        point, tile = self._new("p"), self._new("t")
+        point, tile = self.axis("p"), self.axis("t")
         before, kernels, channels = ([at[axis] for axis in axes] for axes in (c.images, c.kernels, c.channels))
         sizes = [self._points**2, *self._sizes(c.images), math.prod(self._tiles), *self._sizes(c.kernels)]
-        made = self._buffer("points", sizes)
-        own: Indices = (point, *before, tile, *kernels)
-        x: Indices = (point, *before, tile, *channels)
-        w: Indices = (point, *(at[axis] for axis in self._shared), *channels, *kernels)
-        product = BufferLoad(data, x) * BufferLoad(weight, w)
+        made = self.buffer("points", sizes)
+        x = BufferLoad(data, (point, *before, tile, *channels))
+        w = BufferLoad(weight, (point, *(at[axis] for axis in self._shared), *channels, *kernels))
         sums = dict(zip(channels, self._sizes(c.channels), strict=True))
         spatial = dict(zip([point, *before, tile, *kernels], sizes, strict=True))
-        update = BufferStore(made, BufferLoad(made, own) + product, own)
-        inner = Block(
-            (*_iter_vars(spatial, IterVar.DataPar), *_iter_vars(sums, IterVar.CommReduce)),
-            (_region(data, x, x), _region(weight, w, w)), (_region(made, own, own),), block.name_hint, update,
-            BufferStore(made, const(0, made.dtype), own), annotations=block.annotations,
-        )  # fmt: skip
-        stmt, inner = nest_of_axes(inner, inner.iter_vars, {}, "i")
-        self.statements.append(stmt)
-        return inner, made
+        return self.multiply(made, spatial, sums, x, w), made
 
     def _results(self, values: Buffer, matrix: Matrix) -> Buffer:
         """Compute the results of the tiles: ``(*images, rows, columns, *kernels)``."""
         c, tile = self._c, self._tile
         at = self._axes(c.images, c.place, c.kernels)
         before, (y, x), after = ([at[axis] for axis in axes] for axes in (c.images, c.place, c.kernels))
-        made = self._buffer(
+        made = self.buffer(
             "tiles", [*self._sizes(c.images), *(count * tile for count in self._tiles), *self._sizes(c.kernels)]
         )
         return self._transformed(
@@ -292,8 +258,8 @@ class _Stages:
         taken: Indices = tuple([at[axis] for axis in (*c.images, *c.place, *c.kernels)])
         own: Indices = tuple(at.values())
         body = BufferStore(c.out.buffer, BufferLoad(tiles, taken), own)
-        accesses = _region(tiles, taken, taken), _region(c.out.buffer, own, own)
-        self._add(f"{self._block.name_hint}_result", {at[axis]: c.extents[axis] for axis in at}, body, *accesses)
+        accesses = region(tiles, taken, taken), region(c.out.buffer, own, own)
+        self.add(f"{self.block.name_hint}_result", {at[axis]: c.extents[axis] for axis in at}, body, *accesses)
 
     # shared by them
 
@@ -313,32 +279,16 @@ class _Stages:
             rows.append(row)
         body = SeqStmt(tuple(rows))
         last = (inputs - 1,) * 2, (outputs - 1,) * 2
-        accesses = _region(source, taken(0, 0), taken(*last[0])), _region(made, put(0, 0), put(*last[1]))
-        self._add(made.name, over, body, *accesses)
+        accesses = region(source, taken(0, 0), taken(*last[0])), region(made, put(0, 0), put(*last[1]))
+        self.add(made.name, over, body, *accesses)
         return made
-
-    def _add(self, name: str, over: Mapping[Var, int], body: Stmt, read: BufferRegion, written: BufferRegion) -> None:
-        block = Block(_iter_vars(over, IterVar.DataPar), (read,), (written,), name, body)
-        self.statements.append(nest_of_axes(block, block.iter_vars, {}, "i")[0])
-
-    def _buffer(self, name: str, shape: Sequence[int]) -> Buffer:
-        sizes = list(map(self._number, shape))
-        made = renamed_buffer(self._c.out.buffer, f"{self._block.name_hint}_{name}", "global", sizes)
-        self.buffers.append(made)
-        return made
-
-    def _new(self, name: str) -> Var:
-        return Var(name, self._block.iter_vars[0].var.dtype)
-
-    def _number(self, value: int) -> PrimExpr:
-        return const(value, self._block.iter_vars[0].var.dtype)
 
     def _point(self, p: int, q: int) -> PrimExpr:
-        return self._number(p * self._points + q)
+        return self.number(p * self._points + q)
 
     def _axes(self, *groups: Iterable[Var]) -> dict[Var, Var]:
         """Return new axes in place of those of the convolution."""
-        return {axis: self._new(axis.name) for group in groups for axis in group}
+        return {axis: self.axis(axis.name) for group in groups for axis in group}
 
     def _sizes(self, axes: Iterable[Var]) -> list[int]:
         return [self._c.extents[axis] for axis in axes]
@@ -346,16 +296,3 @@ class _Stages:
     def _over_tiles(self, at: Mapping[Var, Var]) -> dict[Var, int]:
         tiles = dict(zip(self._c.place, self._tiles, strict=True))
         return {var: tiles.get(axis, self._c.extents[axis]) for axis, var in at.items()}
-
-
-def _iter_vars(extents: Mapping[Var, int], kind: int) -> tuple[IterVar, ...]:
-    return tuple(
-        [IterVar(Range.from_fields(const(0, v.dtype), const(n, v.dtype)), v, kind) for v, n in extents.items()]
-    )
-
-
-def _region(buffer: Buffer, first: Indices, last: Indices) -> BufferRegion:
-    """Return the elements between two, with constant distances."""
-    analyzer = Analyzer()
-    extents = [analyzer.simplify(b - a + 1) for a, b in zip(first, last, strict=True)]
-    return BufferRegion(buffer, tuple([Range.from_fields(*each) for each in zip(first, extents, strict=True)]))

@@ -10,6 +10,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
+from compiler.arith.strassen import factors
 from compiler.classic.contrib import graph_executor
 from compiler.driver.relay.build import build
 from compiler.ir.instrument import Instrument, instrumented
@@ -17,7 +18,6 @@ from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.transform.pipeline import optimize
 from compiler.target.target import Target
-from compiler.topi.nn.strassen import factors
 from tests.machines import require
 
 RANDOM = np.random.default_rng(7)
