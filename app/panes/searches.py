@@ -116,10 +116,11 @@ def references(
     """Return kind, name and time of what a search is compared with.
 
     The script's own schedule has the time of the default's record, measured as candidates are: without calls from
-    Python.  The peak is the least time that the operations of the definition take; Winograd's convolutions have fewer.
+    Python.  The peak is the least time that the operations of the definition take; Winograd's and Strassen's have fewer.
     One that a candidate exceeds was measured while others used the machine.
     """
-    peak = "direct peak" if any(name.endswith(".winograd") and value for name, value in table) else "peak"
+    has_fewer = any(name.endswith((".winograd", ".strassen")) and value for name, value in table)
+    peak = "direct peak" if has_fewer else "peak"
     flops = max((m.flops or 0.0 for m in measurements), default=0.0)
     best = min((trial.time for trial in trials if trial.time), default=math.inf)
     lines: list[tuple[str, str, float]] = []

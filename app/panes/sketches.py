@@ -13,7 +13,7 @@ import msgspec
 from app.panes.searches import Trial, key_of, made_of, option_words
 from app.searches import Decision, Refusal
 
-SKETCH = ("winograd", "way", "inline", "pack")
+SKETCH = ("winograd", "strassen", "way", "inline", "pack")
 """What the names of decisions end with that say which rules are applied, before numbers."""
 LEVELS = ("sketch", "registers", "caches")
 """What divides candidates, one after another; what is left of the decisions is said at each candidate."""
@@ -27,6 +27,7 @@ _SAID = {
     ("pack", True): "packed", ("pack", False): "not packed",
     ("winograd", 0): "as it is defined", ("winograd", 2): "Winograd’s, tiles of 2 × 2",
     ("winograd", 4): "Winograd’s, tiles of 4 × 4",
+    ("strassen", False): "all products", ("strassen", True): "Strassen’s, of quarters",
     ("lanes", 0): "not vectorised", ("square", 0): "rows as they are", ("at", -1): "computed at root",
 }  # fmt: skip
 

@@ -24,8 +24,8 @@ Value: TypeAlias = bool | int | str | tuple[int, ...]
 Choices: TypeAlias = tuple[tuple[str, Value], ...]
 """Names and what was chosen, in the order in which it was chosen."""
 
-ALGORITHM = "winograd"
-SKETCH = (ALGORITHM, "way", "inline", "pack")
+ALGORITHMS = ("winograd", "strassen")
+SKETCH = (*ALGORITHMS, "way", "inline", "pack")
 """What the names of such decisions end with, before numbers."""
 _MOST = 1 << 63
 _NEAR = 0.6
@@ -176,7 +176,7 @@ def sketch(choices: Choices) -> Choices:
 
 def algorithm(choices: Choices) -> Choices:
     """Return what is decided of the algorithm."""
-    return tuple((name, value) for name, value in choices if name.endswith(f".{ALGORITHM}"))
+    return tuple((name, value) for name, value in choices if name.rpartition(".")[2] in ALGORITHMS)
 
 
 def from_json(value: Sequence[Sequence[Any]]) -> Choices:

@@ -33,10 +33,11 @@ from compiler.ir.expr.coercion import is_const_int
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars, uses_var
 from compiler.search.blocks import BlockFacts, block_facts, blocks_of, divisors
-from compiler.search.choices import ALGORITHM, Picker
+from compiler.search.choices import Picker
 from compiler.search.machine import Machine
 from compiler.tir.schedule.analysis import is_output_block
 from compiler.tir.schedule.error import ScheduleError
+from compiler.tir.schedule.primitives.strassen import halves
 from compiler.tir.schedule.primitives.winograd import is_winograd_possible
 from compiler.tir.schedule.random_variables import BlockRV, LoopRV
 from compiler.tir.schedule.schedule import Schedule
@@ -47,8 +48,17 @@ from compiler.tir.transform.loops.reduce_in_pairs import PAIRWISE
 
 _MAX_VECTORS = 4
 """Vector registers side by side in a tile."""
+_LEAST_QUARTER = 64
+"""Rows, columns and sums of quarters that are worth Strassen's sums."""
 _MAX_UNROLLED = 256
 """Vector instructions in the innermost loops that are written out: more take long to compile."""
+
+
+class Quarters(NamedTuple):
+    """The blocks around products of quarters: the sums of both matrices, and the result."""
+
+    sums: list[BlockRV]
+    result: BlockRV
 
 
 @dataclass
@@ -64,6 +74,8 @@ class Derivation:
     """Before which loop a tiled reduction begins."""
     placed: set[str] = field(default_factory=set)
     """Blocks that have their place."""
+    quartered: dict[str, Quarters] = field(default_factory=dict)
+    """Products of quarters, with the blocks before and after them."""
     partial: set[str] = field(default_factory=set)
     """Blocks that hold the parts of a reduction, a vector of them innermost."""
     summed: set[str] = field(default_factory=set)
@@ -167,11 +179,23 @@ def _winograd(d: Derivation, rv: BlockRV) -> None:
     block = d.sch.get_sref(rv).block
     if not is_winograd_possible(block) or not d.sch.get_loops(rv):
         return
-    tile = d.choose(f"{block.name_hint}.{ALGORITHM}", (0, 0, 4, 4, 2))
+    tile = d.choose(f"{block.name_hint}.winograd", (0, 0, 4, 4, 2))
     if tile:
         before = {d.name(each) for each in blocks_of(d.sch)}
         d.sch.winograd(rv, tile)
         d.placed |= {d.name(each) for each in blocks_of(d.sch)} - before
+
+
+def _strassen(d: Derivation, rv: BlockRV) -> None:
+    """Let a product of matrices be one of seven products of quarters."""
+    quarter = halves(d.sch.get_sref(rv).block)
+    if quarter is None or min(quarter) < _LEAST_QUARTER:
+        return
+    if d.pick(f"{d.name(rv)}.strassen", (False, False, True)):
+        d.sch.strassen(rv)
+        around = Quarters(d.sch.get_producers(rv), d.sch.get_consumers(rv)[0])
+        d.quartered[d.name(rv)] = around
+        d.placed |= {d.name(each) for each in (*around.sums, around.result)}
 
 
 # reductions
@@ -194,7 +218,7 @@ def _reduce(known: Sequence[str], d: Derivation, rv: BlockRV) -> None:
     is_across = inner is None and any(abs(read[i]) == 1 for read in facts.reads for i in facts.axes("S"))
     is_wide = any(facts.extents[i] > 1 for i in facts.axes("S"))
     if (facts.is_reusing or is_across) and is_wide and "tiles" in known:
-        ways = ["tiles", "tiles", "tiles", "tiles", *ways[1:]]
+        ways = ["tiles"] if d.name(rv) in d.quartered else ["tiles", "tiles", "tiles", "tiles", *ways[1:]]
     way = d.pick(f"{d.name(rv)}.way", ways)
     if way == "tiles":
         _tile(d, facts)
@@ -260,6 +284,10 @@ def _tile(d: Derivation, facts: BlockFacts) -> None:
             where = d.choose(f"{d.name(read)}.at", (-1, 0, 1))
             if where >= 0:
                 sch.compute_at(read, (places[0], panels_of_sums[-1])[where])
+        if name in d.quartered:
+            d.placed.add(d.name(store))
+            if blocks:
+                _near_products(d, facts, blocks)
     for loop in registers[:-1]:
         sch.unroll(loop)
     sch.vectorize(registers[-1])
@@ -270,6 +298,20 @@ def _tile(d: Derivation, facts: BlockFacts) -> None:
     d.begins[name] = inner[0]
     d.tiled.add(name)
     d.placed |= {name, *map(d.name, reads)}
+
+
+def _near_products(d: Derivation, facts: BlockFacts, blocks: Sequence[LoopRV]) -> None:
+    """Let products of quarters be added up block by block, and the sums that a row of blocks shares be made for it."""
+    around, realize = d.quartered[d.name(facts.rv)], d.sch.state.realize_of(d.sch.get_sref(facts.rv))
+    d.sch.reverse_compute_at(around.result, blocks[-1])
+    row = d.sch.get_sref(blocks[0]).loop.loop_var
+    axes = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    moved = next(axis.var for axis, value in axes if uses_var(value, row))
+    for sums in around.sums:
+        made = d.sch.get_sref(sums).block.writes[0].buffer
+        read = next(region for region in realize.block.reads if region.buffer is made)
+        if any(uses_var(dim.min, moved) for dim in read.region) and d.pick(f"{d.name(sums)}.near", (False, True)):
+            d.sch.compute_at(sums, blocks[0])
 
 
 def _epilogue(d: Derivation, facts: BlockFacts) -> BlockRV | None:
@@ -292,11 +334,14 @@ def _size(facts: BlockFacts) -> int:
 def _split(d: Derivation, facts: BlockFacts) -> _Tiles:
     """Split all axes: the inner tile fits the registers, the others are as they come."""
     name, lanes, spatial = d.name(facts.rv), d.machine.lanes(facts.dtype), facts.axes("S")
-    vector = d.choose(f"{name}.vector", _vector_axes(facts))
+    products = 0 if name in d.quartered else None
+    vector = d.choose(f"{name}.vector", [at for at in _vector_axes(facts) if at != products])
     inner = {vector: d.choose(f"{name}.{vector}.inner", _widths(facts.extents[spatial[vector]], lanes))}
     left = max(d.machine.registers - 2, 2) // max(-(-inner[vector] // lanes), 1)
     for at in reversed(range(len(spatial))):
-        if at != vector:
+        if at == products:
+            inner[at] = 1
+        elif at != vector:
             sizes = divisors(facts.extents[spatial[at]], left)
             if max(sizes) < min(left, facts.extents[spatial[at]]) // 2:  # a prime: the last tile is partial
                 sizes += [s for s in (2, 4, 6, 8, 12) if s <= left]
@@ -306,7 +351,7 @@ def _split(d: Derivation, facts: BlockFacts) -> _Tiles:
     sums: list[list[LoopRV]] = [[], []]
     for at, axis in enumerate(spatial):
         count = -(-facts.extents[axis] // inner[at])
-        first, second = d.picker.pick(f"{name}.{at}.outer", _pairs(count))
+        first, second = (count, 1) if at == products else d.picker.pick(f"{name}.{at}.outer", _pairs(count))
         sizes = [count // (first * second), first, second, inner[at]]
         _levels(d, facts.loops[axis], sizes, rows)
     for at, axis in enumerate(facts.axes("R")):
@@ -394,18 +439,19 @@ def _mapping(rank: int, function: Callable[..., Sequence[PrimExpr]]) -> Callable
 
 def _packed(d: Derivation, facts: BlockFacts, tiles: _Tiles) -> list[BlockRV]:
     """Copy operands so that what a vector reads are neighbours, tile after tile."""
-    axis = facts.axes("S")[tiles.vector]
-    made = []
+    axis, name = facts.axes("S")[tiles.vector], d.name(facts.rv)
+    made: list[BlockRV] = []
     for at, read in enumerate(facts.reads):
         place = _index_of(facts, at, axis)
         if place is None or facts.extents[axis] % tiles.width:
             continue
-        ways = (True,) if abs(read[axis]) != 1 else (False, False, True)  # vectors of what is no neighbour are slow
-        if d.pick(f"{d.name(facts.rv)}.pack{at}", ways):
-            copy = d.sch.cache_read(facts.rv, at, "global")
+        is_made = name in d.quartered  # sums are made in whatever order
+        ways = (True,) if is_made or abs(read[axis]) != 1 else (False, False, True)  # vectors of others are slow
+        if d.pick(f"{name}.pack{at}", ways):
+            copy = None if is_made else d.sch.cache_read(facts.rv, at, "global")
             packing = _mapping(len(facts.block.reads[at].region), partial(_pack, place, tiles.width))
             d.sch.transform_layout(facts.rv, ("read", at), packing)
-            made.append(copy)
+            made += [copy] if copy else []
     return made
 
 
@@ -513,6 +559,15 @@ def _begin(d: Derivation, rv: BlockRV) -> None:
         d.sch.decompose_reduction(rv, d.begins[name])
 
 
+def _by_quarters(d: Derivation, rv: BlockRV) -> None:
+    """Let vectors of all quarters of the result be added up from the same products."""
+    if d.name(rv) in {d.name(each.result) for each in d.quartered.values()}:
+        *_, last, row, column = d.sch.get_loops(rv)
+        d.sch.reorder(row, column, last)
+        d.sch.unroll(row)
+        d.sch.unroll(column)
+
+
 def _turn(d: Derivation, rv: BlockRV) -> None:
     """Let what reads along another axis than it writes go over squares, of which lines of the cache are used whole."""
     facts = block_facts(d.sch, rv)
@@ -607,11 +662,13 @@ RULES: tuple[Rule, ...] = (
     Rule("fold", "what a single block reads element by element is computed there", _fold, is_early=True),
     Rule("winograd", "a convolution is computed by fewer products, on transformed tiles", _winograd, is_early=True),
     Rule("inline", "what is computed element by element is computed where it is read", _inline, is_early=True),
+    Rule("strassen", "a product of matrices is computed by seven products of quarters", _strassen, is_early=True),
     reduction("tiles", "parts"),
     Rule("rows", "rows that read sums of rows go a few at a time", _group_rows),
     Rule("locate", "what has several readers, or is a reduction, is computed near them", _locate),
     Rule("order", "a reduction in parts goes along the parts innermost", _order),
     Rule("follow", "a reduction in parts adds up what is made as it is made", _follow),
+    Rule("quarters", "products of quarters are added up in all quarters of the result at once", _by_quarters),
     Rule("turn", "what is read along another axis than it is written goes over squares", _turn),
     Rule("parallel", "the outer loops run on several cores", _parallel),
     Rule("vectorize", "innermost loops run over vectors", _vectorize),

@@ -242,6 +242,24 @@ def test_convolutions_may_have_fewer_products() -> None:
     assert not any(name.endswith(".winograd") for name in offered(matrices(8, 16, 12)))
 
 
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_products_of_matrices_may_be_those_of_quarters(is_turned: bool) -> None:
+    func = matrices(128, 160, 128)
+    (name,) = [name for name in offered(func) if name.endswith(".strassen")]
+    for other in ((126, 160, 128), (128, 160, 126), (129, 160, 128)):
+        assert name not in offered(matrices(*other)), "quarters are whole, and large"
+    block = name.removesuffix(".strassen")
+    wishes = {name: True, f"{block}.turned": is_turned, f"{block}.vector": 2, f"{block}.2.inner": 16}
+    space = ScheduleSpace(func, replace(MACHINE, cores=1), Wishes(wishes))
+    arrays = random_arrays(func, 0)
+    for seed in range(4):
+        candidate = space.sample(random.Random(seed))
+        assert space.is_sound(candidate)
+        build(space.program(candidate), target="llvm")(*arrays)
+        np.testing.assert_allclose(arrays[-1], arrays[0] @ arrays[1], rtol=1e-3, atol=1e-3)
+    assert not space.refused
+
+
 def test_what_is_read_along_another_axis_goes_over_squares() -> None:
     a = te.placeholder((32, 48), "int32", name="A")
     turned = te.create_prim_func([a, te.compute((48, 32), lambda i, j: a[j, i] * 2, name="turned")])
