@@ -116,8 +116,8 @@ def references(
     """Return kind, name and time of what a search is compared with.
 
     The script's own schedule has the time of the default's record, measured as candidates are: without calls from
-    Python.  The peak is the least time that the operations of the definition take; Winograd's and Strassen's have fewer.
-    One that a candidate exceeds was measured while others used the machine.
+    Python.  The peak is the least time that the operations of the definition take; Winograd's and Strassen's algorithms
+    have fewer.  One that a candidate exceeds was measured while others used the machine.
     """
     has_fewer = any(name.endswith((".winograd", ".strassen")) and value for name, value in table)
     peak = "direct peak" if has_fewer else "peak"
