@@ -334,8 +334,8 @@ def _size(facts: BlockFacts) -> int:
 def _split(d: Derivation, facts: BlockFacts) -> _Tiles:
     """Split all axes: the inner tile fits the registers, the others are as they come."""
     name, lanes, spatial = d.name(facts.rv), d.machine.lanes(facts.dtype), facts.axes("S")
-    products = 0 if name in d.quartered else None
-    vector = d.choose(f"{name}.vector", [at for at in _vector_axes(facts) if at != products])
+    products, axes = (0, [len(spatial) - 1]) if name in d.quartered else (None, _vector_axes(facts))
+    vector = d.choose(f"{name}.vector", axes)
     inner = {vector: d.choose(f"{name}.{vector}.inner", _widths(facts.extents[spatial[vector]], lanes))}
     left = max(d.machine.registers - 2, 2) // max(-(-inner[vector] // lanes), 1)
     for at in reversed(range(len(spatial))):

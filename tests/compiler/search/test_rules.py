@@ -249,7 +249,7 @@ def test_products_of_matrices_may_be_those_of_quarters(is_turned: bool) -> None:
     for other in ((126, 160, 128), (128, 160, 126), (129, 160, 128)):
         assert name not in offered(matrices(*other)), "quarters are whole, and large"
     block = name.removesuffix(".strassen")
-    wishes = {name: True, f"{block}.turned": is_turned, f"{block}.vector": 2, f"{block}.2.inner": 16}
+    wishes = {name: True, f"{block}.turned": is_turned, f"{block}.2.inner": 16}
     space = ScheduleSpace(func, replace(MACHINE, cores=1), Wishes(wishes))
     arrays = random_arrays(func, 0)
     for seed in range(4):
