@@ -237,7 +237,8 @@ def _strassen_relation(types: Types, attrs: Attrs) -> Type:
         raise RelationError(f"there must be one matrix, and {PRODUCTS} or {PRODUCTS**2} sums, got {data} and {weight}")
     _, panels, depth, width = weight.concrete_shape
     check_same_extent(data.dims[-1], depth << times, "the last axis of data and the weight's sums")
-    check_same_extent(data.concrete_shape[-2] % 2**times, 0, "the rows of data that no part has, and none")
+    if data.concrete_shape[-2] % 2**times:
+        raise RelationError(f"the rows of data must be a multiple of {2**times}, got {data}")
     return TensorType((*data.dims[:-1], panels * width << times), data.dtype)
 
 
