@@ -14,7 +14,14 @@ from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import check_same_extent, is_symbolic
 from compiler.relay.op.nn.conv_alter_layout import alter_conv2d_layout
-from compiler.relay.op.nn.conv_attrs import PLAIN_LAYOUTS, Conv1DAttrs, Conv2DAttrs, Conv3DAttrs, ConvAttrs
+from compiler.relay.op.nn.conv_attrs import (
+    PLAIN_LAYOUTS,
+    Conv1DAttrs,
+    Conv2DAttrs,
+    Conv3DAttrs,
+    ConvAttrs,
+    ConvTransposeAttrs,
+)
 from compiler.relay.op.nn.spatial import extents, window_dim, windows
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
@@ -86,7 +93,7 @@ def _check_channels(channels: Dim, outputs: Dim, inputs: Dim, attrs: ConvAttrs) 
         raise RelationError(f"data has {channels} channels, the weight takes {inputs}{each}")
 
 
-def conv_complete(types: PartialTypes, attrs: ConvAttrs) -> Sequence[Type | None]:
+def conv_complete(types: PartialTypes, attrs: ConvAttrs | ConvTransposeAttrs) -> Sequence[Type | None]:
     """The weight's type follows from ``channels`` and ``kernel_size``."""
     data, weight = types
     if data is None or weight is not None or attrs.channels is None or attrs.kernel_size is None:
@@ -95,7 +102,10 @@ def conv_complete(types: PartialTypes, attrs: ConvAttrs) -> Sequence[Type | None
     x = extents(images, layout(attrs.data_layout), "data")
     if is_symbolic(x["C"]):
         return types
-    w = {"O": attrs.channels, "I": x["C"] // attrs.groups}
+    if isinstance(attrs, ConvTransposeAttrs):
+        w = {"I": x["C"], "O": attrs.channels // attrs.groups}
+    else:
+        w = {"O": attrs.channels, "I": x["C"] // attrs.groups}
     w |= dict(zip(spatial_letters(attrs.data_layout), attrs.kernel_size, strict=True))
     return (images, TensorType(layout(attrs.kernel_layout).shape(w), images.dtype))
 

@@ -10,7 +10,8 @@ import numpy as np
 from compiler.ir.error import ArgumentError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
-from compiler.relay.op.common import check_same_extent, has_any_dim, is_symbolic
+from compiler.relay.op.common import check_same_extent, has_any_dim
+from compiler.relay.op.nn.conv import conv_complete
 from compiler.relay.op.nn.conv_attrs import (
     Conv1DTransposeAttrs,
     Conv2DTransposeAttrs,
@@ -20,7 +21,7 @@ from compiler.relay.op.nn.conv_attrs import (
 from compiler.relay.op.nn.spatial import extents
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
-from compiler.relay.operator import Array, OpPattern, PartialTypes, RelationError, Types, call_op, operator_of
+from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op, operator_of
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
@@ -60,19 +61,6 @@ def _extent(extent: Dim, kernel: Any, attrs: ConvTransposeAttrs, d: int, rank: i
     if isinstance(size, int) and size < 1:
         raise RelationError(f"a padding of {around} leaves an empty result")
     return size
-
-
-def transpose_complete(types: PartialTypes, attrs: ConvTransposeAttrs) -> Sequence[Type | None]:
-    data, weight = types
-    if data is None or weight is not None or attrs.channels is None or attrs.kernel_size is None:
-        return types
-    images = tensor(data, "data")
-    x = extents(images, layout(attrs.data_layout), "data")
-    if is_symbolic(x["C"]):
-        return types
-    w = {"I": x["C"], "O": attrs.channels // attrs.groups}
-    w |= dict(zip(spatial_letters(attrs.data_layout), attrs.kernel_size, strict=True))
-    return (images, TensorType(layout(attrs.kernel_layout).shape(w), images.dtype))
 
 
 def _compute(attrs: ConvTransposeAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
@@ -150,7 +138,7 @@ def _register(attrs: type[ConvTransposeAttrs]) -> OpFunction:
         parameters=_PARAMETERS,
         attrs=attrs,
         relation=transpose_relation,
-        complete=transpose_complete,
+        complete=conv_complete,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
         compute=_compute,
         schedule=schedule_conv,

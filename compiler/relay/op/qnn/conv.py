@@ -11,7 +11,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.op.nn.conv import conv_complete, conv_reference, conv_relation
 from compiler.relay.op.nn.conv_attrs import Conv2DAttrs, Conv2DTransposeAttrs, ConvolutionAttrs
-from compiler.relay.op.nn.conv_transpose import transpose_complete, transpose_reference, transpose_relation
+from compiler.relay.op.nn.conv_transpose import transpose_reference, transpose_relation
 from compiler.relay.op.qnn.arithmetic import centred, rank_of
 from compiler.relay.op.qnn.legalize import factor_dtype, legalize_layer
 from compiler.relay.op.qnn.parameters import REWRITTEN, check_parameter, spread_parameter
@@ -125,7 +125,7 @@ conv2d_transpose = register(
         *("data_layout", "kernel_layout", "out_layout", "output_padding", "out_dtype"),
     ),
     relation=_relation(transpose_relation),
-    complete=_complete(transpose_complete),
+    complete=_complete(conv_complete),
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     reference=_reference(transpose_reference),
     waived=REWRITTEN,
