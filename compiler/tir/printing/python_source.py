@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BoundError, BuildError, counted
@@ -53,6 +53,9 @@ MAX_NESTED_LOOPS = 15
 
 class PythonSource(PythonExpression):
     """The source of one function, written statement by statement."""
+
+    generates: ClassVar[bool] = False
+    """Whether the functions are generators."""
 
     def __init__(self, fixed: Values) -> None:
         super().__init__(fixed)
@@ -344,7 +347,10 @@ class PythonSource(PythonExpression):
             self._loops = 1
             with self._block(f"def {name}():"):
                 yield
-            self._line(f"{name}()")
+                if self.generates:
+                    self._line("return")
+                    self._line("yield")
+            self._line(f"yield from {name}()" if self.generates else f"{name}()")
         self._loops = outer
 
     def visit_While(self, n: While) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Sequence
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
@@ -11,7 +10,7 @@ from compiler.ir.expr.primexpr import Call, PrimExpr, Var
 from compiler.tir.analysis.uniformity import is_barrier
 from compiler.tir.expressions.device_ops import ATOMIC_ADD
 from compiler.tir.expressions.evaluation import Value
-from compiler.tir.printing.python_source import MAX_NESTED_LOOPS, PythonSource
+from compiler.tir.printing.python_source import PythonSource
 from compiler.tir.sanitizer.shadow_memory import Place
 from compiler.tir.statements import memory
 from compiler.tir.statements.buffer import BufferLoad, BufferStore
@@ -26,6 +25,8 @@ class ThreadSource(PythonSource):
 
     ``variables``, what differs between threads and launches, are the parameters of the generator after the thread.
     """
+
+    generates = True
 
     def __init__(self, variables: Sequence[Var]) -> None:
         super().__init__({})
@@ -83,20 +84,3 @@ class ThreadSource(PythonSource):
 
     def memory_of(self, pointer: PrimExpr) -> str:
         raise BuildError(f"sanitize: a kernel passes the pointer {pointer} to a function that cannot be instrumented")
-
-    @contextmanager
-    def _nesting(self) -> Iterator[None]:
-        """Let loops beyond those that Python nests be generators of their own."""
-        outer = self._loops
-        if self._loops < MAX_NESTED_LOOPS:
-            self._loops += 1
-            yield
-        else:
-            name = self._fresh("f")
-            self._loops = 1
-            with self._block(f"def {name}():"):
-                yield
-                self._line("return")
-                self._line("yield")
-            self._line(f"yield from {name}()")
-        self._loops = outer
