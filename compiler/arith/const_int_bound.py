@@ -12,34 +12,8 @@ from typing import ClassVar, NamedTuple
 
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import (
-    GE,
-    GT,
-    LE,
-    LT,
-    Add,
-    Broadcast,
-    Call,
-    Cast,
-    CmpOp,
-    Div,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Let,
-    Max,
-    Min,
-    Mod,
-    Mul,
-    Not,
-    PrimExpr,
-    Ramp,
-    Select,
-    SizeVar,
-    Sub,
-    Var,
-    trunc_div,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import Call, PrimExpr, Var, trunc_div
 from compiler.ir.functor import Functor
 
 UNBOUNDED = 1 << 256
@@ -120,7 +94,7 @@ class ConstIntBoundAnalyzer(Functor):
 
     def visit(self, n: PrimExpr, *args: object) -> Interval:
         """Return the interval of ``n``."""
-        if type(n) is IntImm:
+        if type(n) is expr.IntImm:
             return (n.value, n.value)
         bound = self.memo.get(n)
         if bound is None:
@@ -143,15 +117,17 @@ class ConstIntBoundAnalyzer(Functor):
         bound = self.variables.get(n)
         return type_interval(n.dtype) if bound is None else bound
 
-    def visit_SizeVar(self, n: SizeVar) -> Interval:
+    def visit_SizeVar(self, n: expr.SizeVar) -> Interval:
         bound = self.variables.get(n)
         return (0, UNBOUNDED) if bound is None else bound
 
-    def visit_Cast(self, n: Cast) -> Interval:
+    def visit_Cast(self, n: expr.Cast) -> Interval:
         target = type_interval(n.dtype)
         value = n.value
         largest = UNBOUNDED
-        if isinstance(value, Cast) and dt.is_float(value.dtype):  # integers within the mantissa come back as they are
+        if isinstance(value, expr.Cast) and dt.is_float(
+            value.dtype
+        ):  # integers within the mantissa come back as they are
             largest = 1 << _MANTISSA_BITS[dt.element(value.dtype)]
             value = value.value
         if not dt.is_integral(value.dtype):
@@ -161,37 +137,37 @@ class ConstIntBoundAnalyzer(Functor):
             return _truth(low, high)
         return (low, high) if max(target[0], -largest) <= low and high <= min(target[1], largest) else target
 
-    def _rounded_logarithm(self, n: Cast) -> Interval | None:
+    def _rounded_logarithm(self, n: expr.Cast) -> Interval | None:
         """Return the bounds of ``int(ceil(log2(float(x))))`` of an integer, where rounding cannot change them."""
         if not isinstance(n.value, Call) or getattr(n.value.op, "name", "") != "tir.ceil":
             return None
         operand = log2_operand(n.value.args[0])
-        if not isinstance(operand, Cast) or not dt.is_integral(operand.value.dtype):
+        if not isinstance(operand, expr.Cast) or not dt.is_integral(operand.value.dtype):
             return None
         low, high = self.visit(operand.value)
         mantissa = _MANTISSA_BITS[dt.element(operand.dtype)]
         return (ceil_log2(low), ceil_log2(high)) if low > 0 and high <= 1 << mantissa // 2 else None
 
-    def visit_Add(self, n: Add) -> Interval:
+    def visit_Add(self, n: expr.Add) -> Interval:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         return _fit(n.dtype, a + c, b + d)
 
-    def visit_Sub(self, n: Sub) -> Interval:
+    def visit_Sub(self, n: expr.Sub) -> Interval:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         return _fit(n.dtype, a - d, b - c)
 
-    def visit_Mul(self, n: Mul) -> Interval:
+    def visit_Mul(self, n: expr.Mul) -> Interval:
         return _fit(n.dtype, *_corners(lambda x, y: x * y, self.visit(n.a), self.visit(n.b)))
 
-    def visit_Div(self, n: Div) -> Interval:
+    def visit_Div(self, n: expr.Div) -> Interval:
         if not dt.is_integral(n.dtype):
             return EVERYTHING
         return _fit(n.dtype, *_quotient(trunc_div, self.visit(n.a), self.visit(n.b)))
 
-    def visit_FloorDiv(self, n: FloorDiv) -> Interval:
+    def visit_FloorDiv(self, n: expr.FloorDiv) -> Interval:
         return _fit(n.dtype, *_quotient(lambda x, y: x // y, self.visit(n.a), self.visit(n.b)))
 
-    def visit_Mod(self, n: Mod) -> Interval:
+    def visit_Mod(self, n: expr.Mod) -> Interval:
         if not dt.is_integral(n.dtype):
             return EVERYTHING
         (low, high), (c, d) = self.visit(n.a), self.visit(n.b)
@@ -200,7 +176,7 @@ class ConstIntBoundAnalyzer(Functor):
             return low, high
         return (max(-largest, low) if low < 0 else 0), (min(largest, high) if high > 0 else 0)
 
-    def visit_FloorMod(self, n: FloorMod) -> Interval:
+    def visit_FloorMod(self, n: expr.FloorMod) -> Interval:
         (low, high), (c, d) = self.visit(n.a), self.visit(n.b)
         if c > 0 or (c == 0 and d > 0):  # a divisor of zero has no remainder
             if c == d and low // c == high // c:
@@ -210,33 +186,33 @@ class ConstIntBoundAnalyzer(Functor):
             return 0, d - 1
         return min(c + 1, 0), max(d - 1, 0)
 
-    def visit_Min(self, n: Min) -> Interval:
+    def visit_Min(self, n: expr.Min) -> Interval:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         return min(a, c), min(b, d)
 
-    def visit_Max(self, n: Max) -> Interval:
+    def visit_Max(self, n: expr.Max) -> Interval:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         return max(a, c), max(b, d)
 
-    def visit_CmpOp(self, n: CmpOp | Not) -> Interval:
+    def visit_CmpOp(self, n: expr.CmpOp | expr.Not) -> Interval:
         return 0, 1
 
     visit_Not = visit_CmpOp
 
-    def visit_Select(self, n: Select) -> Interval:
+    def visit_Select(self, n: expr.Select) -> Interval:
         return self._either(n.condition, n.true_value, n.false_value)
 
-    def visit_Ramp(self, n: Ramp) -> Interval:
+    def visit_Ramp(self, n: expr.Ramp) -> Interval:
         (a, b), (c, d) = self.visit(n.base), self.visit(n.stride)
         if dt.is_scalable(n.dtype):
             return _fit(n.dtype, a if c >= 0 else -UNBOUNDED, b if d <= 0 else UNBOUNDED)
         last = dt.lanes(n.dtype) - 1
         return _fit(n.dtype, a + min(0, c * last), b + max(0, d * last))
 
-    def visit_Broadcast(self, n: Broadcast) -> Interval:
+    def visit_Broadcast(self, n: expr.Broadcast) -> Interval:
         return self.visit(n.value)
 
-    def visit_Let(self, n: Let) -> Interval:
+    def visit_Let(self, n: expr.Let) -> Interval:
         self.variables[n.var] = self.visit(n.value)
         return self.visit(n.body)
 
@@ -279,15 +255,15 @@ class ConstIntBoundAnalyzer(Functor):
 
     def _either(self, condition: PrimExpr, then: PrimExpr, other: PrimExpr) -> Interval:
         """Return the interval of a choice: each part has a shorter range of the variable compared."""
-        if not isinstance(condition, (LT, LE, GT, GE)):
+        if not isinstance(condition, (expr.LT, expr.LE, expr.GT, expr.GE)):
             return union(self.visit(then), self.visit(other))
-        a, b, strict = condition.a, condition.b, isinstance(condition, (LT, GT))
-        if isinstance(condition, (GT, GE)):
+        a, b, strict = condition.a, condition.b, isinstance(condition, (expr.LT, expr.GT))
+        if isinstance(condition, (expr.GT, expr.GE)):
             a, b = b, a
-        if isinstance(a, Var) and isinstance(b, IntImm):
+        if isinstance(a, Var) and isinstance(b, expr.IntImm):
             last = b.value - strict
             return self._within(a, (-UNBOUNDED, last), then, (last + 1, UNBOUNDED), other)
-        if isinstance(b, Var) and isinstance(a, IntImm):
+        if isinstance(b, Var) and isinstance(a, expr.IntImm):
             first = a.value + strict
             return self._within(b, (first, UNBOUNDED), then, (-UNBOUNDED, first - 1), other)
         return union(self.visit(then), self.visit(other))
@@ -315,10 +291,10 @@ class TrustingConstIntBound(ConstIntBoundAnalyzer):
         super().__init__()
         self.variables, self.extra = exact.variables, exact.extra
 
-    def visit_Cast(self, n: Cast) -> Interval:
+    def visit_Cast(self, n: expr.Cast) -> Interval:
         target = type_interval(n.dtype)
         value = n.value
-        while isinstance(value, Cast) and dt.is_float(value.dtype):
+        while isinstance(value, expr.Cast) and dt.is_float(value.dtype):
             value = value.value
         if not dt.is_integral(value.dtype):
             return self._rounded_logarithm(n) or target

@@ -18,24 +18,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from compiler.arith.facts import is_stable
 from compiler.arith.linear.linear_form import Atom, LinearForm, NotLinearError, definitions, linear_form
-from compiler.ir.expr.primexpr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
-    And,
-    Call,
-    CmpOp,
-    FloorDiv,
-    IntImm,
-    Not,
-    Or,
-    PrimExpr,
-    Var,
-    const,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr, Var, const
 
 MAX_PARTS = 12
 """How many parts a union has at most; beyond, regions are approximated in the direction that is asked for."""
@@ -82,7 +66,7 @@ class Conjunction:
             if factor <= 0 or form.hides(var) or LinearForm({}, factor - 1).plus(form, -1).key not in self.key:
                 continue
             rest = form.plus(LinearForm({Atom(var): factor}, 0), 1).to_expr(var.dtype)
-            return rest if factor == 1 else FloorDiv(rest, const(factor, var.dtype))
+            return rest if factor == 1 else expr.FloorDiv(rest, const(factor, var.dtype))
         return None
 
     def uses(self, var: Var) -> bool:
@@ -225,17 +209,17 @@ def certain_region(condition: PrimExpr) -> Region:
 def _region(e: PrimExpr, truth: bool, unknown: bool) -> Region:
     """Return where ``e`` is ``truth``, or may be if ``unknown``."""
     undecided = Region.everything() if unknown else Region()
-    if isinstance(e, IntImm):
+    if isinstance(e, expr.IntImm):
         return Region.everything() if bool(e.value) == truth else Region()
-    if isinstance(e, Not):
+    if isinstance(e, expr.Not):
         return _region(e.a, not truth, unknown)
-    if isinstance(e, (And, Or)):
+    if isinstance(e, (expr.And, expr.Or)):
         a, b = _region(e.a, truth, unknown), _region(e.b, truth, unknown)
-        result = a & b if isinstance(e, And) == truth else a | b
+        result = a & b if isinstance(e, expr.And) == truth else a | b
         return undecided if len(result.parts) > MAX_PARTS else result
-    if isinstance(e, Call) and getattr(e.op, "name", "") == "tir.likely":
+    if isinstance(e, expr.Call) and getattr(e.op, "name", "") == "tir.likely":
         return _region(e.args[0], truth, unknown)
-    if isinstance(e, CmpOp) and is_stable(e):
+    if isinstance(e, expr.CmpOp) and is_stable(e):
         try:
             difference = linear_form(e.b).plus(linear_form(e.a), -1)
         except NotLinearError:
@@ -267,11 +251,11 @@ def _equality(holds: bool) -> Callable[[LinearForm, bool], Region]:
     return describe
 
 
-_COMPARISONS: dict[type[CmpOp], Callable[[LinearForm, bool], Region]] = {
-    LT: _order(1, 1),
-    LE: _order(1, 0),
-    GT: _order(-1, 1),
-    GE: _order(-1, 0),
-    EQ: _equality(True),
-    NE: _equality(False),
+_COMPARISONS: dict[type[expr.CmpOp], Callable[[LinearForm, bool], Region]] = {
+    expr.LT: _order(1, 1),
+    expr.LE: _order(1, 0),
+    expr.GT: _order(-1, 1),
+    expr.GE: _order(-1, 0),
+    expr.EQ: _equality(True),
+    expr.NE: _equality(False),
 }

@@ -10,24 +10,8 @@ from typing import ClassVar, NamedTuple
 from compiler.arith.const_int_bound import ConstIntBoundAnalyzer, is_index_type
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import (
-    Add,
-    Call,
-    Cast,
-    Div,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Let,
-    Max,
-    Min,
-    Mod,
-    Mul,
-    PrimExpr,
-    Select,
-    Sub,
-    Var,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.functor import Functor
 
 
@@ -78,7 +62,7 @@ class ModularSetAnalyzer(Functor):
 
     def visit(self, n: PrimExpr, *args: object) -> Congruence:
         """Return the congruence of ``n``."""
-        if type(n) is IntImm:
+        if type(n) is expr.IntImm:
             return Congruence(0, n.value)
         values = self.memo.get(n)
         if values is None:
@@ -97,30 +81,30 @@ class ModularSetAnalyzer(Functor):
     def visit_Var(self, n: Var) -> Congruence:
         return self.variables.get(n, ANY)
 
-    def visit_Cast(self, n: Cast) -> Congruence:
+    def visit_Cast(self, n: expr.Cast) -> Congruence:
         if is_index_type(n.value.dtype) and dt.is_integral(n.dtype) and dt.bits(n.value.dtype) <= dt.bits(n.dtype):
             return self.visit(n.value)
         return ANY
 
-    def visit_Add(self, n: Add) -> Congruence:
+    def visit_Add(self, n: expr.Add) -> Congruence:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         return modular(gcd(a, c), b + d)
 
-    def visit_Sub(self, n: Sub) -> Congruence:
+    def visit_Sub(self, n: expr.Sub) -> Congruence:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         return modular(gcd(a, c), b - d)
 
-    def visit_Mul(self, n: Mul) -> Congruence:
+    def visit_Mul(self, n: expr.Mul) -> Congruence:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         return modular(gcd(a * c, a * d, b * c), b * d)
 
-    def visit_FloorDiv(self, n: FloorDiv) -> Congruence:
+    def visit_FloorDiv(self, n: expr.FloorDiv) -> Congruence:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         if c == 0 and d > 0 and a % d == 0:
             return modular(a // d, b // d)
         return ANY
 
-    def visit_FloorMod(self, n: FloorMod) -> Congruence:
+    def visit_FloorMod(self, n: expr.FloorMod) -> Congruence:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         if c == 0 and d > 0:
             if a % d == 0:
@@ -128,7 +112,7 @@ class ModularSetAnalyzer(Functor):
             return modular(gcd(a, d), b)
         return ANY
 
-    def visit_Div(self, n: Div) -> Congruence:
+    def visit_Div(self, n: expr.Div) -> Congruence:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         if c != 0 or d <= 0 or a % d:
             return ANY
@@ -136,7 +120,7 @@ class ModularSetAnalyzer(Functor):
             return modular(a // d, b // d)
         return ANY
 
-    def visit_Call(self, n: Call) -> Congruence:
+    def visit_Call(self, n: expr.Call) -> Congruence:
         name = getattr(n.op, "name", "")
         if name == "tir.shift_right":
             (a, b), (c, d) = self.visit(n.args[0]), self.visit(n.args[1])
@@ -148,26 +132,26 @@ class ModularSetAnalyzer(Functor):
             return union(self.visit(n.args[1]), self.visit(n.args[2]))
         return ANY
 
-    def _masked(self, n: Call) -> Congruence:
+    def _masked(self, n: expr.Call) -> Congruence:
         """Return the congruence of ``x & (2 ** k - 1)``, which is ``x % 2 ** k``."""
         (a, b), (c, d) = self.visit(n.args[0]), self.visit(n.args[1])
         if c == 0 and d > 0 and d & (d + 1) == 0:
             return modular(gcd(a, d + 1), b) if a % (d + 1) else Congruence(0, b % (d + 1))
         return ANY
 
-    def visit_Mod(self, n: Mod) -> Congruence:
+    def visit_Mod(self, n: expr.Mod) -> Congruence:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         return modular(gcd(a, d), b) if c == 0 and d != 0 else ANY
 
-    def visit_Min(self, n: Min | Max) -> Congruence:
+    def visit_Min(self, n: expr.Min | expr.Max) -> Congruence:
         return union(self.visit(n.a), self.visit(n.b))
 
     visit_Max = visit_Min
 
-    def visit_Select(self, n: Select) -> Congruence:
+    def visit_Select(self, n: expr.Select) -> Congruence:
         return union(self.visit(n.true_value), self.visit(n.false_value))
 
-    def visit_Let(self, n: Let) -> Congruence:
+    def visit_Let(self, n: expr.Let) -> Congruence:
         self.variables[n.var] = self.visit(n.value)
         return self.visit(n.body)
 
@@ -181,9 +165,9 @@ class TrustingModularSet(ModularSetAnalyzer):
         super().__init__()
         self.variables, self.extra, self.bounds = exact.variables, exact.extra, exact.bounds
 
-    def visit_Cast(self, n: Cast) -> Congruence:
+    def visit_Cast(self, n: expr.Cast) -> Congruence:
         value: PrimExpr = n.value
-        while isinstance(value, Cast) and dt.is_float(value.dtype):
+        while isinstance(value, expr.Cast) and dt.is_float(value.dtype):
             value = value.value
         return self.visit(value)
 

@@ -12,42 +12,30 @@ from collections.abc import Collection, Iterator
 from compiler.arith.const_int_bound import ConstIntBoundAnalyzer
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import (
-    Add,
-    BinaryOp,
-    Broadcast,
-    Call,
-    Cast,
-    CmpOp,
-    Div,
-    FloatImm,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Let,
-    Max,
-    Min,
-    Mod,
-    Mul,
-    Not,
-    PrimExpr,
-    Ramp,
-    Select,
-    Shuffle,
-    StringImm,
-    Sub,
-    Var,
-    as_exprs,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr, Var, as_exprs
 from compiler.ir.op import CallEffect
 
-WRAPPING = (Add, Sub, Mul)
+WRAPPING = (expr.Add, expr.Sub, expr.Mul)
 """Operations that are the same in any order, even where what is in between wraps around."""
 
-INDEX_NODES = (Var, IntImm, FloatImm, StringImm, BinaryOp, Not, Select, Cast, Ramp, Broadcast, Shuffle, Let)
+INDEX_NODES = (
+    Var,
+    expr.IntImm,
+    expr.FloatImm,
+    expr.StringImm,
+    expr.BinaryOp,
+    expr.Not,
+    expr.Select,
+    expr.Cast,
+    expr.Ramp,
+    expr.Broadcast,
+    expr.Shuffle,
+    expr.Let,
+)
 """What index arithmetic is made of, calls of pure functions aside."""
 
-EXACT = (CmpOp, Min, Max, FloorDiv, FloorMod, Div, Mod)
+EXACT = (expr.CmpOp, expr.Min, expr.Max, expr.FloorDiv, expr.FloorMod, expr.Div, expr.Mod)
 """Operations whose operands must not have wrapped around."""
 
 
@@ -71,14 +59,14 @@ def is_loaded(e: PrimExpr, loaded: Collection[Var] = ()) -> bool:
     todo: list[object] = [e]
     while todo:
         part = todo.pop()
-        if type(part) is IntImm:
+        if type(part) is expr.IntImm:
             continue
         if isinstance(part, Var):
             if part in loaded:
                 return True
-        elif isinstance(part, BinaryOp):
+        elif isinstance(part, expr.BinaryOp):
             todo += (part.a, part.b)
-        elif isinstance(part, Call):
+        elif isinstance(part, expr.Call):
             if getattr(part.op, "effect", CallEffect.UPDATE_STATE).value > CallEffect.PURE.value:
                 return True
             todo += part.args
@@ -94,12 +82,12 @@ def _exact_operands(e: PrimExpr) -> Iterator[PrimExpr]:
     todo: list[object] = [e]
     while todo:
         part = todo.pop()
-        if isinstance(part, BinaryOp):
+        if isinstance(part, expr.BinaryOp):
             if isinstance(part, EXACT):
                 yield part.a
                 yield part.b
             todo += (part.a, part.b)
-        elif isinstance(part, (Call, *INDEX_NODES)):
+        elif isinstance(part, (expr.Call, *INDEX_NODES)):
             todo += [child for name in part.children for child in as_exprs(getattr(part, name))]
 
 

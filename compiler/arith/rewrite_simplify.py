@@ -16,36 +16,15 @@ from compiler.arith.rules import SCALAR, VECTOR
 from compiler.arith.simplifier import Simplifier, negation
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import primexpr as expr
 from compiler.ir.expr.primexpr import (
     EQ,
-    GE,
-    GT,
-    LE,
     LT,
-    NE,
-    Add,
-    And,
     BinaryOp,
     Broadcast,
-    Call,
-    Cast,
-    Div,
     FloatImm,
-    FloorDiv,
-    FloorMod,
     IntImm,
-    Let,
-    Max,
-    Min,
-    Mod,
-    Mul,
-    Not,
-    Or,
     PrimExpr,
-    Ramp,
-    Reduce,
-    Select,
-    Sub,
     Var,
     bitwise,
     cast,
@@ -59,8 +38,8 @@ from compiler.ir.op import Op
 
 Operation = TypeVar("Operation", bound=BinaryOp)
 
-_DIVISIONS = (FloorDiv, FloorMod, Div, Mod)
-_CONSTANT_RIGHT = (Add, Mul, EQ, NE, And, Or)
+_DIVISIONS = (expr.FloorDiv, expr.FloorMod, expr.Div, expr.Mod)
+_CONSTANT_RIGHT = (expr.Add, expr.Mul, EQ, expr.NE, expr.And, expr.Or)
 
 
 class RewriteSimplifier(Simplifier):
@@ -127,7 +106,7 @@ class RewriteSimplifier(Simplifier):
         c = e.b.value
         quotient = low // c
         if quotient == high // c and _fits(quotient * c, e.dtype):
-            return e.a if quotient == 0 else self.resimplify(Sub(e.a, const(quotient * c, e.dtype)))
+            return e.a if quotient == 0 else self.resimplify(expr.Sub(e.a, const(quotient * c, e.dtype)))
         coeff, base = self.facts.modular.visit(e.a)
         return const(base % c, e.dtype) if coeff % c == 0 else None
 
@@ -176,7 +155,7 @@ class RewriteSimplifier(Simplifier):
         """
         product, c1 = _factors(a)
         total, c2 = _factors(b)
-        if not (isinstance(product, Mul) and isinstance(total, Add) and c1 > 0 and c2 > 0):
+        if not (isinstance(product, expr.Mul) and isinstance(total, expr.Add) and c1 > 0 and c2 > 0):
             return False
         x, y = product.a, product.b
         same = (deep_equal(x, total.a) and deep_equal(y, total.b)) or (
@@ -188,16 +167,16 @@ class RewriteSimplifier(Simplifier):
         smaller = min(x_high, y_high)
         return smaller * c1 <= c2 or x_high * y_high * c1 < (x_high + y_high) * c2
 
-    def visit_GT(self, n: GT) -> PrimExpr:
+    def visit_GT(self, n: expr.GT) -> PrimExpr:
         return self._swapped(LT, n)
 
-    def visit_GE(self, n: GE) -> PrimExpr:
-        return self._swapped(LE, n)
+    def visit_GE(self, n: expr.GE) -> PrimExpr:
+        return self._swapped(expr.LE, n)
 
     def _swapped(self, kind: type[BinaryOp], n: BinaryOp) -> PrimExpr:
         return self.resimplify(kind(n.b, n.a))
 
-    def visit_LE(self, n: LE) -> PrimExpr:
+    def visit_LE(self, n: expr.LE) -> PrimExpr:
         e = self._operands(n)
         if isinstance(e, (IntImm, FloatImm)):
             return e
@@ -213,9 +192,9 @@ class RewriteSimplifier(Simplifier):
             return self._stronger_order(e)
         order = negation(result)
         # The ends of symbolic ranges stay orders: other comparisons follow from them.
-        return self._stronger_order(order) if isinstance(order, LE) and isinstance(order.b, IntImm) else order
+        return self._stronger_order(order) if isinstance(order, expr.LE) and isinstance(order.b, IntImm) else order
 
-    def _stronger_order(self, e: LE) -> PrimExpr:
+    def _stronger_order(self, e: expr.LE) -> PrimExpr:
         """Return ``a <= b`` as an equation where ``a`` is never less, as ``a < b`` where they are never equal."""
         if self.difference(e.a, e.b)[0] == 0:
             return self.resimplify(EQ(e.a, e.b))
@@ -244,10 +223,10 @@ class RewriteSimplifier(Simplifier):
         return self._apply(SCALAR[EQ], e)
 
     def _never_equal(self, a: PrimExpr, b: PrimExpr) -> bool:
-        coeff, base = self.facts.modular.visit(Sub(a, b))
+        coeff, base = self.facts.modular.visit(expr.Sub(a, b))
         return base != 0 if coeff == 0 else base % coeff != 0
 
-    def visit_NE(self, n: NE) -> PrimExpr:
+    def visit_NE(self, n: expr.NE) -> PrimExpr:
         e = self._operands(n)
         if isinstance(e, (IntImm, FloatImm)) or not dt.is_integral(e.a.dtype):
             return e
@@ -262,37 +241,37 @@ class RewriteSimplifier(Simplifier):
         if isinstance(result, EQ) and result.a is a and result.b is b:
             return self._order_of_different(e)
         different = negation(result)
-        return self._order_of_different(different) if isinstance(different, NE) else different
+        return self._order_of_different(different) if isinstance(different, expr.NE) else different
 
-    def _order_of_different(self, e: NE) -> PrimExpr:
+    def _order_of_different(self, e: expr.NE) -> PrimExpr:
         """Return ``a != b`` as the order that they have where they differ, if it is always the same."""
         order = self.compare(e.a, e.b) if e.a.dtype in ("int32", "int64") else None
         if order is None:
             return e
         return LT(e.a, e.b) if order < 0 else LT(e.b, e.a)
 
-    def visit_Not(self, n: Not) -> PrimExpr:
+    def visit_Not(self, n: expr.Not) -> PrimExpr:
         a = self.visit(n.a)
         truth = self.assumed_truth(n)
         if truth is not None:
             return truth
         result = self._ordered(negation(a))
-        return n if isinstance(result, Not) and result.a is n.a else result
+        return n if isinstance(result, expr.Not) and result.a is n.a else result
 
     def _ordered(self, e: PrimExpr) -> PrimExpr:
         """Return a negation in which what differs is compared by its order, where that is always the same."""
-        if isinstance(e, (And, Or)):
+        if isinstance(e, (expr.And, expr.Or)):
             a, b = self._ordered(e.a), self._ordered(e.b)
             return e if a is e.a and b is e.b else type(e)(a, b)
-        return self._order_of_different(e) if isinstance(e, NE) else e
+        return self._order_of_different(e) if isinstance(e, expr.NE) else e
 
-    def visit_And(self, n: And) -> PrimExpr:
+    def visit_And(self, n: expr.And) -> PrimExpr:
         return self._condition(n, absorbing=0)
 
-    def visit_Or(self, n: Or) -> PrimExpr:
+    def visit_Or(self, n: expr.Or) -> PrimExpr:
         return self._condition(n, absorbing=1)
 
-    def _condition(self, n: And | Or, absorbing: int) -> PrimExpr:
+    def _condition(self, n: expr.And | expr.Or, absorbing: int) -> PrimExpr:
         if not self.facts.extensions & BOOLEAN_EXTENSIONS or self._in_condition or not is_stable(n):
             return self._logic(n, absorbing)
         memos = self.facts.memos
@@ -310,7 +289,7 @@ class RewriteSimplifier(Simplifier):
             self._in_condition = False
             memos[self.memo_name] = memo
 
-    def _logic(self, n: And | Or, absorbing: int) -> PrimExpr:
+    def _logic(self, n: expr.And | expr.Or, absorbing: int) -> PrimExpr:
         e = self._operands(n)
         if isinstance(e, (IntImm, FloatImm)):
             return e
@@ -348,21 +327,21 @@ class RewriteSimplifier(Simplifier):
         truth = self.assumed_truth(n) if n.dtype == "bool" and self.facts.truths else None
         return n if truth is None else truth
 
-    def visit_Cast(self, n: Cast) -> PrimExpr:
+    def visit_Cast(self, n: expr.Cast) -> PrimExpr:
         value = self.visit(n.value)
         if isinstance(value, (IntImm, FloatImm)) or value.dtype == n.dtype:
             return cast(n.dtype, value)
         if isinstance(value, Broadcast) and dt.lanes(n.dtype) == dt.lanes(value.dtype):
             return Broadcast(cast(dt.element(n.dtype), value.value), value.lanes)
-        return n if value is n.value else Cast(n.dtype, value)
+        return n if value is n.value else expr.Cast(n.dtype, value)
 
-    def visit_Ramp(self, n: Ramp) -> PrimExpr:
+    def visit_Ramp(self, n: expr.Ramp) -> PrimExpr:
         base, stride = self.visit(n.base), self.visit(n.stride)
         if isinstance(stride, IntImm) and stride.value == 0:
             return Broadcast(base, n.lanes)
-        return n if base is n.base and stride is n.stride else Ramp(base, stride, n.lanes)
+        return n if base is n.base and stride is n.stride else expr.Ramp(base, stride, n.lanes)
 
-    def visit_Select(self, n: Select) -> PrimExpr:
+    def visit_Select(self, n: expr.Select) -> PrimExpr:
         condition = self.visit(n.condition)
         same = condition.value if isinstance(condition, Broadcast) else condition
         if isinstance(same, IntImm):
@@ -370,11 +349,11 @@ class RewriteSimplifier(Simplifier):
         true_value, false_value = self._branches(condition, n.true_value, n.false_value)
         if deep_equal(true_value, false_value):
             return true_value
-        if isinstance(condition, Not):
+        if isinstance(condition, expr.Not):
             condition, true_value, false_value = condition.a, false_value, true_value
         if condition is n.condition and true_value is n.true_value and false_value is n.false_value:
             return n
-        return Select(condition, true_value, false_value)
+        return expr.Select(condition, true_value, false_value)
 
     def _branches(self, condition: PrimExpr, a: PrimExpr, b: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
         if dt.is_vector(condition.dtype):
@@ -385,15 +364,15 @@ class RewriteSimplifier(Simplifier):
             false_value = self.visit(b)
         return true_value, false_value
 
-    def visit_Let(self, n: Let) -> PrimExpr:
+    def visit_Let(self, n: expr.Let) -> PrimExpr:
         value = self.visit(n.value)
         if isinstance(value, (IntImm, FloatImm, Var)):
             return self.visit(substitute(n.body, {n.var: value}))
         self.facts.bind_let(n.var, value)
         body = self.visit(n.body)
-        return n if value is n.value and body is n.body else Let(n.var, value, body)
+        return n if value is n.value and body is n.body else expr.Let(n.var, value, body)
 
-    def visit_Reduce(self, n: Reduce) -> PrimExpr:
+    def visit_Reduce(self, n: expr.Reduce) -> PrimExpr:
         self.facts.bind_domains(n.axis)
         condition = self.visit(n.condition)
         if isinstance(condition, IntImm):
@@ -403,7 +382,7 @@ class RewriteSimplifier(Simplifier):
                 source = self._visit_tuple(n.source)
         return rebuild(n, source=source, condition=condition, init=self._visit_tuple(n.init))
 
-    def visit_Call(self, n: Call) -> PrimExpr:
+    def visit_Call(self, n: expr.Call) -> PrimExpr:
         name = getattr(n.op, "name", "")
         if name == "tir.if_then_else":
             return self._if_then_else(n)
@@ -420,18 +399,18 @@ class RewriteSimplifier(Simplifier):
         truth = self.assumed_truth(e) if n.dtype == "bool" and self.facts.truths else None
         return e if truth is None else truth
 
-    def _if_then_else(self, n: Call) -> PrimExpr:
+    def _if_then_else(self, n: expr.Call) -> PrimExpr:
         condition = self.visit(n.args[0])
         if isinstance(condition, IntImm):
             return self.visit(n.args[1] if condition.value else n.args[2])
         a, b = self._branches(condition, n.args[1], n.args[2])
         if deep_equal(a, b):
             return a
-        if isinstance(a, Call) and a.op is n.op and deep_equal(a.args[2], b):
-            return Call(n.dtype, n.op, (And(condition, a.args[0]), a.args[1], b))
+        if isinstance(a, expr.Call) and a.op is n.op and deep_equal(a.args[2], b):
+            return expr.Call(n.dtype, n.op, (expr.And(condition, a.args[0]), a.args[1], b))
         if condition is n.args[0] and a is n.args[1] and b is n.args[2]:
             return n
-        return Call(n.dtype, n.op, (condition, a, b))
+        return expr.Call(n.dtype, n.op, (condition, a, b))
 
 
 def _is_zero(e: PrimExpr) -> bool:
@@ -443,12 +422,12 @@ def _is_zero(e: PrimExpr) -> bool:
 def _is_finite(e: PrimExpr) -> bool:
     """Return whether no value of ``e`` is an infinity or no number at all: integers, and what was made of one."""
     value = e.value if type(e) is Broadcast else e
-    return dt.is_integral(value.dtype) or (type(value) is Cast and dt.is_integral(value.value.dtype))
+    return dt.is_integral(value.dtype) or (type(value) is expr.Cast and dt.is_integral(value.value.dtype))
 
 
 def _factors(e: PrimExpr) -> tuple[PrimExpr, int]:
     """Return an expression without its constant factor, and that."""
-    return (e.a, e.b.value) if isinstance(e, Mul) and isinstance(e.b, IntImm) else (e, 1)
+    return (e.a, e.b.value) if isinstance(e, expr.Mul) and isinstance(e.b, IntImm) else (e, 1)
 
 
 def _leading_zeros(e: IntImm) -> int:
@@ -463,25 +442,25 @@ def _fits(value: int, dtype: str) -> bool:
 
 def _identity(kind: type[BinaryOp], e: BinaryOp) -> PrimExpr:
     """Drop neutral operands, which every type has, in each lane: ``x + 0``, ``x * 1``."""
-    x, constant = (e.b, e.a) if kind in (Add, Mul) and type(e.a) is FloatImm else (e.a, e.b)
+    x, constant = (e.b, e.a) if kind in (expr.Add, expr.Mul) and type(e.a) is FloatImm else (e.a, e.b)
     b = constant.value if type(constant) is Broadcast else constant
     if isinstance(b, (IntImm, FloatImm)):
-        if kind in (Mul, Div, FloorDiv) and b.value == 1:
+        if kind in (expr.Mul, expr.Div, expr.FloorDiv) and b.value == 1:
             return x
-        if kind in (Add, Sub) and b.value == 0:
+        if kind in (expr.Add, expr.Sub) and b.value == 0:
             return x
-        if kind is Mul and b.value == 0 and _is_finite(x):
+        if kind is expr.Mul and b.value == 0 and _is_finite(x):
             return constant
-    if kind in (Min, Max) and deep_equal(e.a, e.b):
+    if kind in (expr.Min, expr.Max) and deep_equal(e.a, e.b):
         return e.a
-    return _cancelled(e) if kind is Sub and dt.is_integral(e.dtype) and dt.lanes(e.dtype) == 1 else e
+    return _cancelled(e) if kind is expr.Sub and dt.is_integral(e.dtype) and dt.lanes(e.dtype) == 1 else e
 
 
 def _cancelled(e: BinaryOp) -> PrimExpr:
     """Cancel what is subtracted from itself or from a sum with it: exact for integers that wrap around, too."""
     if deep_equal(e.a, e.b):
         return const(0, e.dtype)
-    if isinstance(e.a, Add):
+    if isinstance(e.a, expr.Add):
         for subtracted, rest in ((e.a.a, e.a.b), (e.a.b, e.a.a)):
             if deep_equal(subtracted, e.b):
                 return rest
@@ -494,7 +473,7 @@ _BITWISE = {
 }
 
 
-def _folded_bits(n: Call, args: tuple[PrimExpr, ...]) -> PrimExpr:
+def _folded_bits(n: expr.Call, args: tuple[PrimExpr, ...]) -> PrimExpr:
     assert isinstance(n.op, Op), "only operators are bitwise"
     try:
         return bitwise(_BITWISE[n.op.name], *args)
@@ -503,9 +482,9 @@ def _folded_bits(n: Call, args: tuple[PrimExpr, ...]) -> PrimExpr:
 
 
 _BOUNDED: dict[type[BinaryOp], Callable[[RewriteSimplifier, BinaryOp], PrimExpr | None]] = {
-    FloorDiv: RewriteSimplifier._floor_div,
-    FloorMod: RewriteSimplifier._floor_mod,
-    Mod: RewriteSimplifier._trunc_mod,
-    Min: RewriteSimplifier._min,
-    Max: RewriteSimplifier._max,
+    expr.FloorDiv: RewriteSimplifier._floor_div,
+    expr.FloorMod: RewriteSimplifier._floor_mod,
+    expr.Mod: RewriteSimplifier._trunc_mod,
+    expr.Min: RewriteSimplifier._min,
+    expr.Max: RewriteSimplifier._max,
 }

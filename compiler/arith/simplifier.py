@@ -17,26 +17,8 @@ from compiler.arith.facts import NEGATION, Facts
 from compiler.arith.integer_region import certain_region, possible_region
 from compiler.arith.overflow import may_overflow_after
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
-    Add,
-    And,
-    Broadcast,
-    CmpOp,
-    IntImm,
-    Mul,
-    Not,
-    Or,
-    PrimExpr,
-    Sub,
-    Var,
-    const,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var, const
 from compiler.ir.expr.substitute import free_vars, substitute, uses_var
 from compiler.ir.functor import Mutator
 
@@ -162,7 +144,7 @@ class Simplifier(Mutator):
 
     def equal(self, a: PrimExpr, b: PrimExpr) -> bool:
         """Return whether two expressions are known to be equal."""
-        difference = self.visit(Sub(a, b))
+        difference = self.visit(expr.Sub(a, b))
         return isinstance(difference, IntImm) and difference.value == 0
 
     def compare(self, a: PrimExpr, b: PrimExpr) -> int | None:
@@ -187,7 +169,7 @@ class Simplifier(Mutator):
         interval = memo.get(key)
         if interval is None:
             with self._within_a_difference():
-                exact = self.resimplify(Sub(a, b))
+                exact = self.resimplify(expr.Sub(a, b))
                 for least, most in self._ends(exact):
                     low, high = max(low, least), min(high, most)
             interval = memo[key] = low, high
@@ -228,8 +210,8 @@ class Simplifier(Mutator):
             with self._one_assumption():
                 for less in self.facts.not_positive:
                     if less.dtype == e.dtype:  # e + less <= e <= e - less
-                        yield self.facts.bounds.visit(self.resimplify(Add(e, less)))[0], UNBOUNDED
-                        yield -UNBOUNDED, self.facts.bounds.visit(self.resimplify(Sub(e, less)))[1]
+                        yield self.facts.bounds.visit(self.resimplify(expr.Add(e, less)))[0], UNBOUNDED
+                        yield -UNBOUNDED, self.facts.bounds.visit(self.resimplify(expr.Sub(e, less)))[1]
 
     @contextmanager
     def _one_assumption(self) -> Iterator[None]:
@@ -265,53 +247,53 @@ class Simplifier(Mutator):
                 return const(True)
             if deep_equal(truth, negation(e)):
                 return const(False)
-        if Extension.TransitivelyProveInequalities in self.facts.extensions and isinstance(e, CmpOp):
+        if Extension.TransitivelyProveInequalities in self.facts.extensions and isinstance(e, expr.CmpOp):
             return self._transitive_truth(e)
         return None
 
-    def _transitive_truth(self, e: CmpOp) -> PrimExpr | None:
+    def _transitive_truth(self, e: expr.CmpOp) -> PrimExpr | None:
         """Return true or false for a comparison that follows from all that is assumed, or whose opposite does."""
-        context = possible_region(reduce(And, self.facts.truths, const(True)))
+        context = possible_region(reduce(expr.And, self.facts.truths, const(True)))
         for var in free_vars(e):
             low, high = self.facts.bounds.visit(var)
             if dt.is_int(var.dtype) and low > -UNBOUNDED and high < UNBOUNDED:
                 context = context & possible_region(
-                    And(GE(var, const(low, var.dtype)), LE(var, const(high, var.dtype)))
+                    expr.And(expr.GE(var, const(low, var.dtype)), expr.LE(var, const(high, var.dtype)))
                 )
         if certain_region(e).covers(context):
             return const(True)
-        return const(False) if certain_region(Not(e)).covers(context) else None
+        return const(False) if certain_region(expr.Not(e)).covers(context) else None
 
 
 def negation(e: PrimExpr) -> PrimExpr:
     """Return the negation of a simplified condition, moved inwards."""
     if isinstance(e, IntImm):
         return IntImm(e.dtype, 1 - e.value)
-    if isinstance(e, Not):
+    if isinstance(e, expr.Not):
         return e.a
-    if isinstance(e, Broadcast):
-        return Broadcast(negation(e.value), e.lanes)
-    if isinstance(e, And):
-        return Or(negation(e.a), negation(e.b))
-    if isinstance(e, Or):
-        return And(negation(e.a), negation(e.b))
-    if isinstance(e, (EQ, NE)):
+    if isinstance(e, expr.Broadcast):
+        return expr.Broadcast(negation(e.value), e.lanes)
+    if isinstance(e, expr.And):
+        return expr.Or(negation(e.a), negation(e.b))
+    if isinstance(e, expr.Or):
+        return expr.And(negation(e.a), negation(e.b))
+    if isinstance(e, (expr.EQ, expr.NE)):
         return NEGATION[type(e)](e.a, e.b)
-    if isinstance(e, (LT, LE, GT, GE)) and dt.is_integral(e.a.dtype):
-        if isinstance(e, (GE, GT)):
+    if isinstance(e, (expr.LT, expr.LE, expr.GT, expr.GE)) and dt.is_integral(e.a.dtype):
+        if isinstance(e, (expr.GE, expr.GT)):
             return NEGATION[type(e)](e.a, e.b)
-        return (LE if isinstance(e, LT) else LT)(e.b, e.a)
-    return Not(e)
+        return (expr.LE if isinstance(e, expr.LT) else expr.LT)(e.b, e.a)
+    return expr.Not(e)
 
 
 def _factor(e: PrimExpr, var: Var) -> int | None:
     """Return the constant that a variable is multiplied by in a sum, None if it occurs in any other way."""
     if e is var:
         return 1
-    if isinstance(e, (Add, Sub)):
+    if isinstance(e, (expr.Add, expr.Sub)):
         a, b = _factor(e.a, var), _factor(e.b, var)
-        return None if a is None or b is None else a + (b if isinstance(e, Add) else -b)
-    if isinstance(e, Mul) and isinstance(e.b, IntImm):
+        return None if a is None or b is None else a + (b if isinstance(e, expr.Add) else -b)
+    if isinstance(e, expr.Mul) and isinstance(e.b, IntImm):
         a = _factor(e.a, var)
         return None if a is None else a * e.b.value
     return None if uses_var(e, var) else 0

@@ -11,25 +11,14 @@ from typing import Any
 import msgspec
 
 from compiler.ir.error import ArgumentError, BuildError
-from compiler.ir.expr.primexpr import (
-    Add,
-    BinaryOp,
-    Cast,
-    Div,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Max,
-    Min,
-    Mod,
-    Mul,
-    PrimExpr,
-    Sub,
-    Var,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr, Var
 
 Size = int | str | list[Any]
-_OPERATORS = {kind.__name__: kind for kind in (Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Min, Max)}
+_OPERATORS = {
+    kind.__name__: kind
+    for kind in (expr.Add, expr.Sub, expr.Mul, expr.Div, expr.Mod, expr.FloorDiv, expr.FloorMod, expr.Min, expr.Max)
+}
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,13 +74,13 @@ class SizeNames:
 
     def size(self, e: PrimExpr) -> Size:
         """Return an expression of a shape as data."""
-        if isinstance(e, IntImm):
+        if isinstance(e, expr.IntImm):
             return e.value
         if isinstance(e, Var):
             return self.name(e)
-        if isinstance(e, Cast):
+        if isinstance(e, expr.Cast):
             return self.size(e.value)
-        if isinstance(e, BinaryOp) and type(e).__name__ in _OPERATORS:
+        if isinstance(e, expr.BinaryOp) and type(e).__name__ in _OPERATORS:
             return [type(e).__name__, self.size(e.a), self.size(e.b)]
         raise BuildError(f"build: a shape may only use sums, products, quotients, min and max, got {e}")
 

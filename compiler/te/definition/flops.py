@@ -8,29 +8,15 @@ work done.
 from __future__ import annotations
 
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import (
-    Add,
-    BinaryOp,
-    Call,
-    CmpOp,
-    Div,
-    IntImm,
-    IterVar,
-    Max,
-    Min,
-    Mul,
-    PrimExpr,
-    ProducerLoad,
-    Reduce,
-    Sub,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.ir.functor import Visitor
 from compiler.te.definition.extern import ExternOp
 from compiler.te.definition.operation import ComputeOp, domain
 from compiler.te.definition.tensor import Operation
 from compiler.te.scheduling.schedule import Schedule
 
-_ARITHMETIC = (Add, Sub, Mul, Div, Min, Max)
+_ARITHMETIC = (expr.Add, expr.Sub, expr.Mul, expr.Div, expr.Min, expr.Max)
 
 
 class _Count(Visitor):
@@ -40,26 +26,26 @@ class _Count(Visitor):
         self._integers = integers
         self.flops = 0
 
-    def visit_BinaryOp(self, n: BinaryOp) -> None:
+    def visit_BinaryOp(self, n: expr.BinaryOp) -> None:
         if dt.is_float(n.a.dtype):
-            self.flops += isinstance(n, (*_ARITHMETIC, CmpOp))
+            self.flops += isinstance(n, (*_ARITHMETIC, expr.CmpOp))
         else:
             self.flops += self._integers and isinstance(n, _ARITHMETIC)
         Visitor.visit_Node(self, n)
 
-    def visit_CmpOp(self, n: CmpOp) -> None:
+    def visit_CmpOp(self, n: expr.CmpOp) -> None:
         """Integers are compared to say where something is computed."""
         integers, self._integers = self._integers, False
         self.visit_BinaryOp(n)
         self._integers = integers
 
-    def visit_ProducerLoad(self, n: ProducerLoad) -> None:
+    def visit_ProducerLoad(self, n: expr.ProducerLoad) -> None:
         """Arithmetic of integers in an index is none of data."""
         integers, self._integers = self._integers, False
         Visitor.visit_Node(self, n)
         self._integers = integers
 
-    def visit_Call(self, n: Call) -> None:
+    def visit_Call(self, n: expr.Call) -> None:
         if dt.is_float(n.dtype) and getattr(n.op, "name", "") not in ("tir.if_then_else", "tir.likely"):
             self.flops += 1
         Visitor.visit_Node(self, n)
@@ -72,10 +58,10 @@ def _flops_of(e: PrimExpr) -> int:
 
 
 def _extent(e: PrimExpr) -> int | None:
-    return e.value if isinstance(e, IntImm) else None
+    return e.value if isinstance(e, expr.IntImm) else None
 
 
-def _product(axes: tuple[IterVar, ...]) -> int | None:
+def _product(axes: tuple[expr.IterVar, ...]) -> int | None:
     total = 1
     for axis in axes:
         extent = _extent(domain(axis).extent)
@@ -100,7 +86,7 @@ def operation_flops(op: Operation) -> int | None:
     if points is None:
         return None
     first = op.body[0]
-    if not isinstance(first, Reduce):
+    if not isinstance(first, expr.Reduce):
         return points * sum(_flops_of(e) for e in op.body)
     reduced = _product(first.axis)
     if reduced is None:

@@ -5,21 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import (
-    BinaryOp,
-    Call,
-    Cast,
-    CmpOp,
-    IntImm,
-    IterVar,
-    PrimExpr,
-    ProducerLoad,
-    Range,
-    Select,
-    SizeVar,
-    Var,
-    cast,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr, Var, cast
 from compiler.ir.functor import Mutator
 from compiler.te.definition.compute_body import reads_tensors
 
@@ -39,13 +26,13 @@ class IndexTypes:
             self._variables[var] = type(var)(var.name, self.dtype, span=var.span)
         return self._variables[var]
 
-    def axis(self, axis: IterVar) -> IterVar:
+    def axis(self, axis: expr.IterVar) -> expr.IterVar:
         """Return an axis over the same values."""
         dom = axis.dom
         if self.dtype is None or dom is None:
             return axis
-        values = Range.from_fields(self.index(dom.min), self.index(dom.extent))
-        return IterVar(values, self.variable(axis.var), axis.iter_type, axis.thread_tag, span=axis.span)
+        values = expr.Range.from_fields(self.index(dom.min), self.index(dom.extent))
+        return expr.IterVar(values, self.variable(axis.var), axis.iter_type, axis.thread_tag, span=axis.span)
 
     def indices(self, indices: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
         """Return indices, or the extents of a shape, of the type."""
@@ -69,26 +56,26 @@ class _Indices(Mutator):
         self._types = types
         self._dtype = dtype
 
-    def visit_IntImm(self, n: IntImm) -> PrimExpr:
-        return IntImm(self._dtype, n.value) if n.dtype != "bool" else n
+    def visit_IntImm(self, n: expr.IntImm) -> PrimExpr:
+        return expr.IntImm(self._dtype, n.value) if n.dtype != "bool" else n
 
-    def visit_Var(self, n: Var | SizeVar) -> PrimExpr:
+    def visit_Var(self, n: Var | expr.SizeVar) -> PrimExpr:
         return self._types.variable(n)
 
-    def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
+    def visit_BinaryOp(self, n: expr.BinaryOp) -> PrimExpr:
         return type(n)(self.visit(n.a), self.visit(n.b))
 
-    def visit_Select(self, n: Select) -> PrimExpr:
-        return Select(self.visit(n.condition), self.visit(n.true_value), self.visit(n.false_value))
+    def visit_Select(self, n: expr.Select) -> PrimExpr:
+        return expr.Select(self.visit(n.condition), self.visit(n.true_value), self.visit(n.false_value))
 
-    def visit_Cast(self, n: Cast) -> PrimExpr:
+    def visit_Cast(self, n: expr.Cast) -> PrimExpr:
         value = self._types.value(n.value)
         return cast(self._dtype if dt.is_integral(n.dtype) else n.dtype, value)
 
-    def visit_Call(self, n: Call) -> PrimExpr:
+    def visit_Call(self, n: expr.Call) -> PrimExpr:
         return cast(self._dtype, self._types.value(n)) if n.dtype != "bool" else self._types.value(n)
 
-    def visit_ProducerLoad(self, n: ProducerLoad) -> PrimExpr:
+    def visit_ProducerLoad(self, n: expr.ProducerLoad) -> PrimExpr:
         return cast(self._dtype, self._types.value(n))
 
 
@@ -98,13 +85,13 @@ class _Values(Mutator):
     def __init__(self, types: IndexTypes) -> None:
         self._types = types
 
-    def visit_Var(self, n: Var | SizeVar) -> PrimExpr:
+    def visit_Var(self, n: Var | expr.SizeVar) -> PrimExpr:
         return cast(n.dtype, self._types.variable(n))
 
-    def visit_CmpOp(self, n: CmpOp) -> PrimExpr:
+    def visit_CmpOp(self, n: expr.CmpOp) -> PrimExpr:
         if dt.is_integral(n.a.dtype) and n.a.dtype != "bool" and not reads_tensors(n):
             return type(n)(self._types.index(n.a), self._types.index(n.b))
         return type(n)(self.visit(n.a), self.visit(n.b))
 
-    def visit_ProducerLoad(self, n: ProducerLoad) -> PrimExpr:
-        return ProducerLoad(n.producer, self._types.indices(n.indices))
+    def visit_ProducerLoad(self, n: expr.ProducerLoad) -> PrimExpr:
+        return expr.ProducerLoad(n.producer, self._types.indices(n.indices))

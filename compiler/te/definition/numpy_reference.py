@@ -17,27 +17,8 @@ import numpy as np
 from compiler.arith import Analyzer
 from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir.error import TVMError
-from compiler.ir.expr.primexpr import (
-    Add,
-    BinaryOp,
-    Broadcast,
-    Call,
-    Cast,
-    Div,
-    FloatImm,
-    IntImm,
-    IterVar,
-    Let,
-    Max,
-    Min,
-    Mul,
-    Not,
-    PrimExpr,
-    ProducerLoad,
-    Reduce,
-    Select,
-    Var,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr, ProducerLoad, Var
 from compiler.ir.expr.substitute import substitute, values_of
 from compiler.ir.functor import Functor
 from compiler.te.definition.numpy_program import NumPyArray, NumPyProgram, Tape, strided_view
@@ -108,10 +89,10 @@ class _Values:
         return array
 
 
-def _range_of(axis: IterVar) -> tuple[int, int]:
+def _range_of(axis: expr.IterVar) -> tuple[int, int]:
     """Return the first value of an axis, and how many there are."""
     begin, extent = domain(axis).min, domain(axis).extent
-    if not isinstance(begin, IntImm) or not isinstance(extent, IntImm):
+    if not isinstance(begin, expr.IntImm) or not isinstance(extent, expr.IntImm):
         raise NoNumPyProgram(f"axis {axis.var.name!r} has a symbolic extent")
     return begin.value, extent.value
 
@@ -126,7 +107,7 @@ def _copied(op: Operation) -> ProducerLoad | None:
 class _Evaluation(Functor):
     """Evaluates one expression over all points of some axes at once; every value broadcasts to their extents."""
 
-    def __init__(self, axes: Sequence[IterVar], values: _Values) -> None:
+    def __init__(self, axes: Sequence[expr.IterVar], values: _Values) -> None:
         self.axes = list(axes)
         self.vars = [axis.var for axis in axes]
         ranges = [_range_of(axis) for axis in axes]
@@ -144,7 +125,7 @@ class _Evaluation(Functor):
         value = self.tape.array(self.visit(e))
         return value if value.shape == self.shape else self.tape.view(np.broadcast_to, value, self.shape)
 
-    def visit_IntImm(self, n: IntImm | FloatImm) -> object:
+    def visit_IntImm(self, n: expr.IntImm | expr.FloatImm) -> object:
         return np.dtype(n.dtype).type(n.value)
 
     visit_FloatImm = visit_IntImm
@@ -159,9 +140,9 @@ class _Evaluation(Functor):
         values = np.arange(low, low + self.shape[where], dtype=n.dtype)
         return values.reshape([-1 if d == where else 1 for d in range(len(self.shape))])
 
-    def visit_BinaryOp(self, n: BinaryOp) -> object:
+    def visit_BinaryOp(self, n: expr.BinaryOp) -> object:
         a, b = self.visit(n.a), self.visit(n.b)
-        if not isinstance(n, Div):
+        if not isinstance(n, expr.Div):
             return self.tape.call(UFUNCS[n.symbol], a, b)
         quotient = self.tape.call(np.true_divide, a, b)
         return quotient if n.dtype.startswith("float") else self._cast(self.tape.call(np.trunc, quotient), n.dtype)
@@ -170,23 +151,23 @@ class _Evaluation(Functor):
         array = self.tape.array(value)
         return array if array.dtype == dtype else self.tape.call(_astype, array, dtype)
 
-    def visit_Not(self, n: Not) -> object:
+    def visit_Not(self, n: expr.Not) -> object:
         return self.tape.call(np.logical_not, self.visit(n.a))
 
-    def visit_Cast(self, n: Cast) -> object:
+    def visit_Cast(self, n: expr.Cast) -> object:
         return self._cast(self.visit(n.value), n.dtype)
 
-    def visit_Broadcast(self, n: Broadcast) -> object:
+    def visit_Broadcast(self, n: expr.Broadcast) -> object:
         raise NoNumPyProgram("vectors have no NumPy counterpart here")
 
-    def visit_Let(self, n: Let) -> object:
+    def visit_Let(self, n: expr.Let) -> object:
         self.bound[n.var] = self.visit(n.value)
         return self.visit(n.body)
 
-    def visit_Select(self, n: Select) -> object:
+    def visit_Select(self, n: expr.Select) -> object:
         return self.tape.call(np.where, self.visit(n.condition), self.visit(n.true_value), self.visit(n.false_value))
 
-    def visit_Call(self, n: Call) -> object:
+    def visit_Call(self, n: expr.Call) -> object:
         name = getattr(n.op, "name", "")
         reference = np.where if name == "tir.if_then_else" else getattr(n.op, "reference", None)
         if reference is None:
@@ -241,16 +222,16 @@ class _Evaluation(Functor):
     def _affine(self, index: PrimExpr) -> list[int] | None:
         """Return the coefficient of each axis and the constant, axes counted from zero."""
         row = detect_linear_equation(index, self.vars)
-        values = [c.value for c in row if isinstance(c, IntImm)]
+        values = [c.value for c in row if isinstance(c, expr.IntImm)]
         if not row or len(values) < len(row):
             return None
         values[-1] += sum(c * s for c, s in zip(values, self.starts, strict=False))
         return values
 
-    def visit_Reduce(self, n: Reduce) -> object:
+    def visit_Reduce(self, n: expr.Reduce) -> object:
         inner = _Evaluation([*self.axes, *n.axis], self.values)
         combine = _reducer(n)
-        unconditional = isinstance(n.condition, IntImm)
+        unconditional = isinstance(n.condition, expr.IntImm)
         if combine is np.add and unconditional and not n.init:
             product = inner.factors(n.source[0])
             if product is not None:
@@ -267,7 +248,7 @@ class _Evaluation(Functor):
         result = self.tape.call(combine.reduce, values, axis=where, dtype=n.dtype, initial=start)
         return self.tape.call(combine, self.at_all_points(n.init[0]), result) if n.init else result
 
-    def _fold(self, n: Reduce, inner: _Evaluation) -> NumPyArray:
+    def _fold(self, n: expr.Reduce, inner: _Evaluation) -> NumPyArray:
         """Reduce by any combiner: one step a reduced element, all elements of the result at once."""
         steps = int(np.prod(inner.shape[len(self.axes) :]))
         if steps > MAX_FOLD_STEPS:
@@ -287,7 +268,7 @@ class _Evaluation(Functor):
 
     def factors(self, e: PrimExpr) -> list[NumPyArray] | None:
         """Return the factors of a product of views, or None if ``e`` is something else."""
-        if isinstance(e, Mul):
+        if isinstance(e, expr.Mul):
             left, right = self.factors(e.a), self.factors(e.b)
             return None if left is None or right is None else left + right
         if isinstance(e, ProducerLoad):
@@ -369,12 +350,16 @@ def _plane(values: NumPyArray, index: int) -> NumPyArray:
     return plane
 
 
-def _reducer(n: Reduce) -> np.ufunc | None:
+def _reducer(n: expr.Reduce) -> np.ufunc | None:
     """Return the ufunc of a reduction whose combiner is one operation on its two arguments, else None."""
     combiner = n.combiner
     if len(combiner.result) > 1:
         return None
     e = combiner.result[0]
-    if not isinstance(e, (Add, Mul, Min, Max)) or e.a is not combiner.lhs[0] or e.b is not combiner.rhs[0]:
+    if (
+        not isinstance(e, (expr.Add, expr.Mul, expr.Min, expr.Max))
+        or e.a is not combiner.lhs[0]
+        or e.b is not combiner.rhs[0]
+    ):
         return None
     return UFUNCS[e.symbol]

@@ -7,22 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.ir.expr.primexpr import (
-    BinaryOp,
-    Call,
-    Cast,
-    Div,
-    FloatImm,
-    IntImm,
-    Let,
-    Not,
-    PrimExpr,
-    ProducerLoad,
-    Reduce,
-    Select,
-    StringImm,
-    Var,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.functor import Functor
 from compiler.ir.node import Node
 from compiler.ir.structural import structural_equal
@@ -64,7 +50,7 @@ class ExpressionWriter(Functor):
     def write(self, roots: Sequence[PrimExpr]) -> list[str]:
         """Return expressions as Python."""
         order = _operands_first(roots)
-        self._let_values = {n.var: n.value for n in order if isinstance(n, Let)}
+        self._let_values = {n.var: n.value for n in order if isinstance(n, expr.Let)}
         self._uses = Counter(operand for n in order for operand in _operands(n))
         for n in order:
             text, binding = self.visit(n)
@@ -74,9 +60,12 @@ class ExpressionWriter(Functor):
         return [self._argument(root) for root in roots]
 
     def _is_named(self, n: PrimExpr, text: str) -> bool:
-        if isinstance(n, (Var, IntImm, FloatImm, StringImm, ProducerLoad, Let, Reduce)) or n.dtype == "handle":
+        if (
+            isinstance(n, (Var, expr.IntImm, expr.FloatImm, expr.StringImm, expr.ProducerLoad, expr.Let, expr.Reduce))
+            or n.dtype == "handle"
+        ):
             return False
-        return len(text) > MAX_LINE or (self._uses[n] > 1 and not isinstance(n, Cast))
+        return len(text) > MAX_LINE or (self._uses[n] > 1 and not isinstance(n, expr.Cast))
 
     def _named(self, hint: str, text: str) -> str:
         name = self._names.new(hint)
@@ -94,7 +83,7 @@ class ExpressionWriter(Functor):
         text = self._text(e)
         return text if text.startswith("te.") else f'tir.const({text}, "{e.dtype}")'
 
-    def _operands(self, n: BinaryOp) -> tuple[str, str]:
+    def _operands(self, n: expr.BinaryOp) -> tuple[str, str]:
         """Return two operands; a number of Python beside an expression is one of 32 bits."""
         if _is_literal(n.a) and _is_literal(n.b):
             return self._constant(n.a), self._constant(n.b)
@@ -115,61 +104,61 @@ class ExpressionWriter(Functor):
             raise NotExpressible(f"the variable {n.name} belongs to none of its operations")
         return self._names[n], _ATOM
 
-    def visit_IntImm(self, n: IntImm) -> tuple[str, int]:
+    def visit_IntImm(self, n: expr.IntImm) -> tuple[str, int]:
         return str(bool(n.value) if n.dtype == "bool" else n.value), _ATOM
 
-    def visit_FloatImm(self, n: FloatImm) -> tuple[str, int]:
+    def visit_FloatImm(self, n: expr.FloatImm) -> tuple[str, int]:
         return _float_text(n), _ATOM
 
-    def visit_StringImm(self, n: StringImm) -> tuple[str, int]:
+    def visit_StringImm(self, n: expr.StringImm) -> tuple[str, int]:
         return repr(n.value), _ATOM
 
-    def visit_BinaryOp(self, n: BinaryOp) -> tuple[str, int]:
-        if type(n) is Div and n.dtype.startswith("float"):
+    def visit_BinaryOp(self, n: expr.BinaryOp) -> tuple[str, int]:
+        if type(n) is expr.Div and n.dtype.startswith("float"):
             return self._infix(n, "/", 3)
         if n.symbol in _BINDING:
             return self._infix(n, n.symbol, _BINDING[n.symbol])
-        function = "tir.truncdiv" if type(n) is Div else _FUNCTIONS.get(n.symbol)
+        function = "tir.truncdiv" if type(n) is expr.Div else _FUNCTIONS.get(n.symbol)
         if function is None:
             return self.visit_PrimExpr(n)
         a, b = self._operands(n)
         return f"{function}({a}, {b})", _ATOM
 
-    def _infix(self, n: BinaryOp, symbol: str, binding: int) -> tuple[str, int]:
+    def _infix(self, n: expr.BinaryOp, symbol: str, binding: int) -> tuple[str, int]:
         (a, b), (left, right) = self._operands(n), (self._texts[n.a][1], self._texts[n.b][1])
         # A comparison beside a comparison would be a chain.
         a = f"({a})" if left < binding or left == binding == 1 or a.startswith("-") else a
         b = f"({b})" if right <= binding or b.startswith("-") else b
         return f"{a} {symbol} {b}", binding
 
-    def visit_Not(self, n: Not) -> tuple[str, int]:
+    def visit_Not(self, n: expr.Not) -> tuple[str, int]:
         return f"tir.Not({self._argument(n.a)})", _ATOM
 
-    def visit_Select(self, n: Select) -> tuple[str, int]:
+    def visit_Select(self, n: expr.Select) -> tuple[str, int]:
         parts = (n.condition, n.true_value, n.false_value)
         return f"tir.Select({', '.join(map(self._argument, parts))})", _ATOM
 
-    def visit_Cast(self, n: Cast) -> tuple[str, int]:
+    def visit_Cast(self, n: expr.Cast) -> tuple[str, int]:
         value, binding = self._argument(n.value), self._texts[n.value][1]
         return f'{value if binding == _ATOM else f"({value})"}.astype("{n.dtype}")', _ATOM
 
-    def visit_Let(self, n: Let) -> tuple[str, int]:
+    def visit_Let(self, n: expr.Let) -> tuple[str, int]:
         """Return the body: the name of the value was defined on a line before."""
         return self._texts[n.body]
 
-    def visit_Call(self, n: Call) -> tuple[str, int]:
+    def visit_Call(self, n: expr.Call) -> tuple[str, int]:
         name = getattr(n.op, "name", "")
         if callable_operators().get(name) is not n.op:
             raise NotExpressible(f"it calls {name or n.op}, which is not a pure intrinsic")
         args = [f'"{n.dtype}"'] if n.op is REINTERPRET else []
         return f"{name}({', '.join([*args, *map(self._argument, n.args)])})", _ATOM
 
-    def visit_ProducerLoad(self, n: ProducerLoad) -> tuple[str, int]:
+    def visit_ProducerLoad(self, n: expr.ProducerLoad) -> tuple[str, int]:
         tensor = self._names[n.producer]
         indices = ", ".join(self._argument(i) for i in n.indices)
         return f"{tensor}[{indices}]" if indices else f"{tensor}()", _ATOM
 
-    def visit_Reduce(self, n: Reduce) -> tuple[str, int]:
+    def visit_Reduce(self, n: expr.Reduce) -> tuple[str, int]:
         axes = ", ".join(self._names[axis.var] for axis in n.axis)
         values = ", ".join(map(self._argument, n.source))
         several = len(n.source) > 1
@@ -183,7 +172,7 @@ class ExpressionWriter(Functor):
 
 def _operands(n: Node) -> list[PrimExpr]:
     """Return the expressions that an expression is made of; how a reduction combines values is written elsewhere."""
-    if isinstance(n, Let):
+    if isinstance(n, expr.Let):
         return [n.value, n.var, n.body]
     parts: list[PrimExpr] = []
     for name in type(n).children:
@@ -209,14 +198,14 @@ def _operands_first(roots: Sequence[PrimExpr]) -> list[PrimExpr]:
 
 
 def _is_literal(e: PrimExpr) -> bool:
-    return isinstance(e, (IntImm, FloatImm))
+    return isinstance(e, (expr.IntImm, expr.FloatImm))
 
 
 def _is_true(e: PrimExpr) -> bool:
-    return isinstance(e, IntImm) and bool(e.value)
+    return isinstance(e, expr.IntImm) and bool(e.value)
 
 
-def _float_text(n: FloatImm) -> str:
+def _float_text(n: expr.FloatImm) -> str:
     """Return the shortest literal that is the same number in its data type; its limits have names."""
     for name, limit in (("min_value", min_value), ("max_value", max_value)):
         if structural_equal(n, limit(n.dtype)):

@@ -6,33 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import primexpr as prim
 from compiler.ir.expr.lanes import Lanes
-from compiler.ir.expr.primexpr import (
-    BinaryOp,
-    Broadcast,
-    Call,
-    Cast,
-    CommReducer,
-    DataProducer,
-    Div,
-    FloatImm,
-    IntImm,
-    IterVar,
-    Let,
-    Not,
-    PrimExpr,
-    ProducerLoad,
-    Ramp,
-    Range,
-    Reduce,
-    Select,
-    Shuffle,
-    StringImm,
-    Var,
-    binary,
-    const,
-    is_const_int,
-)
+from compiler.ir.expr.primexpr import PrimExpr, Var, binary, const, is_const_int
 from compiler.ir.function import GlobalVar
 from compiler.ir.functor import Functor
 from compiler.ir.node import Node
@@ -62,7 +38,7 @@ _OPERATOR_NAMES = {
     f"tir.tvm_{name}": name for name in ("call_cpacked", "call_cpacked_lowered", "call_packed", "call_packed_lowered")
 }
 """Operators that programs call otherwise."""
-_IMMEDIATES = (IntImm, FloatImm)
+_IMMEDIATES = (prim.IntImm, prim.FloatImm)
 _ITER_TYPES = (
     "DataPar", "ThreadIndex", "CommReduce", "Ordered", "DimInfo", "Unrolled", "Vectorized", "Parallelized",
     "Tensorized",
@@ -126,19 +102,19 @@ class ExprPrinter(Functor):
     def visit_Var(self, n: Var, level: int) -> None:
         self.out.write(self.name_of(n))
 
-    def visit_IntImm(self, n: IntImm, level: int) -> None:
+    def visit_IntImm(self, n: prim.IntImm, level: int) -> None:
         self.out.write(int_text(n.value, n.dtype, self.options.int_dtype))
 
-    def visit_FloatImm(self, n: FloatImm, level: int) -> None:
+    def visit_FloatImm(self, n: prim.FloatImm, level: int) -> None:
         text = float_text(n.value)
         self.out.write(text if n.dtype == self.options.float_dtype else f"T.{n.dtype}({text})")
 
-    def visit_StringImm(self, n: StringImm, level: int) -> None:
+    def visit_StringImm(self, n: prim.StringImm, level: int) -> None:
         self.out.write(string_text(n.value))
 
     # operators
 
-    def visit_BinaryOp(self, n: BinaryOp, level: int) -> None:
+    def visit_BinaryOp(self, n: prim.BinaryOp, level: int) -> None:
         kind = type(n)
         precedence = PRECEDENCE.get(kind.symbol)
         if _needs_node(n):
@@ -148,7 +124,7 @@ class ExprPrinter(Functor):
         else:
             self._infix(n, f" {kind.symbol} ", precedence, level)
 
-    def _infix(self, n: BinaryOp, symbol: str, own: int, level: int) -> None:
+    def _infix(self, n: prim.BinaryOp, symbol: str, own: int, level: int) -> None:
         if own < level:
             self.out.write("(")
         # Comparisons do not chain as Python's do.
@@ -158,32 +134,32 @@ class ExprPrinter(Functor):
         if own < level:
             self.out.write(")")
 
-    def visit_Not(self, n: Not, level: int) -> None:
+    def visit_Not(self, n: prim.Not, level: int) -> None:
         self.out.write("(not " if level > NOT else "not ")
         self.expr(n.a, NOT)
         if level > NOT:
             self.out.write(")")
 
-    def visit_Cast(self, n: Cast, level: int) -> None:
+    def visit_Cast(self, n: prim.Cast, level: int) -> None:
         self._call("T.Cast", f'"{n.dtype}"', n.value)
 
-    def visit_Select(self, n: Select, level: int) -> None:
+    def visit_Select(self, n: prim.Select, level: int) -> None:
         self._call("T.Select", n.condition, n.true_value, n.false_value)
 
-    def visit_Ramp(self, n: Ramp, level: int) -> None:
+    def visit_Ramp(self, n: prim.Ramp, level: int) -> None:
         self._call("T.Ramp", n.base, n.stride, _lanes(n.lanes))
 
-    def visit_Broadcast(self, n: Broadcast, level: int) -> None:
+    def visit_Broadcast(self, n: prim.Broadcast, level: int) -> None:
         self._call("T.Broadcast", n.value, _lanes(n.lanes))
 
-    def visit_Shuffle(self, n: Shuffle, level: int) -> None:
+    def visit_Shuffle(self, n: prim.Shuffle, level: int) -> None:
         self.out.write("T.Shuffle([")
         self.sequence(n.vectors)
         self.out.write("], [")
         self.sequence(n.indices)
         self.out.write("])")
 
-    def visit_Let(self, n: Let, level: int) -> None:
+    def visit_Let(self, n: prim.Let, level: int) -> None:
         name = self.names.define(n.var, n.var.name)
         self.out.write("T.Let(")
         self.expr(n.body)
@@ -191,7 +167,7 @@ class ExprPrinter(Functor):
         self.expr(n.value)
         self.out.write("})")
 
-    def visit_Call(self, n: Call, level: int) -> None:
+    def visit_Call(self, n: prim.Call, level: int) -> None:
         op = n.op
         if isinstance(op, Op):
             function = "T." + _OPERATOR_NAMES.get(op.name, op.name.removeprefix("tir."))
@@ -236,13 +212,13 @@ class ExprPrinter(Functor):
             if position:
                 self.out.write(", ")
             step = _slice_step(index)
-            if isinstance(index, Ramp) and step:
+            if isinstance(index, prim.Ramp) and step:
                 self._slice(index, step)
             else:
                 self.expr(index)
         self.out.write("]")
 
-    def _slice(self, index: Ramp, stride: int) -> None:
+    def _slice(self, index: prim.Ramp, stride: int) -> None:
         with self.out.at(index):
             self.expr(index.base)
             self.out.write(":")
@@ -251,7 +227,7 @@ class ExprPrinter(Functor):
                     self.expr(index.base, SUM)
                     self.out.write(" + ")
                 self.expr(index.lanes)
-            elif isinstance(index.base, IntImm):
+            elif isinstance(index.base, prim.IntImm):
                 self.out.write(str(index.base.value + index.lanes * stride))
             else:
                 self.expr(index.base, SUM)
@@ -259,7 +235,7 @@ class ExprPrinter(Functor):
             if stride != 1:
                 self.out.write(f":{stride}")
 
-    def region(self, buffer: Named, bounds: Sequence[Range], points: bool = False) -> None:
+    def region(self, buffer: Named, bounds: Sequence[prim.Range], points: bool = False) -> None:
         """Write ``buffer[begin:end, …]``; with ``points``, a range of one element as an index."""
         self.out.write(self.name_of(buffer) + "[")
         if not bounds:
@@ -278,7 +254,7 @@ class ExprPrinter(Functor):
         """Write ``low + extent``."""
         if is_const_int(low, 0):
             self.expr(extent)
-        elif isinstance(low, IntImm) and isinstance(extent, IntImm):
+        elif isinstance(low, prim.IntImm) and isinstance(extent, prim.IntImm):
             self.out.write(int_text(low.value + extent.value, low.dtype))
         else:
             self.expr(low, SUM)
@@ -291,10 +267,10 @@ class ExprPrinter(Functor):
     def visit_Buffer(self, n: Buffer, level: int) -> None:
         self.out.write(self.name_of(n))
 
-    def visit_Range(self, n: Range, level: int) -> None:
+    def visit_Range(self, n: prim.Range, level: int) -> None:
         self._range("I", n)
 
-    def _range(self, module: str, n: Range) -> None:
+    def _range(self, module: str, n: prim.Range) -> None:
         self.out.write(f"{module}.Range(")
         self.expr(n.min)
         self.out.write(", ")
@@ -303,13 +279,13 @@ class ExprPrinter(Functor):
 
     # reductions, before they become loops
 
-    def visit_ProducerLoad(self, n: ProducerLoad, level: int) -> None:
+    def visit_ProducerLoad(self, n: prim.ProducerLoad, level: int) -> None:
         self.element(n.producer, n.indices)
 
-    def visit_DataProducer(self, n: DataProducer, level: int) -> None:
+    def visit_DataProducer(self, n: prim.DataProducer, level: int) -> None:
         self.out.write(n.name)
 
-    def visit_IterVar(self, n: IterVar, level: int) -> None:
+    def visit_IterVar(self, n: prim.IterVar, level: int) -> None:
         self.out.write(f"T.iter_var({self.name_of(n.var)}, ")
         if n.dom is None:
             self.out.write("None")
@@ -317,7 +293,7 @@ class ExprPrinter(Functor):
             self._range("T", n.dom)
         self.out.write(f', "{_ITER_TYPES[n.iter_type]}", "{n.thread_tag}")')
 
-    def visit_CommReducer(self, n: CommReducer, level: int) -> None:
+    def visit_CommReducer(self, n: prim.CommReducer, level: int) -> None:
         names = ", ".join(self.name_of(v) for v in (*n.lhs, *n.rhs))
         self.out.write(f"T.comm_reducer(lambda {names}: ")
         if len(n.result) == 1:
@@ -328,7 +304,7 @@ class ExprPrinter(Functor):
         self.sequence(n.identity_element)
         self.out.write("])")
 
-    def visit_Reduce(self, n: Reduce, level: int) -> None:
+    def visit_Reduce(self, n: prim.Reduce, level: int) -> None:
         self.out.write("T.reduce(")
         self.expr(n.combiner)
         for title, items in (("source", n.source), ("init", n.init), ("axis", n.axis)):
@@ -388,7 +364,11 @@ class ExprPrinter(Functor):
 
 def _slice_step(index: PrimExpr) -> int:
     """Return the step of a vector of indices that can be written as a slice, 0 of any other index."""
-    if not isinstance(index, Ramp) or not isinstance(index.stride, IntImm) or not index.dtype.startswith("int32"):
+    if (
+        not isinstance(index, prim.Ramp)
+        or not isinstance(index.stride, prim.IntImm)
+        or not index.dtype.startswith("int32")
+    ):
         return 0
     return index.stride.value if index.stride.value == 1 or not dt.is_scalable(index.dtype) else 0
 
@@ -398,7 +378,7 @@ def _lanes(lanes: Lanes) -> str | PrimExpr:
     return str(lanes) if isinstance(lanes, int) else lanes
 
 
-def _has_usual_dtype(n: Call, op: Op) -> bool:
+def _has_usual_dtype(n: prim.Call, op: Op) -> bool:
     """Return whether the operands of a call tell its data type."""
     try:
         return call_dtype(op, n.args) == n.dtype
@@ -406,9 +386,9 @@ def _has_usual_dtype(n: Call, op: Op) -> bool:
         return False
 
 
-def _needs_node(n: BinaryOp) -> bool:
+def _needs_node(n: prim.BinaryOp) -> bool:
     """Return whether Python's operator would fold constants, drop a neutral one, or divide otherwise."""
-    if type(n) is Div and dt.is_integral(n.dtype):
+    if type(n) is prim.Div and dt.is_integral(n.dtype):
         return True
     constants = isinstance(n.a, _IMMEDIATES) + isinstance(n.b, _IMMEDIATES)
     if constants != 1:

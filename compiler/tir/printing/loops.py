@@ -12,23 +12,8 @@ from contextlib import contextmanager
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import (
-    BinaryOp,
-    Broadcast,
-    Call,
-    Cast,
-    FloatImm,
-    IntImm,
-    IterVar,
-    Let,
-    Not,
-    PrimExpr,
-    Ramp,
-    Range,
-    Select,
-    StringImm,
-    Var,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import Op
@@ -36,34 +21,21 @@ from compiler.ir.printing.text import TextBuilder
 from compiler.tir.printing.expr import PRECEDENCE, PRODUCT, ExprPrinter
 from compiler.tir.printing.literals import string_text
 from compiler.tir.printing.scope import Named
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.producer_stmt import BufferRealize, Prefetch
-from compiler.tir.statements.stmt import (
-    Allocate,
-    AssertStmt,
-    AttrStmt,
-    BufferStore,
-    DeclBuffer,
-    Evaluate,
-    For,
-    ForKind,
-    IfThenElse,
-    LetStmt,
-    SeqStmt,
-    Stmt,
-    While,
-)
+from compiler.tir.statements.stmt import Stmt
 
 SIMPLE_MODE = "simple_mode"
 """Attribute of a module that ``str`` writes in this notation."""
 
 _KEYWORDS = {
-    ForKind.SERIAL: "for",
-    ForKind.PARALLEL: "parallel",
-    ForKind.VECTORIZED: "vectorized",
-    ForKind.UNROLLED: "unrolled",
-    ForKind.THREAD_BINDING: "thread",
+    tir.ForKind.SERIAL: "for",
+    tir.ForKind.PARALLEL: "parallel",
+    tir.ForKind.VECTORIZED: "vectorized",
+    tir.ForKind.UNROLLED: "unrolled",
+    tir.ForKind.THREAD_BINDING: "thread",
 }
 _SYMBOLS = {"and": "&&", "or": "||", "truncmod": "%"}
 _FUNCTIONS = {"min": "min", "max": "max", "//": "floordiv", "%": "floormod"}
@@ -115,11 +87,11 @@ class LoopPrinter(ExprPrinter):
 
     # statements
 
-    def visit_SeqStmt(self, n: SeqStmt, level: int) -> None:
+    def visit_SeqStmt(self, n: tir.SeqStmt, level: int) -> None:
         for stmt in n.seq:
             self.visit(stmt, 0)
 
-    def visit_For(self, n: For, level: int) -> None:
+    def visit_For(self, n: tir.For, level: int) -> None:
         with self.names.scope():
             with self.braces(n):
                 self.out.write(f"{_KEYWORDS[n.kind]} ({self.name_of(n.loop_var)}, ")
@@ -131,12 +103,12 @@ class LoopPrinter(ExprPrinter):
                     self.out.write(f" on {n.thread_binding.thread_tag}")
             self.block(n.body)
 
-    def visit_While(self, n: While, level: int) -> None:
+    def visit_While(self, n: tir.While, level: int) -> None:
         with self.braces(n):
             self._call("while ", n.condition)
         self.block(n.body)
 
-    def visit_IfThenElse(self, n: IfThenElse, level: int) -> None:
+    def visit_IfThenElse(self, n: tir.IfThenElse, level: int) -> None:
         with self.braces(n):
             self._call("if ", n.condition)
         if n.else_case is None:
@@ -145,7 +117,7 @@ class LoopPrinter(ExprPrinter):
             self.block(n.then_case, end="} else {")
             self.block(n.else_case)
 
-    def visit_BufferStore(self, n: BufferStore, level: int) -> None:
+    def visit_BufferStore(self, n: tir.BufferStore, level: int) -> None:
         with self.line(n):
             self.element(n.buffer, n.indices)
             self.out.write(" = ")
@@ -154,17 +126,17 @@ class LoopPrinter(ExprPrinter):
                 self.out.write(" where ")
                 self.expr(n.predicate)
 
-    def visit_Evaluate(self, n: Evaluate, level: int) -> None:
+    def visit_Evaluate(self, n: tir.Evaluate, level: int) -> None:
         with self.line(n):
             self.expr(n.value)
 
-    def visit_LetStmt(self, n: LetStmt, level: int) -> None:
+    def visit_LetStmt(self, n: tir.LetStmt, level: int) -> None:
         with self.line(n):
             self.out.write(f"let {self.name_of(n.var)} = ")
             self.expr(n.value)
         self.visit(n.body, 0)
 
-    def visit_Allocate(self, n: Allocate, level: int) -> None:
+    def visit_Allocate(self, n: tir.Allocate, level: int) -> None:
         with self.line(n):
             self.out.write(f"allocate {self.names.define(n.buffer_var, n.buffer_var.name)}[{n.dtype} * ")
             self.sequence(n.extents, " * ")
@@ -178,10 +150,10 @@ class LoopPrinter(ExprPrinter):
             self.out.write(")")
         self.block(n.body)
 
-    def visit_DeclBuffer(self, n: DeclBuffer, level: int) -> None:
+    def visit_DeclBuffer(self, n: tir.DeclBuffer, level: int) -> None:
         self.visit(n.body, 0)
 
-    def visit_AttrStmt(self, n: AttrStmt, level: int) -> None:
+    def visit_AttrStmt(self, n: tir.AttrStmt, level: int) -> None:
         with self.line(n):
             self.out.write("// attr [")
             self.value(n.node)
@@ -189,7 +161,7 @@ class LoopPrinter(ExprPrinter):
             self.expr(n.value)
         self.visit(n.body, 0)
 
-    def visit_AssertStmt(self, n: AssertStmt, level: int) -> None:
+    def visit_AssertStmt(self, n: tir.AssertStmt, level: int) -> None:
         with self.line(n):
             self._call("assert", n.condition, n.message)
         self.visit(n.body, 0)
@@ -203,15 +175,15 @@ class LoopPrinter(ExprPrinter):
     def visit_Var(self, n: Var, level: int) -> None:
         self.out.write(self.name_of(n))
 
-    def visit_IntImm(self, n: IntImm, level: int) -> None:
+    def visit_IntImm(self, n: expr.IntImm, level: int) -> None:
         self.out.write({0: "false", 1: "true"}[n.value] if dt.is_bool(n.dtype) else str(n.value))
 
-    def visit_FloatImm(self, n: FloatImm, level: int) -> None:
+    def visit_FloatImm(self, n: expr.FloatImm, level: int) -> None:
         narrow = {"float32": np.float32, "float16": np.float16}.get(n.dtype)
         text = str(narrow(n.value) if narrow else n.value)  # as few digits as the type needs
         self.out.write(text.removesuffix(".0") + {"float32": "f", "float16": "h"}.get(n.dtype, ""))
 
-    def visit_BinaryOp(self, n: BinaryOp, level: int) -> None:
+    def visit_BinaryOp(self, n: expr.BinaryOp, level: int) -> None:
         if n.symbol in _FUNCTIONS:
             self._call(_FUNCTIONS[n.symbol], n.a, n.b)
             return
@@ -220,30 +192,30 @@ class LoopPrinter(ExprPrinter):
         tight = symbol in ("*", "/", "%") and dt.is_integral(n.dtype)
         self._infix(n, symbol if tight else f" {symbol} ", own, level)
 
-    def visit_Not(self, n: Not, level: int) -> None:
+    def visit_Not(self, n: expr.Not, level: int) -> None:
         self.out.write("!")
         self.expr(n.a, PRODUCT + 1)
 
-    def visit_Cast(self, n: Cast, level: int) -> None:
+    def visit_Cast(self, n: expr.Cast, level: int) -> None:
         self._call(n.dtype, n.value)
 
-    def visit_Select(self, n: Select, level: int) -> None:
+    def visit_Select(self, n: expr.Select, level: int) -> None:
         self._call("select", n.condition, n.true_value, n.false_value)
 
-    def visit_Ramp(self, n: Ramp, level: int) -> None:
+    def visit_Ramp(self, n: expr.Ramp, level: int) -> None:
         self._call("ramp", n.base, n.stride, str(n.lanes))
 
-    def visit_Broadcast(self, n: Broadcast, level: int) -> None:
+    def visit_Broadcast(self, n: expr.Broadcast, level: int) -> None:
         self._call(f"x{n.lanes}", n.value)
 
-    def visit_Let(self, n: Let, level: int) -> None:
+    def visit_Let(self, n: expr.Let, level: int) -> None:
         self.out.write(f"(let {self.name_of(n.var)} = ")
         self.expr(n.value)
         self.out.write(" in ")
         self.expr(n.body)
         self.out.write(")")
 
-    def visit_Call(self, n: Call, level: int) -> None:
+    def visit_Call(self, n: expr.Call, level: int) -> None:
         name = n.op.name.removeprefix("tir.") if isinstance(n.op, Op) else str(n.op)
         self._call(name, *n.args)
 
@@ -252,15 +224,15 @@ class LoopPrinter(ExprPrinter):
         self.sequence(indices)
         self.out.write("]")
 
-    def visit_Range(self, n: Range, level: int) -> None:
+    def visit_Range(self, n: expr.Range, level: int) -> None:
         self.out.write("[")
         self.expr(n.min)
         self.out.write(", ")
         self.expr(n.extent)
         self.out.write("]")
 
-    def visit_IterVar(self, n: IterVar, level: int) -> None:
+    def visit_IterVar(self, n: expr.IterVar, level: int) -> None:
         self.out.write(f"iter_var({self.name_of(n.var)}, {n.thread_tag or string_text('')})")
 
-    def visit_StringImm(self, n: StringImm, level: int) -> None:
+    def visit_StringImm(self, n: expr.StringImm, level: int) -> None:
         self.out.write(string_text(n.value))

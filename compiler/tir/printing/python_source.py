@@ -18,6 +18,7 @@ from compiler.ir.node import rebuild
 from compiler.tir.expressions.evaluation import Array, ElementType, Values, numpy_dtype
 from compiler.tir.printing.python_expression import PythonExpression
 from compiler.tir.statements import memory
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.block import (
     Block,
     BlockRealize,
@@ -29,23 +30,7 @@ from compiler.tir.statements.block import (
 )
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.statements.producer_stmt import BufferRealize, Prefetch
-from compiler.tir.statements.stmt import (
-    THREAD_KEYS,
-    Allocate,
-    AllocateConst,
-    AssertStmt,
-    AttrStmt,
-    BufferStore,
-    DeclBuffer,
-    Evaluate,
-    For,
-    IfThenElse,
-    LetStmt,
-    SeqStmt,
-    Stmt,
-    While,
-    seq,
-)
+from compiler.tir.statements.stmt import THREAD_KEYS, Stmt, seq
 
 MAX_NESTED_LOOPS = 15
 """Python allows 20 nested blocks; deeper loops become functions of their own."""
@@ -124,7 +109,7 @@ class PythonSource(PythonExpression):
         element = f"{data}.item({flat})" if dt.is_integral(n.dtype) else f"{data}[{flat}]"
         return f"({element} if {inside} else {access}.read({data}, {written}, {view}, ({indices},)))"
 
-    def visit_BufferStore(self, n: BufferStore) -> None:
+    def visit_BufferStore(self, n: tir.BufferStore) -> None:
         source = self._matched.get(n.buffer)
         if source is not None:
             self.visit(rebuild(n, buffer=source.buffer, indices=element_of(source, n.indices)))
@@ -133,7 +118,7 @@ class PythonSource(PythonExpression):
         self._line(f"{value} = {self.visit(n.value)}")
         self._store(n, value)
 
-    def _store(self, n: BufferStore, value: str) -> None:
+    def _store(self, n: tir.BufferStore, value: str) -> None:
         """Write the store of a value that has a name."""
         data, written, view, access = self._place(n.buffer, n.indices, "")
         if n.predicate is not None:
@@ -161,7 +146,7 @@ class PythonSource(PythonExpression):
         self._line("else:")
         self._line(f" {access}.write({data}, {written}, {view}, ({indices},), {value})")
 
-    def _mask(self, n: BufferLoad | BufferStore) -> str:
+    def _mask(self, n: BufferLoad | tir.BufferStore) -> str:
         """Return Python for the predicate of an access."""
         assert n.predicate is not None
         if dt.lanes(n.buffer.dtype) != 1 or dt.lanes(n.predicate.dtype) < 2:
@@ -261,7 +246,7 @@ class PythonSource(PythonExpression):
         _restore(self._boxes, n.buffer, outer[0])
         _restore(self._memory, n.buffer.data, outer[1])
 
-    def visit_Allocate(self, n: Allocate) -> None:
+    def visit_Allocate(self, n: tir.Allocate) -> None:
         name, kind, lanes = self._fresh("m"), numpy_dtype(n.dtype), dt.lanes(n.dtype)
         size = math.prod(e.value for e in n.extents if isinstance(e, IntImm)) * lanes
         constant = all(isinstance(e, IntImm) for e in n.extents)
@@ -272,7 +257,7 @@ class PythonSource(PythonExpression):
         self.visit(n.body)
         _restore(self._memory, n.buffer_var, outer)
 
-    def visit_AllocateConst(self, n: AllocateConst) -> None:
+    def visit_AllocateConst(self, n: tir.AllocateConst) -> None:
         if n.data is None:
             raise BuildError(f"interpret: the contents of {n.buffer_var.name} are constants of its module")
         outer = self._memory.get(n.buffer_var)
@@ -280,7 +265,7 @@ class PythonSource(PythonExpression):
         self.visit(n.body)
         _restore(self._memory, n.buffer_var, outer)
 
-    def visit_DeclBuffer(self, n: DeclBuffer) -> None:
+    def visit_DeclBuffer(self, n: tir.DeclBuffer) -> None:
         self.visit(n.body)
 
     def visit_BlockRealize(self, n: BlockRealize) -> None:
@@ -295,9 +280,9 @@ class PythonSource(PythonExpression):
         body = n.body
         if n.init is not None:
             begins = reduction_begins(n)
-            body = seq([n.init if begins is None else IfThenElse(begins, n.init), body])
+            body = seq([n.init if begins is None else tir.IfThenElse(begins, n.init), body])
         for buffer in n.alloc_buffers:
-            body = Allocate(buffer.data, buffer.dtype, memory_extents(buffer), const(True, "bool"), body)
+            body = tir.Allocate(buffer.data, buffer.dtype, memory_extents(buffer), const(True, "bool"), body)
         self.visit(body)
 
     def _match(self, match: MatchBufferRegion) -> None:
@@ -309,12 +294,12 @@ class PythonSource(PythonExpression):
             else:
                 self._line(f"{self._name(var)} = {self.visit(value)}")
 
-    def visit_LetStmt(self, n: LetStmt) -> None:
+    def visit_LetStmt(self, n: tir.LetStmt) -> None:
         value = self.visit(n.value)
         self._line(f"{self._name(n.var)} = {value}")
         self.visit(n.body)
 
-    def visit_AttrStmt(self, n: AttrStmt) -> None:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> None:
         is_thread = n.attr_key in THREAD_KEYS and isinstance(n.node, IterVar)
         if is_thread and n.node.var not in self._names:
             self._loop(n.node.var, f"range({self.visit(n.value)})", n.body)
@@ -322,7 +307,7 @@ class PythonSource(PythonExpression):
         else:
             self.visit(n.body)
 
-    def visit_For(self, n: For) -> None:
+    def visit_For(self, n: tir.For) -> None:
         extent = self.visit(n.extent)
         if is_const_int(n.min, 0):
             self._loop(n.loop_var, f"range({extent})", n.body)
@@ -353,27 +338,27 @@ class PythonSource(PythonExpression):
             self._line(f"yield from {name}()" if self.generates else f"{name}()")
         self._loops = outer
 
-    def visit_While(self, n: While) -> None:
+    def visit_While(self, n: tir.While) -> None:
         with self._nesting(), self._block("while True:"):
             self._line(f"if not {self.visit(n.condition)}: break")
             self.visit(n.body)
 
-    def visit_SeqStmt(self, n: SeqStmt) -> None:
+    def visit_SeqStmt(self, n: tir.SeqStmt) -> None:
         for stmt in n.seq:
             self.visit(stmt)
 
-    def visit_IfThenElse(self, n: IfThenElse) -> None:
+    def visit_IfThenElse(self, n: tir.IfThenElse) -> None:
         with self._block(f"if {self.visit(n.condition)}:"):
             self.visit(n.then_case)
         if n.else_case is not None:
             with self._block("else:"):
                 self.visit(n.else_case)
 
-    def visit_AssertStmt(self, n: AssertStmt) -> None:
+    def visit_AssertStmt(self, n: tir.AssertStmt) -> None:
         self._line(f"if not {self.visit(n.condition)}: fail({self.visit(n.message)})")
         self.visit(n.body)
 
-    def visit_Evaluate(self, n: Evaluate) -> None:
+    def visit_Evaluate(self, n: tir.Evaluate) -> None:
         self._line(self.visit(n.value))
 
     def visit_Prefetch(self, n: Prefetch) -> None:

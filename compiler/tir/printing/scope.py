@@ -17,25 +17,12 @@ from compiler.ir.expr.primexpr import CommReducer, IterVar, Let, PrimExpr, Produ
 from compiler.ir.expr.substitute import uses_var
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.block import Block, MatchBufferRegion
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.producer_stmt import BufferRealize, Prefetch, ProducerRealize
-from compiler.tir.statements.stmt import (
-    THREAD_KEYS,
-    Allocate,
-    AllocateConst,
-    AssertStmt,
-    AttrStmt,
-    BufferStore,
-    DeclBuffer,
-    For,
-    IfThenElse,
-    LetStmt,
-    SeqStmt,
-    Stmt,
-    While,
-)
+from compiler.tir.statements.stmt import THREAD_KEYS, Stmt
 
 _RESERVED = frozenset((*keyword.kwlist, "range"))
 """What no variable can be called in Python's syntax."""
@@ -139,10 +126,10 @@ class Definitions(Visitor):
         inside = depth - 1
         while inside >= 0 and not _has_scope(path, inside):
             inside -= 1
-        in_branch = inside > 0 and isinstance(path[inside - 1], IfThenElse)
+        in_branch = inside > 0 and isinstance(path[inside - 1], tir.IfThenElse)
         if not in_branch or _allocates(path[inside], n):
             inside += 1  # the body of a branch shares the scope of the branch
-        while inside < len(path) and isinstance(path[inside], SeqStmt):
+        while inside < len(path) and isinstance(path[inside], tir.SeqStmt):
             inside += 1
         if path:
             self.before.setdefault(path[min(inside, len(path) - 1)], []).append(n)
@@ -165,32 +152,32 @@ class Definitions(Visitor):
                 elif item is not None:
                     self.visit(item)
 
-    def visit_BufferStore(self, n: BufferStore) -> None:
+    def visit_BufferStore(self, n: tir.BufferStore) -> None:
         self._use_buffer(n.buffer)
         self._use_all(n.indices)
         self.visit(n.value)
         if n.predicate is not None:
             self.visit(n.predicate)
 
-    def visit_For(self, n: For) -> None:
+    def visit_For(self, n: tir.For) -> None:
         self.visit(n.min)
         self.visit(n.extent)
         self._within(n.body, n.loop_var)
 
-    def visit_LetStmt(self, n: LetStmt) -> None:
+    def visit_LetStmt(self, n: tir.LetStmt) -> None:
         self.visit(n.value)
         self._within(n.body, n.var)
 
-    def visit_Allocate(self, n: Allocate) -> None:
+    def visit_Allocate(self, n: tir.Allocate) -> None:
         self._use_all(n.extents)
         self.visit(n.condition)
         self._within(n.body, n.buffer_var)
 
-    def visit_AllocateConst(self, n: AllocateConst) -> None:
+    def visit_AllocateConst(self, n: tir.AllocateConst) -> None:
         self._use_all(n.extents)
         self._within(n.body, n.buffer_var)
 
-    def visit_DeclBuffer(self, n: DeclBuffer) -> None:
+    def visit_DeclBuffer(self, n: tir.DeclBuffer) -> None:
         self._use_all((n.buffer.data, *n.buffer.shape))
         self._within(n.body, n.buffer)
 
@@ -204,7 +191,7 @@ class Definitions(Visitor):
         self._use_buffer(n.buffer)
         self._use_all(n.bounds)
 
-    def visit_AttrStmt(self, n: AttrStmt) -> None:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> None:
         if isinstance(n.node, IterVar) and n.attr_key in THREAD_KEYS:
             self.visit(n.value)
             self._within(n.body, n.node.var)
@@ -225,7 +212,7 @@ class Definitions(Visitor):
             for item in subject:
                 self._subject(item)
 
-    def visit_IfThenElse(self, n: IfThenElse) -> None:
+    def visit_IfThenElse(self, n: tir.IfThenElse) -> None:
         self.visit(n.condition)
         self._statement(n.then_case)
         if n.else_case is not None:
@@ -339,24 +326,24 @@ def _defined_by(buffer: Buffer) -> list[Var | Buffer]:
 
 
 _SCOPES = (
-    Allocate,
-    AllocateConst,
-    AssertStmt,
-    AttrStmt,
+    tir.Allocate,
+    tir.AllocateConst,
+    tir.AssertStmt,
+    tir.AttrStmt,
     BufferRealize,
-    DeclBuffer,
-    For,
-    LetStmt,
+    tir.DeclBuffer,
+    tir.For,
+    tir.LetStmt,
     ProducerRealize,
-    While,
+    tir.While,
 )
 
 
 def _allocates(stmt: Stmt, n: object) -> bool:
     """Return whether a statement allocates the memory that a buffer views."""
-    return isinstance(stmt, (Allocate, AllocateConst)) and isinstance(n, Buffer) and n.data is stmt.buffer_var
+    return isinstance(stmt, (tir.Allocate, tir.AllocateConst)) and isinstance(n, Buffer) and n.data is stmt.buffer_var
 
 
 def _has_scope(path: list[Stmt], index: int) -> bool:
     """Return whether definitions can stand in the statement at ``index``: what holds for a body, and branches."""
-    return isinstance(path[index], _SCOPES) or (index > 0 and isinstance(path[index - 1], IfThenElse))
+    return isinstance(path[index], _SCOPES) or (index > 0 and isinstance(path[index - 1], tir.IfThenElse))

@@ -18,27 +18,11 @@ from compiler.tir.expressions.builtin import RET
 from compiler.tir.printing.expr import DEFAULT_OPTIONS, ExprPrinter
 from compiler.tir.printing.literals import declaration_text, float_text, handle_text, string_text
 from compiler.tir.printing.scope import Definitions, Named, Names, layout_fields
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.allocations import pointer_scope
 from compiler.tir.statements.buffer import DEFAULT, Buffer
 from compiler.tir.statements.producer_stmt import BufferRealize, Prefetch, ProducerRealize, ProducerStore
-from compiler.tir.statements.stmt import (
-    REALIZE_SCOPE,
-    THREAD_KEYS,
-    Allocate,
-    AllocateConst,
-    AssertStmt,
-    AttrStmt,
-    BufferStore,
-    DeclBuffer,
-    Evaluate,
-    For,
-    ForKind,
-    IfThenElse,
-    LetStmt,
-    SeqStmt,
-    Stmt,
-    While,
-)
+from compiler.tir.statements.stmt import REALIZE_SCOPE, THREAD_KEYS, For, ForKind, Stmt
 
 _LOOPS = {
     ForKind.SERIAL: "T.serial",
@@ -50,7 +34,15 @@ _LOOPS = {
 
 
 Holding = TypeVar(
-    "Holding", LetStmt, Allocate, AllocateConst, AttrStmt, AssertStmt, BufferRealize, ProducerRealize, DeclBuffer
+    "Holding",
+    tir.LetStmt,
+    tir.Allocate,
+    tir.AllocateConst,
+    tir.AttrStmt,
+    tir.AssertStmt,
+    BufferRealize,
+    ProducerRealize,
+    tir.DeclBuffer,
 )
 
 
@@ -78,7 +70,7 @@ class StmtPrinter(ExprPrinter):
 
     def body(self, stmt: Stmt, last: bool) -> None:
         """Write statements into the block that is open, with the definitions that they need."""
-        if isinstance(stmt, SeqStmt):
+        if isinstance(stmt, tir.SeqStmt):
             end = len(stmt.seq) - 1
             for index, item in enumerate(stmt.seq):
                 self.body(item, last and index == end)
@@ -212,14 +204,14 @@ class StmtPrinter(ExprPrinter):
             self.out.write(", annotations=")
             self.value(annotations)
 
-    def visit_While(self, n: While, last: bool) -> None:
+    def visit_While(self, n: tir.While, last: bool) -> None:
         with self.line(n):
             self.out.write("while ")
             self.expr(n.condition)
             self.out.write(":")
         self.block(n.body)
 
-    def visit_IfThenElse(self, n: IfThenElse, last: bool) -> None:
+    def visit_IfThenElse(self, n: tir.IfThenElse, last: bool) -> None:
         with self.line(n):
             self.out.write("if ")
             self.expr(n.condition)
@@ -232,7 +224,7 @@ class StmtPrinter(ExprPrinter):
 
     # stores and effects
 
-    def visit_BufferStore(self, n: BufferStore, last: bool) -> None:
+    def visit_BufferStore(self, n: tir.BufferStore, last: bool) -> None:
         if n.predicate is None:
             self._store(n, n.buffer)
             return
@@ -242,13 +234,13 @@ class StmtPrinter(ExprPrinter):
     def visit_ProducerStore(self, n: ProducerStore, last: bool) -> None:
         self._store(n, n.producer)
 
-    def _store(self, n: BufferStore | ProducerStore, target: Named) -> None:
+    def _store(self, n: tir.BufferStore | ProducerStore, target: Named) -> None:
         with self.line(n):
             self.element(target, n.indices)
             self.out.write(" = ")
             self.expr(n.value)
 
-    def visit_Evaluate(self, n: Evaluate, last: bool) -> None:
+    def visit_Evaluate(self, n: tir.Evaluate, last: bool) -> None:
         with self.line(n):
             if isinstance(n.value, Call) and n.value.op is RET:
                 self.out.write("return ")
@@ -291,7 +283,7 @@ class StmtPrinter(ExprPrinter):
     def _defined(self, what: Var | Buffer) -> str:
         return self.declare(what) if isinstance(what, Buffer) else self.names.define(what, what.name)
 
-    def visit_LetStmt(self, n: LetStmt, last: bool) -> None:
+    def visit_LetStmt(self, n: tir.LetStmt, last: bool) -> None:
         declared = self.names.get(n.var)
         if declared is not None:
             with self.line(n):
@@ -309,13 +301,13 @@ class StmtPrinter(ExprPrinter):
             self.expr(n.value)
         self.body(n.body, True)
 
-    def visit_Allocate(self, n: Allocate, last: bool) -> None:
-        if isinstance(n.body, DeclBuffer) and _is_declared_memory(n, n.body):
+    def visit_Allocate(self, n: tir.Allocate, last: bool) -> None:
+        if isinstance(n.body, tir.DeclBuffer) and _is_declared_memory(n, n.body):
             self.visit_DeclBuffer(n.body, last)
             return
         self._hold(n, last, self._allocation, n.buffer_var)
 
-    def _allocation(self, n: Allocate) -> None:
+    def _allocation(self, n: tir.Allocate) -> None:
         scope = pointer_scope(n.buffer_var)
         self.out.write("T.allocate([")
         self.sequence(n.extents)
@@ -324,10 +316,10 @@ class StmtPrinter(ExprPrinter):
         self._annotations(n.annotations)
         self.out.write(")")
 
-    def visit_AllocateConst(self, n: AllocateConst, last: bool) -> None:
+    def visit_AllocateConst(self, n: tir.AllocateConst, last: bool) -> None:
         self._hold(n, last, self._constant_memory, n.buffer_var)
 
-    def _constant_memory(self, n: AllocateConst) -> None:
+    def _constant_memory(self, n: tir.AllocateConst) -> None:
         self.out.write("T.allocate_const(")
         if n.data is None:
             self.out.write(str(n.irmod_storage_idx))
@@ -340,7 +332,7 @@ class StmtPrinter(ExprPrinter):
         self._annotations(n.annotations)
         self.out.write(")")
 
-    def visit_AttrStmt(self, n: AttrStmt, last: bool) -> None:
+    def visit_AttrStmt(self, n: tir.AttrStmt, last: bool) -> None:
         if isinstance(n.node, IterVar) and n.attr_key in THREAD_KEYS:
             tag = string_text(n.node.thread_tag)
             self._hold(n, last, lambda attr: self._call("T.launch_thread", tag, attr.value), n.node.var)
@@ -349,17 +341,17 @@ class StmtPrinter(ExprPrinter):
         else:
             self._hold(n, last, self._attribute)
 
-    def _attribute(self, n: AttrStmt) -> None:
+    def _attribute(self, n: tir.AttrStmt) -> None:
         self.out.write("T.attr(")
         self.value(n.node)
         self.out.write(f", {string_text(n.attr_key)}, ")
         self.value(n.value)
         self.out.write(")")
 
-    def visit_AssertStmt(self, n: AssertStmt, last: bool) -> None:
+    def visit_AssertStmt(self, n: tir.AssertStmt, last: bool) -> None:
         self._hold(n, last, self._assertion if last else lambda a: self._call("T.Assert", a.condition, a.message))
 
-    def _assertion(self, n: AssertStmt) -> None:
+    def _assertion(self, n: tir.AssertStmt) -> None:
         self.out.write("assert ")
         self.expr(n.condition)
         self.out.write(", ")
@@ -388,21 +380,21 @@ class StmtPrinter(ExprPrinter):
         self._condition(n)
         self.out.write(")")
 
-    def _condition(self, n: Allocate | BufferRealize | ProducerRealize) -> None:
+    def _condition(self, n: tir.Allocate | BufferRealize | ProducerRealize) -> None:
         if not is_const_int(n.condition, 1):
             self.out.write(", ")
             self.expr(n.condition)
 
-    def visit_DeclBuffer(self, n: DeclBuffer, last: bool) -> None:
+    def visit_DeclBuffer(self, n: tir.DeclBuffer, last: bool) -> None:
         self._hold(n, last, self._declaration, n.buffer)
 
-    def _declaration(self, n: DeclBuffer) -> None:
+    def _declaration(self, n: tir.DeclBuffer) -> None:
         self.out.write("T.decl_buffer(")
         self.buffer_arguments(n.buffer)
         self.out.write(")")
 
 
-def _is_declared_memory(n: Allocate, declared: DeclBuffer) -> bool:
+def _is_declared_memory(n: tir.Allocate, declared: tir.DeclBuffer) -> bool:
     """Return whether memory is allocated just as reading ``T.decl_buffer`` without ``data`` does."""
     buffer = declared.buffer
     pointer = n.buffer_var.type_annotation
@@ -417,7 +409,7 @@ def _is_declared_memory(n: Allocate, declared: DeclBuffer) -> bool:
     )
 
 
-def _scope_of_realized(n: AttrStmt) -> str | None:
+def _scope_of_realized(n: tir.AttrStmt) -> str | None:
     """Return what an attribute says about where the buffer exists that the statement within realizes, if it does."""
     if n.attr_key != REALIZE_SCOPE or not isinstance(n.value, StringImm):
         return None

@@ -7,26 +7,8 @@ from typing import NamedTuple
 
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import (
-    Add,
-    And,
-    BinaryOp,
-    Broadcast,
-    Call,
-    FloatImm,
-    IntImm,
-    Let,
-    Max,
-    Min,
-    Mul,
-    Or,
-    PrimExpr,
-    ProducerLoad,
-    Ramp,
-    Reduce,
-    StringImm,
-    Var,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.node import Node
 from compiler.ir.recursion import deep
 from compiler.tir.statements.buffer import BufferLoad
@@ -58,7 +40,9 @@ class ValueNumbering:
 
     def facts(self, e: PrimExpr) -> Facts:
         """Return the facts about an expression."""
-        key = (e.dtype, e.value) if type(e) is IntImm else e  # a dictionary compares constants as programs do, slowly
+        key = (
+            (e.dtype, e.value) if type(e) is expr.IntImm else e
+        )  # a dictionary compares constants as programs do, slowly
         facts = self._facts.get(key)
         if facts is None:
             facts = self._facts[key] = self._look_deeper(e) if e.children else self._look(e)
@@ -73,7 +57,7 @@ class ValueNumbering:
         return self._bits.setdefault(var, 1 << len(self._bits))
 
     def _look(self, e: PrimExpr) -> Facts:
-        if isinstance(e, BinaryOp):
+        if isinstance(e, expr.BinaryOp):
             a, b = self.facts(e.a), self.facts(e.b)
             computes = a.computes and b.computes
             key: object = (type(e), e.dtype, a.number, b.number)
@@ -82,7 +66,7 @@ class ValueNumbering:
             return Facts(self._number(key), 1 + a.size + b.size, computes, a.vars | b.vars)
         if isinstance(e, Var):
             return Facts(self._number((Var, e)), 1, True, self.bit(e))
-        if isinstance(e, (IntImm, FloatImm, StringImm)):
+        if isinstance(e, (expr.IntImm, expr.FloatImm, expr.StringImm)):
             return Facts(self._number((type(e), e.dtype, repr(e.value))), 1, True, 0)
         number, size, computes, uses = [], 1, not isinstance(e, _OPAQUE), 0
         for part in map(self.facts, operands(e)):
@@ -93,7 +77,7 @@ class ValueNumbering:
         key = (type(e), e.dtype, getattr(e, "op", None) or getattr(e, "buffer", None), *number)
         return Facts(self._number(key), size, computes, uses)
 
-    def _normal_key(self, e: BinaryOp, *numbers: int) -> object:
+    def _normal_key(self, e: expr.BinaryOp, *numbers: int) -> object:
         """Return a key that expressions share whose values are equal by the laws of arithmetic."""
         if dt.is_int(e.dtype):
             return ("normal form", self._number_of_form(self._analyzer.simplify(e)))
@@ -107,7 +91,7 @@ class ValueNumbering:
             key: object = _unordered(e, self._number_of_form)
         elif isinstance(e, Var):
             key = (Var, e)
-        elif isinstance(e, (IntImm, FloatImm, StringImm)):
+        elif isinstance(e, (expr.IntImm, expr.FloatImm, expr.StringImm)):
             key = (type(e), e.dtype, repr(e.value))
         else:
             own = getattr(e, "op", None) or getattr(e, "buffer", None)
@@ -120,7 +104,7 @@ class ValueNumbering:
     def eligible(self, e: PrimExpr) -> bool:
         """Return whether ``e`` may become a variable: it computes something, from variables and constants alone."""
         facts = self.facts(e)
-        return facts.computes and facts.size > 1 and not isinstance(e, (Ramp, Broadcast))
+        return facts.computes and facts.size > 1 and not isinstance(e, (expr.Ramp, expr.Broadcast))
 
     def largest(self, e: PrimExpr) -> tuple[PrimExpr, ...]:
         """Return the largest eligible expressions within ``e``."""
@@ -137,7 +121,7 @@ class ValueNumbering:
         return tuple([x for c in operands(e) for x in self.largest(c)])
 
 
-_OPAQUE = (Call, BufferLoad, ProducerLoad, Reduce, Let)
+_OPAQUE = (expr.Call, BufferLoad, expr.ProducerLoad, expr.Reduce, expr.Let)
 
 
 def operands(n: Node) -> list[PrimExpr]:
@@ -152,10 +136,10 @@ def operands(n: Node) -> list[PrimExpr]:
     return parts
 
 
-_COMMUTATIVE = (Add, Mul, Min, Max, And, Or)
+_COMMUTATIVE = (expr.Add, expr.Mul, expr.Min, expr.Max, expr.And, expr.Or)
 
 
-def _unordered(e: BinaryOp, number: Callable[[PrimExpr], int]) -> tuple[object, ...]:
+def _unordered(e: expr.BinaryOp, number: Callable[[PrimExpr], int]) -> tuple[object, ...]:
     """Return a key that does not depend on the order, or on the brackets, of a commutative operation."""
     kind = type(e)
     terms: list[int] = []
@@ -173,7 +157,7 @@ def prefix_text(e: PrimExpr) -> str:
     """Return a plain text of an expression, by which variables of equal size are put in order."""
     if isinstance(e, Var):
         return e.name
-    if isinstance(e, (IntImm, FloatImm, StringImm)):
+    if isinstance(e, (expr.IntImm, expr.FloatImm, expr.StringImm)):
         return str(e.value)
     return _operation_text(e)
 
@@ -181,7 +165,7 @@ def prefix_text(e: PrimExpr) -> str:
 @deep
 def _operation_text(e: PrimExpr) -> str:
     parts = [prefix_text(x) for x in operands(e)]
-    if isinstance(e, BinaryOp):
+    if isinstance(e, expr.BinaryOp):
         symbol = e.symbol
         if symbol == "*" or symbol == "/":
             return f"({parts[0]}{symbol}{parts[1]})"

@@ -8,35 +8,8 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.expr.primexpr import (
-    Add,
-    And,
-    BinaryOp,
-    Broadcast,
-    Call,
-    Cast,
-    CmpOp,
-    Div,
-    FloatImm,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Let,
-    Max,
-    Min,
-    Mod,
-    Mul,
-    Not,
-    Or,
-    PrimExpr,
-    Ramp,
-    Select,
-    Shuffle,
-    StringImm,
-    Sub,
-    Var,
-    of_truth_values,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr, Var, of_truth_values
 from compiler.ir.function import GlobalVar
 from compiler.ir.functor import Functor
 from compiler.ir.op import Op
@@ -79,7 +52,7 @@ class Expressions(Functor):
     def visit(self, n: PrimExpr, *args: object) -> ir.Value:
         """Return the value of an expression."""
         before = self.locator.enter(n)
-        logic = of_truth_values(n) if isinstance(n, BinaryOp) else None
+        logic = of_truth_values(n) if isinstance(n, expr.BinaryOp) else None
         value: ir.Value = Functor.visit(self, n if logic is None else logic)
         self.locator.leave(before)
         return value
@@ -97,13 +70,13 @@ class Expressions(Functor):
             )
         return value
 
-    def visit_IntImm(self, n: IntImm) -> ir.Value:
+    def visit_IntImm(self, n: expr.IntImm) -> ir.Value:
         return constant(register_type(n.dtype), n.value)
 
-    def visit_FloatImm(self, n: FloatImm) -> ir.Value:
+    def visit_FloatImm(self, n: expr.FloatImm) -> ir.Value:
         return constant(register_type(n.dtype), n.value)
 
-    def visit_StringImm(self, n: StringImm) -> ir.Value:
+    def visit_StringImm(self, n: expr.StringImm) -> ir.Value:
         raise BuildError(f"LLVM code generation: the string {n.value!r} cannot be used as a value")
 
     def visit_Node(self, n: PrimExpr) -> ir.Value:
@@ -111,38 +84,40 @@ class Expressions(Functor):
 
     # arithmetic
 
-    def visit_Add(self, n: Add) -> ir.Value:
+    def visit_Add(self, n: expr.Add) -> ir.Value:
         if dt.lanes(n.dtype) > 1 and (products := dot_product(self, n) or pair_product(self, n)) is not None:
             return products
         return self._arithmetic(n, self.state.builder.add, self.state.builder.fadd)
 
-    def visit_Sub(self, n: Sub) -> ir.Value:
+    def visit_Sub(self, n: expr.Sub) -> ir.Value:
         return self._arithmetic(n, self.state.builder.sub, self.state.builder.fsub)
 
-    def visit_Mul(self, n: Mul) -> ir.Value:
+    def visit_Mul(self, n: expr.Mul) -> ir.Value:
         return self._arithmetic(n, self.state.builder.mul, self.state.builder.fmul)
 
-    def _arithmetic(self, n: BinaryOp, integer: Callable[..., ir.Value], floating: Callable[..., ir.Value]) -> ir.Value:
+    def _arithmetic(
+        self, n: expr.BinaryOp, integer: Callable[..., ir.Value], floating: Callable[..., ir.Value]
+    ) -> ir.Value:
         a, b = self.visit(n.a), self.visit(n.b)
         if dt.is_float(n.dtype):
             return floating(a, b, flags=CONTRACT)
         return integer(a, b)
 
-    def visit_Div(self, n: Div | FloorDiv) -> ir.Value:
+    def visit_Div(self, n: expr.Div | expr.FloorDiv) -> ir.Value:
         a, b = self.visit(n.a), self.visit(n.b)
         builder = self.state.builder
         if dt.is_float(n.dtype):
             return builder.fdiv(a, b, flags=CONTRACT)
         return trunc_div(builder, a, b, signed=dt.is_int(n.dtype))
 
-    def visit_Mod(self, n: Mod | FloorMod) -> ir.Value:
+    def visit_Mod(self, n: expr.Mod | expr.FloorMod) -> ir.Value:
         a, b = self.visit(n.a), self.visit(n.b)
         builder = self.state.builder
         if dt.is_float(n.dtype):
             return builder.frem(a, b)
         return trunc_mod(builder, a, b, signed=dt.is_int(n.dtype))
 
-    def visit_FloorDiv(self, n: FloorDiv) -> ir.Value:
+    def visit_FloorDiv(self, n: expr.FloorDiv) -> ir.Value:
         if not dt.is_int(n.dtype):
             return self.visit_Div(n)
         shift = power_of_two(n.b)
@@ -150,7 +125,7 @@ class Expressions(Functor):
             return floor_shift(self.state.builder, self.visit(n.a), shift)
         return floor_div(self.state.builder, self.visit(n.a), self.visit(n.b))
 
-    def visit_FloorMod(self, n: FloorMod) -> ir.Value:
+    def visit_FloorMod(self, n: expr.FloorMod) -> ir.Value:
         if not dt.is_int(n.dtype):
             return self.visit_Mod(n)
         shift = power_of_two(n.b)
@@ -158,17 +133,17 @@ class Expressions(Functor):
             return floor_mask(self.state.builder, self.visit(n.a), shift)
         return floor_mod(self.state.builder, self.visit(n.a), self.visit(n.b))
 
-    def visit_Min(self, n: Min) -> ir.Value:
+    def visit_Min(self, n: expr.Min) -> ir.Value:
         a, b = self.visit(n.a), self.visit(n.b)
         return self.state.builder.select(self._compare("<", a, b, n.a.dtype), a, b)
 
-    def visit_Max(self, n: Max) -> ir.Value:
+    def visit_Max(self, n: expr.Max) -> ir.Value:
         a, b = self.visit(n.a), self.visit(n.b)
         return self.state.builder.select(self._compare(">", a, b, n.a.dtype), a, b)
 
     # booleans
 
-    def visit_CmpOp(self, n: CmpOp) -> ir.Value:
+    def visit_CmpOp(self, n: expr.CmpOp) -> ir.Value:
         return self._compare(type(n).symbol, self.visit(n.a), self.visit(n.b), n.a.dtype)
 
     def _compare(self, predicate: str, a: ir.Value, b: ir.Value, dtype: str) -> ir.Value:
@@ -181,21 +156,21 @@ class Expressions(Functor):
             return builder.icmp_signed(predicate, a, b)
         return builder.icmp_unsigned(predicate, a, b)
 
-    def visit_And(self, n: And) -> ir.Value:
+    def visit_And(self, n: expr.And) -> ir.Value:
         if dt.lanes(n.dtype) > 1 or is_speculatable(n.b):
             return self.state.builder.and_(self.visit(n.a), self.visit(n.b))
         return self.branch(n.a, lambda: self.visit(n.b), lambda: constant(I1, 0))
 
-    def visit_Or(self, n: Or) -> ir.Value:
+    def visit_Or(self, n: expr.Or) -> ir.Value:
         if dt.lanes(n.dtype) > 1 or is_speculatable(n.b):
             return self.state.builder.or_(self.visit(n.a), self.visit(n.b))
         return self.branch(n.a, lambda: constant(I1, 1), lambda: self.visit(n.b))
 
-    def visit_Not(self, n: Not) -> ir.Value:
+    def visit_Not(self, n: expr.Not) -> ir.Value:
         value = self.visit(n.a)
         return self.state.builder.xor(value, constant(value.type, 1))
 
-    def visit_Select(self, n: Select) -> ir.Value:
+    def visit_Select(self, n: expr.Select) -> ir.Value:
         condition = self.visit(n.condition)
         return self.state.builder.select(condition, self.visit(n.true_value), self.visit(n.false_value))
 
@@ -218,11 +193,11 @@ class Expressions(Functor):
 
     # vectors
 
-    def visit_Ramp(self, n: Ramp) -> ir.Value:
+    def visit_Ramp(self, n: expr.Ramp) -> ir.Value:
         builder = self.state.builder
         typ, count = register_type(n.dtype), dt.lanes(n.dtype)
         steps = self._lane_numbers(typ)
-        if not (isinstance(n.stride, IntImm) and n.stride.value == 1):
+        if not (isinstance(n.stride, expr.IntImm) and n.stride.value == 1):
             steps = builder.mul(steps, self.state.splat(self.visit(n.stride), count))
         return builder.add(self.state.splat(self.visit(n.base), count), steps)
 
@@ -233,12 +208,12 @@ class Expressions(Functor):
         function = self.state.shared.intrinsic("llvm.stepvector", typ, [], [typ])
         return self.state.builder.call(function, [])
 
-    def visit_Broadcast(self, n: Broadcast) -> ir.Value:
-        if isinstance(n.value, (IntImm, FloatImm)):
+    def visit_Broadcast(self, n: expr.Broadcast) -> ir.Value:
+        if isinstance(n.value, (expr.IntImm, expr.FloatImm)):
             return constant(register_type(n.dtype), n.value.value)
         return self.state.splat(self.visit(n.value), dt.lanes(n.dtype))
 
-    def visit_Shuffle(self, n: Shuffle) -> ir.Value:
+    def visit_Shuffle(self, n: expr.Shuffle) -> ir.Value:
         builder = self.state.builder
         lanes: list[tuple[ir.Value, int | None]] = []
         for vector in n.vectors:
@@ -246,7 +221,7 @@ class Expressions(Functor):
             lanes += [(value, None)] if count == 1 else [(value, lane) for lane in range(count)]
         picked = []
         for index in n.indices:
-            if not isinstance(index, IntImm) or not 0 <= index.value < len(lanes):
+            if not isinstance(index, expr.IntImm) or not 0 <= index.value < len(lanes):
                 raise BuildError(f"LLVM code generation: a shuffle must select lanes by constants, got {index}")
             value, lane = lanes[index.value]
             picked.append(value if lane is None else builder.extract_element(value, ir.Constant(I32, lane)))
@@ -267,11 +242,11 @@ class Expressions(Functor):
         """Return a pointer to an element."""
         return self.memory.address(buffer, flat_index(buffer, indices))
 
-    def visit_Let(self, n: Let) -> ir.Value:
+    def visit_Let(self, n: expr.Let) -> ir.Value:
         self.state.values[n.var] = self.visit(n.value)
         return self.visit(n.body)
 
-    def visit_Cast(self, n: Cast) -> ir.Value:
+    def visit_Cast(self, n: expr.Cast) -> ir.Value:
         if (same := without_integers(n)) is not None:
             return self.visit(same)
         if (rounded := rounded_last(self, n)) is not None:
@@ -305,7 +280,7 @@ class Expressions(Functor):
             return value
         return builder.sext(value, typ) if dt.is_int(source) else builder.zext(value, typ)
 
-    def visit_Call(self, n: Call) -> ir.Value:
+    def visit_Call(self, n: expr.Call) -> ir.Value:
         if isinstance(n.op, GlobalVar):
             callee = self.state.shared.functions.get(n.op.name_hint)
             if callee is None:

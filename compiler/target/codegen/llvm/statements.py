@@ -25,29 +25,10 @@ from compiler.target.codegen.llvm.selection.tile_products import tile_product
 from compiler.target.codegen.llvm.selection.turned_loads import TurnedLoad, columns, turned_load
 from compiler.target.codegen.llvm.state import FunctionState, loop_hints
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, constant, memory_type, null
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.producer_stmt import Prefetch
-from compiler.tir.statements.stmt import (
-    COPROC_UOP_SCOPE,
-    IMPORT_LLVM,
-    RUN_ONCE,
-    THREAD_KEYS,
-    TILE_PRODUCT,
-    Allocate,
-    AllocateConst,
-    AssertStmt,
-    AttrStmt,
-    BufferStore,
-    DeclBuffer,
-    Evaluate,
-    For,
-    ForKind,
-    IfThenElse,
-    LetStmt,
-    SeqStmt,
-    Stmt,
-    While,
-)
+from compiler.tir.statements.stmt import COPROC_UOP_SCOPE, IMPORT_LLVM, RUN_ONCE, THREAD_KEYS, TILE_PRODUCT, For, Stmt
 
 
 class Statements(Functor):
@@ -65,15 +46,15 @@ class Statements(Functor):
     def visit_Node(self, n: Stmt) -> None:
         raise BuildError(f"LLVM code generation: {type(n).__name__} must be lowered before code generation")
 
-    def visit_SeqStmt(self, n: SeqStmt) -> None:
+    def visit_SeqStmt(self, n: tir.SeqStmt) -> None:
         for item in n.seq:
             self.visit(item)
 
-    def visit_Evaluate(self, n: Evaluate) -> None:
+    def visit_Evaluate(self, n: tir.Evaluate) -> None:
         if not isinstance(n.value, (IntImm, StringImm)):
             self.expressions.visit(n.value)
 
-    def visit_LetStmt(self, n: LetStmt) -> None:
+    def visit_LetStmt(self, n: tir.LetStmt) -> None:
         # A value computed from loop variables alone is an index, and cannot overflow.
         if n.var.dtype in ("int32", "int64") and is_speculatable(n.value):
             self.state.wide[n.var] = self.expressions.index(n.value)
@@ -85,13 +66,13 @@ class Statements(Functor):
         self.state.divisors[n.var] = divisor(n.value, self.state.divisors)
         self.visit(n.body)
 
-    def visit_DeclBuffer(self, n: DeclBuffer) -> None:
+    def visit_DeclBuffer(self, n: tir.DeclBuffer) -> None:
         self.visit(n.body)
 
     def visit_Prefetch(self, n: Prefetch) -> None:
         """Ignore the hint, as the buffer has no address yet."""
 
-    def visit_AttrStmt(self, n: AttrStmt) -> None:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> None:
         if n.attr_key in THREAD_KEYS:
             axis = n.node.var.name if isinstance(n.node, IterVar) else str(n.node)
             raise BuildError(_THREADS.format(axis))
@@ -106,7 +87,7 @@ class Statements(Functor):
         memory = self.expressions.memory
         return tile_product(self.state, memory, body) or matrix_product(self.state, memory, body)
 
-    def _once(self, n: AttrStmt) -> None:
+    def _once(self, n: tir.AttrStmt) -> None:
         """Generate statements that are executed by the first call only."""
         name = n.value.value if isinstance(n.value, StringImm) else str(n.value)
         if name != RUN_ONCE:
@@ -121,14 +102,14 @@ class Statements(Functor):
         builder.branch(after)
         state.enter(after)
 
-    def visit_BufferStore(self, n: BufferStore) -> None:
+    def visit_BufferStore(self, n: tir.BufferStore) -> None:
         value = self.expressions.visit(n.value)
         mask = None if n.predicate is None else self.expressions.visit(n.predicate)
         self.expressions.memory.store(n.buffer, n.indices, value, mask)
 
     # control
 
-    def visit_IfThenElse(self, n: IfThenElse) -> None:
+    def visit_IfThenElse(self, n: tir.IfThenElse) -> None:
         state, builder = self.state, self.state.builder
         condition = self.expressions.visit(n.condition)
         then, after = state.block("if.then"), state.block("if.end")
@@ -143,12 +124,12 @@ class Statements(Functor):
             builder.branch(after)
         state.enter(after)
 
-    def visit_AssertStmt(self, n: AssertStmt) -> None:
+    def visit_AssertStmt(self, n: tir.AssertStmt) -> None:
         text = n.message.value if isinstance(n.message, StringImm) else str(n.message)
         self.state.require(self.expressions.visit(n.condition), self.state.shared.message(text))
         self.visit(n.body)
 
-    def visit_While(self, n: While) -> None:
+    def visit_While(self, n: tir.While) -> None:
         state, builder = self.state, self.state.builder
         test, body, after = state.block("while.test"), state.block("while.body"), state.block("while.end")
         builder.branch(test)
@@ -160,9 +141,9 @@ class Statements(Functor):
         state.enter(after)
 
     def visit_For(self, n: For) -> None:
-        if n.kind is ForKind.THREAD_BINDING:
+        if n.kind is tir.ForKind.THREAD_BINDING:
             raise BuildError(_THREADS.format(n.loop_var.name))
-        if n.kind is not ForKind.PARALLEL:
+        if n.kind is not tir.ForKind.PARALLEL:
             self._serial(n)
         elif self.state.in_parallel:
             raise BuildError(_NESTED_PARALLEL.format(n.loop_var.name))
@@ -201,7 +182,7 @@ class Statements(Functor):
                 self.state.values[value] = column
                 self.visit(substitute(of.replaced(n.body, value), {n.loop_var: first + at}))
 
-        loop = For(outer, const(0, outer.dtype), const(steps, outer.dtype), ForKind.SERIAL, n.body)
+        loop = For(outer, const(0, outer.dtype), const(steps, outer.dtype), tir.ForKind.SERIAL, n.body)
         self.loop(loop, self.expressions.index(loop.min), self.expressions.index(loop.extent), False, write)
 
     def loop(
@@ -228,7 +209,7 @@ class Statements(Functor):
         following = builder.add(counter, ir.Constant(counter.type, 1), flags=("nsw",))
         counter.add_incoming(following, builder.block)
         back = builder.cbranch(builder.icmp_signed("<", following, end), body, after)
-        if n.kind is ForKind.UNROLLED or _is_short_sum(n):
+        if n.kind is tir.ForKind.UNROLLED or _is_short_sum(n):
             back.set_metadata("llvm.loop", loop_hints(state.shared.module, "llvm.loop.unroll.full"))
         elif _chains_selects(n):
             back.set_metadata("llvm.loop", loop_hints(state.shared.module, "llvm.loop.unroll.disable"))
@@ -250,7 +231,7 @@ class Statements(Functor):
 
     # allocations
 
-    def visit_Allocate(self, n: Allocate) -> None:
+    def visit_Allocate(self, n: tir.Allocate) -> None:
         state = self.state
         outer = state.values.get(n.buffer_var)
         state.alignments[n.buffer_var] = ALIGNMENT
@@ -269,7 +250,7 @@ class Statements(Functor):
         if outer is not None:
             state.values[n.buffer_var] = outer
 
-    def visit_AllocateConst(self, n: AllocateConst) -> None:
+    def visit_AllocateConst(self, n: tir.AllocateConst) -> None:
         state = self.state
         if n.data is None:
             raise BuildError(f"LLVM code generation: the contents of {n.buffer_var.name} are constants of its module")
@@ -280,7 +261,7 @@ class Statements(Functor):
         if outer is not None:
             state.values[n.buffer_var] = outer
 
-    def _malloc(self, n: Allocate) -> ir.Value:
+    def _malloc(self, n: tir.Allocate) -> ir.Value:
         state, builder = self.state, self.state.builder
         size: ir.Value = ir.Constant(I64, dt.storage_bytes(n.dtype))
         for extent in n.extents:
@@ -327,7 +308,7 @@ def _chains_selects(n: For) -> bool:
     while isinstance(body, For):
         loops.append(body)
         body = body.body
-    if not isinstance(body, BufferStore) or not _is_running_choice(body):
+    if not isinstance(body, tir.BufferStore) or not _is_running_choice(body):
         return False
     carried = [loop for loop in loops if not uses_var(body.indices, loop.loop_var)]
     if n not in carried:
@@ -343,11 +324,11 @@ def _is_short_sum(n: For) -> bool:
     of vectors gains nothing, and LLVM then keeps in memory what it moves out of the loop around.
     """
     store, changing = n.body, {n.loop_var}
-    while isinstance(store, (LetStmt, DeclBuffer)):
-        if isinstance(store, LetStmt) and uses_var(store.value, changing.__contains__):
+    while isinstance(store, (tir.LetStmt, tir.DeclBuffer)):
+        if isinstance(store, tir.LetStmt) and uses_var(store.value, changing.__contains__):
             changing.add(store.var)
         store = store.body
-    if not isinstance(n.extent, IntImm) or n.extent.value > MAX_SHORT_SUM or not isinstance(store, BufferStore):
+    if not isinstance(n.extent, IntImm) or n.extent.value > MAX_SHORT_SUM or not isinstance(store, tir.BufferStore):
         return False
     value = store.value
     if not isinstance(value, Add) or not dt.is_float(value.dtype) or dt.lanes(value.dtype) > 1:
@@ -357,7 +338,7 @@ def _is_short_sum(n: For) -> bool:
     return isinstance(value.a, BufferLoad) and value.a.buffer is store.buffer and isinstance(value.b, BufferLoad | Mul)
 
 
-def _is_running_choice(store: BufferStore) -> bool:
+def _is_running_choice(store: tir.BufferStore) -> bool:
     """Whether a statement replaces a float element by its maximum or minimum with another value."""
     value = store.value
     if not isinstance(value, Max | Min) or not dt.is_float(value.dtype):

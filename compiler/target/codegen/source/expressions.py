@@ -10,30 +10,8 @@ from string import Formatter
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.expr.primexpr import (
-    Add,
-    BinaryOp,
-    Call,
-    Cast,
-    Div,
-    FloatImm,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Let,
-    Max,
-    Min,
-    Mod,
-    Mul,
-    Not,
-    PrimExpr,
-    Select,
-    StringImm,
-    Sub,
-    Var,
-    is_const_int,
-    of_truth_values,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import Call, PrimExpr, Var, is_const_int, of_truth_values
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.functor import Functor
 from compiler.ir.node import Node
@@ -54,7 +32,7 @@ _SIGNS = {
 }  # fmt: skip
 _WORDS = {"and": "&&", "or": "||"}
 _HELPERS = {"min": "min", "max": "max", "/": "div", "truncmod": "mod", "//": "floordiv", "%": "floormod"}
-_ARITHMETIC = (Add, Sub, Mul)
+_ARITHMETIC = (expr.Add, expr.Sub, expr.Mul)
 
 
 class Expressions(Functor):
@@ -76,7 +54,7 @@ class Expressions(Functor):
             if n in self.results:
                 self.out.write(self.results[n])
             else:
-                logic = of_truth_values(n) if isinstance(n, BinaryOp) else None
+                logic = of_truth_values(n) if isinstance(n, expr.BinaryOp) else None
                 Functor.visit(self, n if logic is None else logic, *args)
 
     def write(self, *parts: str | PrimExpr) -> None:
@@ -119,7 +97,7 @@ class Expressions(Functor):
     def visit_Var(self, n: Var, level: int) -> None:
         self.out.write(self.names[n])
 
-    def visit_IntImm(self, n: IntImm, level: int) -> None:
+    def visit_IntImm(self, n: expr.IntImm, level: int) -> None:
         if dt.is_bool(n.dtype):
             self.out.write("true" if n.value else "false")
             return
@@ -128,7 +106,7 @@ class Expressions(Functor):
             text = self.language.literals.get(str(n.value), text)
         self.out.write(f"({text})" if n.value < 0 and level else text)
 
-    def visit_FloatImm(self, n: FloatImm, level: int) -> None:
+    def visit_FloatImm(self, n: expr.FloatImm, level: int) -> None:
         value = n.value if n.dtype == "float64" else _rounded(n.value, n.dtype)
         text = self.language.literals.get(str(value), "")
         text = text or _shortest(value, n.dtype) + self.language.suffixes.get(n.dtype, "")
@@ -136,7 +114,7 @@ class Expressions(Functor):
             text = f"({self.language.cast(n.dtype, f'({text})' if text.startswith('-') else text)})"
         self.out.write(f"({text})" if text.startswith("-") and level else text)
 
-    def visit_StringImm(self, n: StringImm, level: int) -> None:
+    def visit_StringImm(self, n: expr.StringImm, level: int) -> None:
         self.out.write(quoted(n.value))
 
     def visit_Node(self, n: PrimExpr, *args: int) -> None:
@@ -144,7 +122,7 @@ class Expressions(Functor):
 
     # arithmetic
 
-    def visit_BinaryOp(self, n: BinaryOp, level: int) -> None:
+    def visit_BinaryOp(self, n: expr.BinaryOp, level: int) -> None:
         if n.symbol in _HELPERS:
             self._helper(n, level)
             return
@@ -169,35 +147,35 @@ class Expressions(Functor):
 
         self._bound(own, level, write)
 
-    def _helper(self, n: BinaryOp, level: int) -> None:
-        if dt.is_float(n.dtype) and isinstance(n, (Div, FloorDiv)):
+    def _helper(self, n: expr.BinaryOp, level: int) -> None:
+        if dt.is_float(n.dtype) and isinstance(n, (expr.Div, expr.FloorDiv)):
             self._infix("/", n.a, n.b, _PRODUCT, level)
-        elif dt.is_float(n.dtype) and isinstance(n, (Mod, FloorMod)):
+        elif dt.is_float(n.dtype) and isinstance(n, (expr.Mod, expr.FloorMod)):
             self.fill(self._template("tir.fmod", n.dtype), n.a, n.b)
-        elif isinstance(n, (Min, Max)) and self._has_extremum(n):
+        elif isinstance(n, (expr.Min, expr.Max)) and self._has_extremum(n):
             self.fill(self.language.intrinsics[type(n).__name__], n.a, n.b)
-        elif isinstance(n, (FloorDiv, FloorMod)) and (shift := _power_of_two(n.b)) is not None:
-            sign, number = (">>", shift) if isinstance(n, FloorDiv) else ("&", (1 << shift) - 1)
+        elif isinstance(n, (expr.FloorDiv, expr.FloorMod)) and (shift := _power_of_two(n.b)) is not None:
+            sign, number = (">>", shift) if isinstance(n, expr.FloorDiv) else ("&", (1 << shift) - 1)
             suffix = self.language.suffixes.get(n.dtype, "")
             self.out.write("(")
             self.visit(n.a, _UNARY)
             self.out.write(f" {sign} {number}{suffix})")
-        elif isinstance(n, (Div, Mod)) and isinstance(n.b, IntImm) and n.b.value not in (0, -1):
-            self._infix("/" if isinstance(n, Div) else "%", n.a, n.b, _PRODUCT, level)
+        elif isinstance(n, (expr.Div, expr.Mod)) and isinstance(n.b, expr.IntImm) and n.b.value not in (0, -1):
+            self._infix("/" if isinstance(n, expr.Div) else "%", n.a, n.b, _PRODUCT, level)
         else:
-            unsigned = not dt.is_int(n.dtype) and isinstance(n, (FloorDiv, FloorMod))
+            unsigned = not dt.is_int(n.dtype) and isinstance(n, (expr.FloorDiv, expr.FloorMod))
             name = _HELPERS[n.symbol].removeprefix("floor") if unsigned else _HELPERS[n.symbol]
             self.write(self.program.helper(name, n.dtype), "(", n.a, ", ", n.b, ")")
 
-    def _has_extremum(self, n: Min | Max) -> bool:
+    def _has_extremum(self, n: expr.Min | expr.Max) -> bool:
         """Return whether the language's own function is the operation: of floats it loses a NaN, or keeps it."""
         return type(n).__name__ in self.language.intrinsics and dt.is_integral(n.dtype) and dt.bits(n.dtype) >= 32
 
-    def visit_Not(self, n: Not, level: int) -> None:
+    def visit_Not(self, n: expr.Not, level: int) -> None:
         self.out.write("!")
         self.visit(n.a, _UNARY)
 
-    def visit_Select(self, n: Select, level: int) -> None:
+    def visit_Select(self, n: expr.Select, level: int) -> None:
         self._choice(n.condition, n.true_value, n.false_value, level)
 
     def _choice(self, condition: PrimExpr, then: PrimExpr, other: PrimExpr, level: int) -> None:
@@ -213,10 +191,10 @@ class Expressions(Functor):
 
         self._bound(own, level, write)
 
-    def visit_Let(self, n: Let, level: int) -> None:
+    def visit_Let(self, n: expr.Let, level: int) -> None:
         self.visit(substitute(n.body, {n.var: n.value}), level)
 
-    def visit_Cast(self, n: Cast, level: int) -> None:
+    def visit_Cast(self, n: expr.Cast, level: int) -> None:
         if dt.is_bool(n.dtype):
             self._bound(_EQUALITY, level, lambda: self._is_not_zero(n.value))
         else:
@@ -318,9 +296,9 @@ class Expressions(Functor):
     def extern(self, n: Call) -> None:
         """Emit the call of an external function, and declare it."""
         name, *args = n.args
-        if not isinstance(name, StringImm):
+        if not isinstance(name, expr.StringImm):
             raise BuildError(f"code generation: {n.op} takes the name of a function first, got {name}")
-        types = [a.dtype if not isinstance(a, StringImm) else "" for a in args]
+        types = [a.dtype if not isinstance(a, expr.StringImm) else "" for a in args]
         called = self.program.extern(name.value, n.dtype, types, n.span)
         self.out.write(f"{called}(")
         for number, argument in enumerate(args):
@@ -347,7 +325,7 @@ def _shortest(value: float, dtype: str) -> str:
 
 def _power_of_two(e: PrimExpr) -> int | None:
     """Return k if an expression is the constant 2 ** k."""
-    if isinstance(e, IntImm) and e.value > 0 and e.value & (e.value - 1) == 0:
+    if isinstance(e, expr.IntImm) and e.value > 0 and e.value & (e.value - 1) == 0:
         return e.value.bit_length() - 1
     return None
 

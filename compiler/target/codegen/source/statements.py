@@ -22,26 +22,9 @@ from compiler.target.codegen.source.expressions import Expressions, quoted
 from compiler.target.codegen.source.program import DeclaredFunction, Program
 from compiler.tir.expressions import builtin
 from compiler.tir.expressions.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.producer_stmt import Prefetch
-from compiler.tir.statements.stmt import (
-    COPROC_UOP_SCOPE,
-    RUN_ONCE,
-    THREAD_KEYS,
-    Allocate,
-    AllocateConst,
-    AssertStmt,
-    AttrStmt,
-    BufferStore,
-    DeclBuffer,
-    Evaluate,
-    For,
-    ForKind,
-    IfThenElse,
-    LetStmt,
-    SeqStmt,
-    Stmt,
-    While,
-)
+from compiler.tir.statements.stmt import COPROC_UOP_SCOPE, RUN_ONCE, THREAD_KEYS, Stmt
 
 _DECLARATION = [
     f"__attribute__((weak)) int32_t (*{VARIABLE})(const char*, int64_t*, int32_t*, int32_t, int64_t*) = NULL;"
@@ -177,34 +160,34 @@ class Statements(Functor):
             for statement in statements:
                 self.visit(statement)
 
-    def visit_SeqStmt(self, n: SeqStmt) -> None:
+    def visit_SeqStmt(self, n: tir.SeqStmt) -> None:
         self._inside(*n.seq)
 
-    def visit_DeclBuffer(self, n: DeclBuffer) -> None:
+    def visit_DeclBuffer(self, n: tir.DeclBuffer) -> None:
         self._inside(n.body)
 
     def visit_Prefetch(self, n: Prefetch) -> None:
         """Ignore the hint, as the buffer has no address yet."""
 
-    def visit_BufferStore(self, n: BufferStore) -> None:
+    def visit_BufferStore(self, n: tir.BufferStore) -> None:
         self.expressions.element(n.buffer, n.indices)
         self._line(" = ", n.value, ";")
 
-    def visit_Evaluate(self, n: Evaluate) -> None:
+    def visit_Evaluate(self, n: tir.Evaluate) -> None:
         value = n.value
         if isinstance(value, Call) and value.op is builtin.RET:
             self._return(value)
         elif isinstance(value, Call) and value not in self.expressions.results:
             self._line(value, ";")
 
-    def visit_LetStmt(self, n: LetStmt) -> None:
+    def visit_LetStmt(self, n: tir.LetStmt) -> None:
         typ = self.program.language.type(n.var.dtype)
         name = self.names.fresh(n.var.name)
         self._fill(self.spelling.declaration, type=typ, name=name, value=n.value)
         self.names.bind(n.var, name)
         self._inside(n.body)
 
-    def visit_AttrStmt(self, n: AttrStmt) -> None:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> None:
         if n.attr_key in THREAD_KEYS:
             raise BuildError(f"build: {n.node} is bound to a thread axis, and {self.program.language.name!r} has none")
         if n.attr_key == COPROC_UOP_SCOPE:
@@ -212,7 +195,7 @@ class Statements(Functor):
         else:
             self._inside(n.body)
 
-    def _once(self, n: AttrStmt) -> None:
+    def _once(self, n: tir.AttrStmt) -> None:
         """Emit statements that are executed by the first call only."""
         name = n.value.value if isinstance(n.value, StringImm) else str(n.value)
         if name != RUN_ONCE:
@@ -227,24 +210,24 @@ class Statements(Functor):
 
     # control
 
-    def visit_For(self, n: For) -> None:
-        if n.kind is ForKind.THREAD_BINDING:
+    def visit_For(self, n: tir.For) -> None:
+        if n.kind is tir.ForKind.THREAD_BINDING:
             raise BuildError(f"build: the loop over {n.loop_var.name} is bound to a thread axis; a CPU has none")
         typ = self.program.language.type(n.loop_var.dtype)
         with self.names.braces():
-            if n.kind is ForKind.UNROLLED and self.spelling.unrolled:
+            if n.kind is tir.ForKind.UNROLLED and self.spelling.unrolled:
                 self._line(self.spelling.unrolled)
             name = self.names.define(n.loop_var)
             self._fill(self.spelling.loop, type=typ, name=name, min=n.min, end=n.min + n.extent)
             self._braces(n.body)
             self._line("}")
 
-    def visit_While(self, n: While) -> None:
+    def visit_While(self, n: tir.While) -> None:
         self._line("while (", n.condition, ") {")
         self._braces(n.body)
         self._line("}")
 
-    def visit_IfThenElse(self, n: IfThenElse) -> None:
+    def visit_IfThenElse(self, n: tir.IfThenElse) -> None:
         self._line("if (", n.condition, ") {")
         self._braces(n.then_case)
         if n.else_case is not None:
@@ -252,7 +235,7 @@ class Statements(Functor):
             self._braces(n.else_case)
         self._line("}")
 
-    def visit_AssertStmt(self, n: AssertStmt) -> None:
+    def visit_AssertStmt(self, n: tir.AssertStmt) -> None:
         text = n.message.value if isinstance(n.message, StringImm) else str(n.message)
         self.expressions.write("if (!(", n.condition, "))")
         self._fail(str(self.program.message(text)))
@@ -284,7 +267,7 @@ class Statements(Functor):
 
     # memory
 
-    def visit_Allocate(self, n: Allocate) -> None:
+    def visit_Allocate(self, n: tir.Allocate) -> None:
         var, typ = n.buffer_var, self.program.language.type(n.dtype)
         self.expressions.elements[var] = n.dtype
         count = 1
@@ -301,7 +284,7 @@ class Statements(Functor):
         self._inside(n.body)
         self._line(f"free({self._heap.pop()});")
 
-    def visit_AllocateConst(self, n: AllocateConst) -> None:
+    def visit_AllocateConst(self, n: tir.AllocateConst) -> None:
         if n.data is None:
             raise BuildError(f"code generation: the contents of {n.buffer_var.name} are constants of its module")
         self.expressions.elements[n.buffer_var] = n.dtype
@@ -311,7 +294,7 @@ class Statements(Functor):
         self._line(f"static const {typ} {name}[{len(numbers)}] = {{", *parts[:-1], "};")
         self._inside(n.body)
 
-    def _allocate_on_heap(self, n: Allocate, name: str, typ: str) -> None:
+    def _allocate_on_heap(self, n: tir.Allocate, name: str, typ: str) -> None:
         self.expressions.write(f"{typ}* {name} = aligned_alloc({ALIGNMENT}, ((size_t)sizeof({typ})")
         for extent in n.extents:
             self.expressions.write(" * (size_t)(", extent, ")")

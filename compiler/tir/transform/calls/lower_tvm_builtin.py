@@ -33,22 +33,10 @@ from compiler.tir.expressions.device_ops import (
     THROW_LAST_ERROR,
 )  # fmt: skip
 from compiler.tir.expressions.struct_fields import Field
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.stmt import (
-    Allocate,
-    AttrStmt,
-    BufferStore,
-    DeclBuffer,
-    Evaluate,
-    For,
-    ForKind,
-    IfThenElse,
-    LetStmt,
-    Stmt,
-    While,
-    seq,
-)  # fmt: skip
+from compiler.tir.statements.stmt import Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.trace import CALL_TRACE_PACKED
 from compiler.tir.transform.calls.argument_stacks import ArgumentStacks, StackSizes, packed_arguments
@@ -131,8 +119,8 @@ class _Lower(StmtExprMutator):
         before, self._before = self._before, outer
         return seq([*before, lowered]) if before else lowered
 
-    def visit_For(self, n: For) -> Stmt:
-        if n.kind is not ForKind.PARALLEL:
+    def visit_For(self, n: tir.For) -> Stmt:
+        if n.kind is not tir.ForKind.PARALLEL:
             return self.visit_Stmt(n)
         outer, self._before = self._before, []
         low, extent = self.visit(n.min), self.visit(n.extent)
@@ -140,7 +128,7 @@ class _Lower(StmtExprMutator):
         loop = rebuild(n, min=low, extent=extent, body=self.scope(n.body))
         return seq([*before, loop]) if before else loop
 
-    def visit_While(self, n: While) -> Stmt:
+    def visit_While(self, n: tir.While) -> Stmt:
         outer, self._before = self._before, []
         condition = self.visit(n.condition)
         before, self._before = self._before, outer
@@ -151,7 +139,7 @@ class _Lower(StmtExprMutator):
             )
         return rebuild(n, condition=condition, body=self.visit(n.body))
 
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> Stmt:
         name = _DEVICE_ATTRIBUTES.get(n.attr_key)
         if name is None:
             return self.visit_Stmt(n)
@@ -161,7 +149,7 @@ class _Lower(StmtExprMutator):
         setattr(self._device, name, outer)
         return body
 
-    def visit_Allocate(self, n: Allocate) -> Stmt:
+    def visit_Allocate(self, n: tir.Allocate) -> Stmt:
         size = const(dt.storage_bytes(n.dtype), "uint64")
         for extent in n.extents:
             size = size * cast("uint64", extent)
@@ -172,9 +160,11 @@ class _Lower(StmtExprMutator):
         hints = (const(DTYPE_CODES[kind.code]), const(kind.bits))
         memory = Call("handle", ALLOC_WORKSPACE, (*device, size, *hints))
         freed = Call("int32", FREE_WORKSPACE, (*device, n.buffer_var))
-        used = _followed_by(self.visit(n.body), IfThenElse(NE(freed, const(0)), _throw()))
-        body = seq([IfThenElse(isnullptr(n.buffer_var), _throw()), used])
-        return LetStmt(n.buffer_var, memory, AttrStmt(n.buffer_var, "storage_alignment", const(ALIGNMENT), body))
+        used = _followed_by(self.visit(n.body), tir.IfThenElse(NE(freed, const(0)), _throw()))
+        body = seq([tir.IfThenElse(isnullptr(n.buffer_var), _throw()), used])
+        return tir.LetStmt(
+            n.buffer_var, memory, tir.AttrStmt(n.buffer_var, "storage_alignment", const(ALIGNMENT), body)
+        )
 
     def _on_stack(self, size: PrimExpr) -> bool:
         device = self._device.device_type
@@ -216,7 +206,7 @@ class _Lower(StmtExprMutator):
             self._kind(position, ArgTypeCode.DLTENSOR_HANDLE)
         elif value.dtype == "handle":
             null, given = (self._stored_kind(position, k) for k in (ArgTypeCode.NULL, ArgTypeCode.HANDLE))
-            self._before.append(IfThenElse(isnullptr(value), null, given))
+            self._before.append(tir.IfThenElse(isnullptr(value), null, given))
         else:
             self._kind(position, ArgTypeCode.FLOAT if dt.is_float(value.dtype) else ArgTypeCode.INT)
 
@@ -224,18 +214,18 @@ class _Lower(StmtExprMutator):
         self._before.append(self._stored_kind(position, kind))
 
     def _stored_kind(self, position: int, kind: ArgTypeCode) -> Stmt:
-        return BufferStore(self._stacks.kinds, const(int(kind)), (const(position),))
+        return tir.BufferStore(self._stacks.kinds, const(int(kind)), (const(position),))
 
     def _set(self, structure: Var, number: int, which: Field, value: PrimExpr) -> None:
         args = (structure, const(number), const(int(which)), value)
-        self._before.append(Evaluate(Call("int32", STRUCT_SET, args)))
+        self._before.append(tir.Evaluate(Call("int32", STRUCT_SET, args)))
 
     def _extents(self, n: Call) -> PrimExpr:
         """Store extents, and return where the first of them lies."""
         shape = self._stacks.shape
         values = [cast("int64", self.visit(a)) for a in n.args]
         begin = self._stacks.take_extents(len(values))
-        self._before += [BufferStore(shape, v, (const(begin + i),)) for i, v in enumerate(values)]
+        self._before += [tir.BufferStore(shape, v, (const(begin + i),)) for i, v in enumerate(values)]
         return address_of(BufferLoad(shape, (const(begin),)))
 
     def _array(self, n: Call) -> PrimExpr:
@@ -271,10 +261,10 @@ def _passed_as(dtype: str) -> str:
 
 def _followed_by(body: Stmt, last: Stmt) -> Stmt:
     """Return a statement with another one behind it, which sees the same buffers."""
-    if isinstance(body, DeclBuffer):
+    if isinstance(body, tir.DeclBuffer):
         return rebuild(body, body=_followed_by(body.body, last))
     return seq([body, last])
 
 
 def _throw() -> Stmt:
-    return Evaluate(Call("int32", THROW_LAST_ERROR, ()))
+    return tir.Evaluate(Call("int32", THROW_LAST_ERROR, ()))

@@ -6,23 +6,8 @@ from collections.abc import Callable
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import (
-    And,
-    Broadcast,
-    Call,
-    Div,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    IterVar,
-    Mod,
-    Not,
-    Or,
-    PrimExpr,
-    Range,
-    Select,
-    cast,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr, cast
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.tir.analysis.features import features
@@ -77,8 +62,8 @@ class _ApplyRules(StmtExprMutator):
     def __init__(self, kind: str) -> None:
         self._kind = kind
 
-    def visit_Call(self, n: Call) -> PrimExpr:
-        new: Call = self.visit_Node(n)
+    def visit_Call(self, n: expr.Call) -> PrimExpr:
+        new: expr.Call = self.visit_Node(n)
         if not isinstance(new.op, Op):
             return new
         rule = intrin_rule(new.op, self._kind)
@@ -86,10 +71,10 @@ class _ApplyRules(StmtExprMutator):
         return new if lowered is None or lowered is new else self.visit(lowered)
 
 
-def intrin_rule(op: Op, kind: str) -> Callable[[Call], PrimExpr | None] | None:
+def intrin_rule(op: Op, kind: str) -> Callable[[expr.Call], PrimExpr | None] | None:
     """Return what makes code of calls of an operator: a rule for the kind of target before one for ``default``."""
     for key in (f"{kind}.{_RULE}", f"default.{_RULE}"):
-        rule: Callable[[Call], PrimExpr | None] | None = op.get_attr(key)
+        rule: Callable[[expr.Call], PrimExpr | None] | None = op.get_attr(key)
         if rule is not None:
             return rule
     return None
@@ -108,12 +93,14 @@ class _Lower(_ApplyRules):
         self._analyzer = Analyzer()
 
     def visit_For(self, n: For) -> Stmt:
-        self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent), override=True)
+        self._analyzer.bind(n.loop_var, expr.Range.from_min_extent(n.min, n.extent), override=True)
         return self.visit_Node(n)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
-        if n.attr_key in THREAD_KEYS and isinstance(n.node, IterVar):
-            self._analyzer.bind(n.node.var, Range.from_min_extent(IntImm(n.value.dtype, 0), n.value), override=True)
+        if n.attr_key in THREAD_KEYS and isinstance(n.node, expr.IterVar):
+            self._analyzer.bind(
+                n.node.var, expr.Range.from_min_extent(expr.IntImm(n.value.dtype, 0), n.value), override=True
+            )
         return self.visit_Node(n)
 
     def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
@@ -121,56 +108,56 @@ class _Lower(_ApplyRules):
             then = self.visit(n.then_case)
         other = n.else_case
         if other is not None:
-            with self._analyzer.constraint(Not(n.condition)):
+            with self._analyzer.constraint(expr.Not(n.condition)):
                 other = self.visit(other)
         return rebuild(n, condition=self.visit(n.condition), then_case=then, else_case=other)
 
-    def visit_Select(self, n: Select) -> PrimExpr:
+    def visit_Select(self, n: expr.Select) -> PrimExpr:
         with self._analyzer.constraint(n.condition):
             true = self.visit(n.true_value)
-        with self._analyzer.constraint(Not(n.condition)):
+        with self._analyzer.constraint(expr.Not(n.condition)):
             false = self.visit(n.false_value)
         return rebuild(n, condition=self.visit(n.condition), true_value=true, false_value=false)
 
-    def visit_FloorDiv(self, n: FloorDiv) -> PrimExpr:
+    def visit_FloorDiv(self, n: expr.FloorDiv) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)
         shift = _shift(n.b)
         if shift is not None and not dt.is_uint(n.dtype):
             return shift_right(a, cast(n.dtype, shift))
         if self._rounds_alike(n):
-            return Div(a, b)
-        quotient = Div(a, b)
-        return Select(self._exact(n, Mod(a, b), b), quotient, quotient - cast(n.dtype, 1))
+            return expr.Div(a, b)
+        quotient = expr.Div(a, b)
+        return expr.Select(self._exact(n, expr.Mod(a, b), b), quotient, quotient - cast(n.dtype, 1))
 
-    def visit_FloorMod(self, n: FloorMod) -> PrimExpr:
+    def visit_FloorMod(self, n: expr.FloorMod) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)
         shift = _shift(n.b)
         if shift is not None and not dt.is_uint(n.dtype):
             return bitwise_and(a, cast(n.dtype, (1 << shift) - 1))
         if self._rounds_alike(n):
-            return Mod(a, b)
-        rest = Mod(a, b)
-        return Select(self._exact(n, rest, b), rest, rest + b)
+            return expr.Mod(a, b)
+        rest = expr.Mod(a, b)
+        return expr.Select(self._exact(n, rest, b), rest, rest + b)
 
-    def _rounds_alike(self, n: FloorDiv | FloorMod) -> bool:
+    def _rounds_alike(self, n: expr.FloorDiv | expr.FloorMod) -> bool:
         """Return whether rounding down is rounding towards zero."""
         return dt.is_uint(n.dtype) or (self._not_negative(n.a) and self._not_negative(n.b))
 
     def _not_negative(self, e: PrimExpr) -> bool:
         return self._analyzer.can_prove(e >= cast(e.dtype, 0))
 
-    def _exact(self, n: FloorDiv | FloorMod, rest: PrimExpr, b: PrimExpr) -> PrimExpr:
+    def _exact(self, n: expr.FloorDiv | expr.FloorMod, rest: PrimExpr, b: PrimExpr) -> PrimExpr:
         """Return where the quotient is the same whichever way it is rounded."""
         zero = cast(n.dtype, 0)
         if self._not_negative(n.b):
             return rest >= zero
-        positive = And(b >= zero, rest >= zero)
-        return Or(positive, And(b < zero, rest <= zero))
+        positive = expr.And(b >= zero, rest >= zero)
+        return expr.Or(positive, expr.And(b < zero, rest <= zero))
 
 
 def _shift(divisor: PrimExpr) -> int | None:
     """Return k where the divisor is 2 ** k, in each lane."""
-    value = divisor.value if isinstance(divisor, Broadcast) else divisor
-    if isinstance(value, IntImm) and value.value > 0 and value.value & (value.value - 1) == 0:
+    value = divisor.value if isinstance(divisor, expr.Broadcast) else divisor
+    if isinstance(value, expr.IntImm) and value.value > 0 and value.value & (value.value - 1) == 0:
         return value.value.bit_length() - 1
     return None

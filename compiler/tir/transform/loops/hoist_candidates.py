@@ -2,21 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.ir.expr.primexpr import (
-    And,
-    Call,
-    Div,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    IterVar,
-    Let,
-    Mod,
-    Or,
-    PrimExpr,
-    Select,
-    Var,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import Let, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars, uses_var
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
@@ -92,7 +79,7 @@ class HoistCandidates(Visitor):
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
         self._expression(n.value)
-        if n.attr_key in THREAD_KEYS and isinstance(n.node, IterVar):
+        if n.attr_key in THREAD_KEYS and isinstance(n.node, expr.IterVar):
             self._threads.add(n.node.var)
             self._within(Loop(n, n.node.var, True), n.body)
         else:
@@ -131,17 +118,17 @@ class HoistCandidates(Visitor):
         if n.else_case is not None:
             self.visit(n.else_case)
 
-    def visit_Call(self, n: Call) -> None:
+    def visit_Call(self, n: expr.Call) -> None:
         if n.op is IF_THEN_ELSE and self._conditionals & IF_ELSE_EXPR:
             self._condition(n.args[0])
         self.visit_Node(n)
 
-    def visit_Select(self, n: Select) -> None:
+    def visit_Select(self, n: expr.Select) -> None:
         if self._conditionals & IF_ELSE_EXPR:
             self._condition(n.condition)
         self.visit_Node(n)
 
-    def _operands(self, n: And | Or) -> None:
+    def _operands(self, n: expr.And | expr.Or) -> None:
         if self._conditionals & BOOLEAN_EXPRESSION:
             self._condition(n.a)
             self._condition(n.b)
@@ -152,7 +139,7 @@ class HoistCandidates(Visitor):
     # where things go
 
     def _condition(self, condition: PrimExpr) -> None:
-        if isinstance(condition, IntImm) or condition.dtype != "bool" or not may_move(condition):
+        if isinstance(condition, expr.IntImm) or condition.dtype != "bool" or not may_move(condition):
             return
         if not self._conditionals & USING_BLOCK_VAR and uses_var(condition, self._threads.__contains__):
             return
@@ -217,7 +204,9 @@ def may_move(e: PrimExpr) -> bool:
 
 
 def _may_trap(e: Node) -> bool:
-    if isinstance(e, (Div, Mod, FloorDiv, FloorMod)) and not (isinstance(e.b, IntImm) and e.b.value):
+    if isinstance(e, (expr.Div, expr.Mod, expr.FloorDiv, expr.FloorMod)) and not (
+        isinstance(e.b, expr.IntImm) and e.b.value
+    ):
         return True
     for name in e.children:
         child = getattr(e, name)

@@ -13,24 +13,12 @@ from compiler.tir.analysis.features import features
 from compiler.tir.expressions.arithmetic import floordiv
 from compiler.tir.expressions.builtin import ACCESS_PTR
 from compiler.tir.expressions.device_ops import CONTEXT_ID
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.allocations import element_count
 from compiler.tir.statements.buffer import Buffer, BufferLoad, moved_index
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.renewal import RenewDefs
-from compiler.tir.statements.stmt import (
-    Allocate,
-    AssertStmt,
-    AttrStmt,
-    BufferStore,
-    Evaluate,
-    For,
-    ForKind,
-    IfThenElse,
-    LetStmt,
-    Stmt,
-    While,
-    seq,
-)
+from compiler.tir.statements.stmt import Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.pass_base import FunctionRewrite
 
@@ -65,7 +53,7 @@ class InjectVirtualThread(FunctionRewrite):
 
 
 class _FindThreads(StmtMutator):
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> Stmt:
         body = self.visit(n.body)
         if n.attr_key != "virtual_thread":
             return rebuild(n, body=body)
@@ -121,28 +109,28 @@ class _Accesses(Visitor):
         self.stores: list[tuple[Var, set[Var]]] = []
         self._around: list[set[Var]] = [set()]
 
-    def visit_Allocate(self, n: Allocate) -> None:
+    def visit_Allocate(self, n: tir.Allocate) -> None:
         self.allocated.add(n.buffer_var)
         self.visit(n.body)
 
-    def visit_BufferStore(self, n: BufferStore) -> None:
+    def visit_BufferStore(self, n: tir.BufferStore) -> None:
         uses = _uses(n.value).union(*map(_uses, n.indices))
         self.stores.append((n.buffer.data, uses.union(*self._around)))
 
-    def visit_Evaluate(self, n: Evaluate) -> None:
+    def visit_Evaluate(self, n: tir.Evaluate) -> None:
         uses = _uses(n.value).union(*self._around)
         self.stores += [(data, uses) for data in _written_through_pointers(n.value)]
 
-    def visit_IfThenElse(self, n: IfThenElse) -> None:
+    def visit_IfThenElse(self, n: tir.IfThenElse) -> None:
         self._within(_uses(n.condition), n.then_case, n.else_case)
 
-    def visit_For(self, n: For) -> None:
+    def visit_For(self, n: tir.For) -> None:
         self._within(_uses(n.min) | _uses(n.extent), n.body)
 
-    def visit_While(self, n: While) -> None:
+    def visit_While(self, n: tir.While) -> None:
         self._within(_uses(n.condition), n.body)
 
-    def visit_LetStmt(self, n: LetStmt) -> None:
+    def visit_LetStmt(self, n: tir.LetStmt) -> None:
         self._within(_uses(n.value), n.body)
 
     def _within(self, uses: set[Var], *bodies: Stmt | None) -> None:
@@ -195,9 +183,9 @@ class _Inject(StmtExprMutator):
         thread = Var(self._var.name + ".s", self._var.dtype)
         body = substitute(body, {self._var: thread})
         zero, count = const(0, thread.dtype), const(self._count, thread.dtype)
-        return For(thread, zero, count, ForKind.SERIAL, body)
+        return tir.For(thread, zero, count, tir.ForKind.SERIAL, body)
 
-    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+    def visit_BufferStore(self, n: tir.BufferStore) -> Stmt:
         if n.buffer.data in self._own and not self._inside:
             return self._repeat(n)
         if self._depends(n.value, *n.indices, *([] if n.predicate is None else [n.predicate])):
@@ -251,26 +239,26 @@ class _Inject(StmtExprMutator):
             view = self._buffers[buffer] = rebuild(buffer, shape=(self._sizes[buffer.data],))
         return view
 
-    def visit_Evaluate(self, n: Evaluate | LetStmt | AttrStmt) -> Stmt:
+    def visit_Evaluate(self, n: tir.Evaluate | tir.LetStmt | tir.AttrStmt) -> Stmt:
         if self._depends(n.value):
             return self._repeat(n)
         return self.visit_Node(n)
 
     visit_LetStmt = visit_AttrStmt = visit_Evaluate
 
-    def visit_For(self, n: For) -> Stmt:
+    def visit_For(self, n: tir.For) -> Stmt:
         if self._depends(n.min, n.extent):
             return self._repeat(n)
         return self.visit_Node(n)
 
-    def visit_While(self, n: While | IfThenElse | AssertStmt) -> Stmt:
+    def visit_While(self, n: tir.While | tir.IfThenElse | tir.AssertStmt) -> Stmt:
         if self._depends(n.condition):
             return self._repeat(n)
         return self.visit_Node(n)
 
     visit_IfThenElse = visit_AssertStmt = visit_While
 
-    def visit_Allocate(self, n: Allocate) -> Stmt:
+    def visit_Allocate(self, n: tir.Allocate) -> Stmt:
         if self._depends(*n.extents):
             return self._repeat(n)
         if self._inside:  # allocated anew for each thread already
