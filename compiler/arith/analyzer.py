@@ -16,21 +16,8 @@ from compiler.arith.modular_set import Congruence, ModularSet
 from compiler.arith.rewrite_simplify import RewriteSimplifier
 from compiler.arith.simplifier import RewriteSimplifyStats
 from compiler.ir.error import ArgumentError, DTypeError, show
-from compiler.ir.expr.primexpr import (
-    EQ,
-    Broadcast,
-    Div,
-    ExprLike,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Mod,
-    PrimExpr,
-    Range,
-    Sub,
-    Var,
-    convert,
-)
+from compiler.ir.expr import primexpr as prim
+from compiler.ir.expr.primexpr import ExprLike, IntImm, PrimExpr, Var, convert
 
 if TYPE_CHECKING:
     from compiler.arith.int_set import IntervalSet
@@ -78,7 +65,7 @@ class Analyzer:
         self._facts.extensions = Extension(extensions)
         self._facts.forget()
 
-    def bind(self, var: Var, expr: Range | ExprLike, override: bool = False) -> None:
+    def bind(self, var: Var, expr: prim.Range | ExprLike, override: bool = False) -> None:
         """Let ``var`` lie in a range, or stand for a value, in place of what is known about it only with ``override``.
 
         Raises ArgumentError if something else is known, which then still holds.
@@ -95,9 +82,9 @@ class Analyzer:
             )
         self._facts.replace(var, after.joined(before))
 
-    def _bind(self, var: Var, expr: Range | ExprLike) -> None:
+    def _bind(self, var: Var, expr: prim.Range | ExprLike) -> None:
         """Let ``var`` lie in a range, or stand for a value, whatever was known about it before."""
-        if not isinstance(expr, Range):
+        if not isinstance(expr, prim.Range):
             self._facts.bind_value(var, self.simplify(expr))
         elif isinstance(expr.extent, IntImm) and expr.extent.value == 1:
             self._facts.bind_value(var, self._rewrite(expr.min))
@@ -197,7 +184,7 @@ class Analyzer:
     def can_prove(self, expr: ExprLike, strength: ProofStrength = ProofStrength.DEFAULT) -> bool:
         """Return whether ``expr`` is known to hold; bounds with symbols in them are used whatever the ``strength``."""
         e = convert(expr)
-        if isinstance(e, EQ) and deep_equal(e.a, e.b):
+        if isinstance(e, prim.EQ) and deep_equal(e.a, e.b):
             return True
         result = self.simplify(e)
         return isinstance(result, IntImm) and result.value != 0
@@ -207,7 +194,7 @@ class Analyzer:
         a, b = convert(lhs), convert(rhs)
         if isinstance(a, IntImm) and isinstance(b, IntImm):
             return a.value == b.value
-        return a.dtype == b.dtype and (deep_equal(a, b) or self._is_zero(self.simplify(Sub(a, b))))
+        return a.dtype == b.dtype and (deep_equal(a, b) or self._is_zero(self.simplify(prim.Sub(a, b))))
 
     @staticmethod
     def _is_zero(e: PrimExpr) -> bool:
@@ -223,8 +210,8 @@ def _require_unknown(var: Var, old: object, new: object, override: bool) -> None
 
 def _defined(e: PrimExpr) -> PrimExpr:
     """Return ``e``, which is not a division by zero."""
-    if isinstance(e, (FloorDiv, FloorMod, Div, Mod)):
-        divisor = e.b.value if isinstance(e.b, Broadcast) else e.b
+    if isinstance(e, (prim.FloorDiv, prim.FloorMod, prim.Div, prim.Mod)):
+        divisor = e.b.value if isinstance(e.b, prim.Broadcast) else e.b
         if isinstance(divisor, IntImm) and divisor.value == 0:
             raise ArgumentError(f"{type(e).__name__}: division by zero in {show(e)}")
     return e

@@ -16,32 +16,12 @@ from compiler.arith.overflow import is_loaded
 from compiler.arith.rewrite_simplify import RewriteSimplifier
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
-from compiler.ir.expr.primexpr import (
-    LE,
-    LT,
-    Add,
-    BinaryOp,
-    Cast,
-    Div,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Max,
-    Min,
-    Mod,
-    Mul,
-    PrimExpr,
-    Reduce,
-    Select,
-    Sub,
-    Var,
-    cast,
-    const,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import Add, BinaryOp, IntImm, Mul, PrimExpr, Sub, Var, cast, const
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.origin import NO_SPAN, Span
 
-_DIVISIONS = (FloorDiv, FloorMod, Div, Mod)
+_DIVISIONS = (expr.FloorDiv, expr.FloorMod, expr.Div, expr.Mod)
 
 
 def is_plain(e: PrimExpr) -> bool:
@@ -66,9 +46,9 @@ def is_plain(e: PrimExpr) -> bool:
 def _is_plain_operation(e: BinaryOp) -> bool:
     """Return whether the normal form knows an operation, whatever its operands are."""
     kind = type(e)
-    if kind in (FloorDiv, FloorMod):
+    if kind in (expr.FloorDiv, expr.FloorMod):
         return isinstance(e.b, IntImm) and not isinstance(e.a, (Add, Sub, Mul))
-    if kind in (Div, Mod, Min, Max):
+    if kind in (expr.Div, expr.Mod, expr.Min, expr.Max):
         return not dt.is_integral(e.dtype)
     if kind is not Mul or not dt.is_integral(e.dtype):
         return True
@@ -77,7 +57,7 @@ def _is_plain_operation(e: BinaryOp) -> bool:
 
 def _is_rounded(e: PrimExpr, factor: int) -> bool:
     """Return whether ``e * factor`` is a number rounded down to a multiple; rules know how far it lies below that."""
-    return type(e) is FloorDiv and isinstance(e.b, IntImm) and e.b.value != 0 and factor % e.b.value == 0
+    return type(e) is expr.FloorDiv and isinstance(e.b, IntImm) and e.b.value != 0 and factor % e.b.value == 0
 
 
 class CanonicalSimplifier(RewriteSimplifier):
@@ -85,9 +65,9 @@ class CanonicalSimplifier(RewriteSimplifier):
 
     memo_name = "canonical"
 
-    def visit_Reduce(self, n: Reduce) -> PrimExpr:
+    def visit_Reduce(self, n: expr.Reduce) -> PrimExpr:
         result = RewriteSimplifier.visit_Reduce(self, n)
-        return result if n.axis or not isinstance(result, Reduce) else _single_iteration(result)
+        return result if n.axis or not isinstance(result, expr.Reduce) else _single_iteration(result)
 
     def _normal(self, n: BinaryOp) -> PrimExpr:
         if not is_index_type(n.dtype):
@@ -152,7 +132,7 @@ class CanonicalSimplifier(RewriteSimplifier):
                 self._collect_operation(n, factor, into, span)
             elif isinstance(n, IntImm):
                 into.base += n.value * factor
-            elif isinstance(n, Cast) and is_index_type(n.value.dtype):
+            elif isinstance(n, expr.Cast) and is_index_type(n.value.dtype):
                 self._collect_cast(n, factor, into, span)
             else:
                 self._collect_piece(n, factor, into, span)
@@ -160,7 +140,7 @@ class CanonicalSimplifier(RewriteSimplifier):
                 return
             n, factor, span = todo.pop()
 
-    def _collect_cast(self, n: Cast, factor: int, into: Sum, span: Span) -> None:
+    def _collect_cast(self, n: expr.Cast, factor: int, into: Sum, span: Span) -> None:
         """Add ``n * factor`` to a sum, term by term where each term fits the type."""
         value = self._sum(n.value)
         if n.dtype == "int32" and not self._fits(value, n.dtype):
@@ -225,13 +205,13 @@ class CanonicalSimplifier(RewriteSimplifier):
         if divisor.terms or divisor.base <= 0 or self._may_overflow(dividend, n.a, divisor.base):
             self._collect_opaque(n, dividend, divisor, factor, into, span)
             return
-        truncates = isinstance(n, (Div, Mod))
+        truncates = isinstance(n, (expr.Div, expr.Mod))
         if truncates and dividend.interval(self.facts.bounds)[0] < 0:
-            if isinstance(n, Mod) and dividend.base < 0 and self._is_not_negative(dividend, n.a):
+            if isinstance(n, expr.Mod) and dividend.base < 0 and self._is_not_negative(dividend, n.a):
                 dividend.base = -(-dividend.base % divisor.base)  # more than before, so that it stays positive
-            divide = self._truncated_quotient if isinstance(n, Div) else self._truncated_remainder
+            divide = self._truncated_quotient if isinstance(n, expr.Div) else self._truncated_remainder
             into.add(divide(dividend, divisor.base), factor, span)
-        elif isinstance(n, (Div, FloorDiv)):
+        elif isinstance(n, (expr.Div, expr.FloorDiv)):
             into.add(self._quotient(dividend, divisor.base, truncates), factor, span)
         else:
             into.add(self._remainder(dividend, divisor.base, truncates), factor, span)
@@ -385,9 +365,9 @@ class CanonicalSimplifier(RewriteSimplifier):
     def _only_piece(self, s: Sum) -> Split | None:
         return s.terms[0] if len(s.terms) == 1 and s.base == 0 else None
 
-    def visit_LT(self, n: LT) -> PrimExpr:
+    def visit_LT(self, n: expr.LT) -> PrimExpr:
         result = super().visit_LT(n)
-        if not isinstance(result, LT) or not is_index_type(result.a.dtype):
+        if not isinstance(result, expr.LT) or not is_index_type(result.a.dtype):
             return result
         try:
             smaller = self._shorter(result)
@@ -397,7 +377,7 @@ class CanonicalSimplifier(RewriteSimplifier):
             return result
         return self.resimplify(smaller)
 
-    def _shorter(self, n: LT) -> PrimExpr | None:
+    def _shorter(self, n: expr.LT) -> PrimExpr | None:
         left, right = self._sum(n.a), self._sum(n.b)
         smaller = self._reduced(left, right)
         return self._moved(left, right) if smaller is None else smaller
@@ -432,8 +412,8 @@ class CanonicalSimplifier(RewriteSimplifier):
             left.base = -constant
         else:
             right.base = constant
-        kind = LE if constant == 1 and left.terms and right.terms else LT
-        if kind is LE:
+        kind = expr.LE if constant == 1 and left.terms and right.terms else expr.LT
+        if kind is expr.LE:
             right.base = 0
         return kind(left.expression(self.facts.bounds), right.expression(self.facts.bounds))
 
@@ -445,10 +425,10 @@ class CanonicalSimplifier(RewriteSimplifier):
         if s.base == 0:
             left.terms = [t for t in s.terms if t.scale > 0]
             right.terms = [t.scaled(-t.scale) for t in s.terms if t.scale < 0]
-        return LT(left.expression(self.facts.bounds), right.expression(self.facts.bounds))
+        return expr.LT(left.expression(self.facts.bounds), right.expression(self.facts.bounds))
 
 
-def _single_iteration(n: Reduce) -> PrimExpr:
+def _single_iteration(n: expr.Reduce) -> PrimExpr:
     """Return the value of a reduction over no axes, which combines one value where its condition holds.  ::
 
     sum(A[3], axis=[], where=x > 2, init=1)      →       select(x > 2, 1 + A[3], 1)
@@ -461,4 +441,4 @@ def _single_iteration(n: Reduce) -> PrimExpr:
         value = substitute(combiner.result[output], dict(zip(operands, (*n.init, *n.source), strict=True)))
     if isinstance(n.condition, IntImm):
         return value if n.condition.value else start
-    return Select(n.condition, value, start)
+    return expr.Select(n.condition, value, start)

@@ -17,31 +17,20 @@ from compiler.arith.deep_equal import deep_equal
 from compiler.arith.extension import Extension
 from compiler.arith.modular_set import Congruence, ModularSetAnalyzer, TrustingModularSet, modular
 from compiler.arith.overflow import INDEX_NODES, is_loaded
+from compiler.ir.expr import primexpr as expr
 from compiler.ir.expr.axes import IterVar
-from compiler.ir.expr.primexpr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    NE,
-    And,
-    Call,
-    CmpOp,
-    FloorMod,
-    IntImm,
-    Mod,
-    Not,
-    Or,
-    PrimExpr,
-    ProducerLoad,
-    Var,
-    as_exprs,
-)
+from compiler.ir.expr.primexpr import EQ, GT, LT, CmpOp, IntImm, PrimExpr, Var, as_exprs
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.op import CallEffect
 
-NEGATION: dict[type[CmpOp], type[CmpOp]] = {LT: GE, GE: LT, GT: LE, LE: GT, EQ: NE, NE: EQ}
+NEGATION: dict[type[CmpOp], type[CmpOp]] = {
+    LT: expr.GE,
+    expr.GE: LT,
+    GT: expr.LE,
+    expr.LE: GT,
+    EQ: expr.NE,
+    expr.NE: EQ,
+}
 
 
 class VariableFacts(NamedTuple):
@@ -227,17 +216,17 @@ class Facts:
                 self.bounds.memo, self.modular.memo, self.memos, self.differences = saved
 
     def _assume(self, condition: PrimExpr) -> None:
-        if isinstance(condition, Call) and getattr(condition.op, "name", "") == "tir.likely":
+        if isinstance(condition, expr.Call) and getattr(condition.op, "name", "") == "tir.likely":
             condition = condition.args[0]
-        if isinstance(condition, And):
+        if isinstance(condition, expr.And):
             self._assume(condition.a)
             self._assume(condition.b)
             return
-        if isinstance(condition, Not):
+        if isinstance(condition, expr.Not):
             inner = condition.a
-            if isinstance(inner, Or):
-                self._assume(Not(inner.a))
-                self._assume(Not(inner.b))
+            if isinstance(inner, expr.Or):
+                self._assume(expr.Not(inner.a))
+                self._assume(expr.Not(inner.b))
                 return
             if isinstance(inner, CmpOp) and type(inner) in NEGATION and is_index_type(inner.a.dtype):
                 self._assume(NEGATION[type(inner)](inner.a, inner.b))
@@ -254,11 +243,16 @@ class Facts:
         if isinstance(a, IntImm) and kind in _MIRROR:
             kind, a, b = _MIRROR[kind], b, a
         low, high = self.bounds.visit(b)
-        if kind is EQ and isinstance(a, (FloorMod, Mod)) and isinstance(a.b, IntImm) and isinstance(b, IntImm):
+        if (
+            kind is EQ
+            and isinstance(a, (expr.FloorMod, expr.Mod))
+            and isinstance(a.b, IntImm)
+            and isinstance(b, IntImm)
+        ):
             self.modular.extra.append((a.a, modular(a.b.value, b.value)))
         if kind is EQ and isinstance(b, IntImm):
             self.modular.extra.append((a, Congruence(0, b.value)))
-        if kind is NE:
+        if kind is expr.NE:
             kind = self._order(self.bounds.visit(a), (low, high))
         if kind not in _BELOW:
             return
@@ -271,7 +265,7 @@ class Facts:
         """Return how two things that differ compare: one that is never beyond the other is before it."""
         if a[1] <= b[0]:
             return LT
-        return GT if a[0] >= b[1] else NE
+        return GT if a[0] >= b[1] else expr.NE
 
     def _narrow(self, e: PrimExpr, kind: type[CmpOp], other: Interval) -> None:
         """Note the interval of ``e`` where it compares like this with something in an interval."""
@@ -281,15 +275,15 @@ class Facts:
 
     def _relate(self, a: PrimExpr, kind: type[CmpOp], b: PrimExpr) -> None:
         """Note a comparison of two expressions as differences that are not positive."""
-        if kind in (LT, LE, EQ):
+        if kind in (LT, expr.LE, EQ):
             self.not_positive.append(a - b + 1 if kind is LT else a - b)
-        if kind in (GT, GE, EQ):
+        if kind in (GT, expr.GE, EQ):
             self.not_positive.append(b - a + 1 if kind is GT else b - a)
 
 
 def is_stable(e: PrimExpr) -> bool:
     """Return whether ``e`` stays what it is whatever is stored: whether it reads nothing but variables."""
-    if isinstance(e, Call):
+    if isinstance(e, expr.Call):
         effect = getattr(e.op, "effect", CallEffect.UPDATE_STATE)
         return effect.value <= CallEffect.PURE.value and all(is_stable(arg) for arg in e.args)
     if not isinstance(e, _STABLE):
@@ -297,14 +291,14 @@ def is_stable(e: PrimExpr) -> bool:
     return all(is_stable(part) for name in e.children for part in as_exprs(getattr(e, name)))
 
 
-_STABLE = (*INDEX_NODES, ProducerLoad)
+_STABLE = (*INDEX_NODES, expr.ProducerLoad)
 
-_MIRROR: dict[type[CmpOp], type[CmpOp]] = {LT: GT, GT: LT, LE: GE, GE: LE, EQ: EQ}
+_MIRROR: dict[type[CmpOp], type[CmpOp]] = {LT: GT, GT: LT, expr.LE: expr.GE, expr.GE: expr.LE, EQ: EQ}
 _BELOW: dict[type[CmpOp], tuple[int | None, int | None]] = {
     LT: (None, -1),
-    LE: (None, 0),
+    expr.LE: (None, 0),
     GT: (1, None),
-    GE: (0, None),
+    expr.GE: (0, None),
     EQ: (0, 0),
 }
 """What ``a < b`` and so on say about ``a``: added to the lower and to the upper end of the interval of ``b``."""

@@ -8,21 +8,8 @@ from typing import TYPE_CHECKING
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir.dtype import lanes as _lanes
-from compiler.ir.expr.primexpr import (
-    BinaryOp,
-    Broadcast,
-    ExprLike,
-    IntImm,
-    Max,
-    Min,
-    PrimExpr,
-    Ramp,
-    Range,
-    Var,
-    binary,
-    const,
-    convert,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr, Range, Var, binary, const, convert
 from compiler.ir.extension import public_module
 from compiler.ir.node import Node, node
 
@@ -50,13 +37,13 @@ class IntSet(Node):
     """A set of integers."""
 
     @staticmethod
-    def single_point(point: ExprLike) -> IntervalSet:
+    def single_point(point: expr.ExprLike) -> IntervalSet:
         """Return the set of one integer."""
         e = convert(point)
         return IntervalSet(e, e)
 
     @staticmethod
-    def interval(min_value: ExprLike, max_value: ExprLike) -> IntervalSet:
+    def interval(min_value: expr.ExprLike, max_value: expr.ExprLike) -> IntervalSet:
         """Return the integers from ``min_value`` to ``max_value``, both included."""
         return IntervalSet(convert(min_value), convert(max_value))
 
@@ -73,9 +60,9 @@ class IntSet(Node):
     @staticmethod
     def vector(vec: PrimExpr) -> IntervalSet:
         """Return a set that covers the lanes of a vector of integers, such as a ramp; a scalar is one lane."""
-        if isinstance(vec, Broadcast):
+        if isinstance(vec, expr.Broadcast):
             return IntSet.vector(vec.value)
-        if not isinstance(vec, Ramp):
+        if not isinstance(vec, expr.Ramp):
             return IntSet.single_point(vec) if _lanes(convert(vec).dtype) == 1 else IntSet.everything()
         simplify = Analyzer().simplify
         last = simplify(vec.stride * (vec.lanes - 1))
@@ -85,12 +72,12 @@ class IntSet(Node):
     @staticmethod
     def from_range(r: Range) -> IntervalSet:
         """Return the integers of a range."""
-        if isinstance(r.extent, IntImm) and r.extent.value == 1:
+        if isinstance(r.extent, expr.IntImm) and r.extent.value == 1:
             return IntSet.single_point(r.min)
         return IntervalSet(r.min, Analyzer().simplify(r.min + r.extent - 1))
 
     @staticmethod
-    def from_min_extent(low: ExprLike, extent: ExprLike) -> IntervalSet:
+    def from_min_extent(low: expr.ExprLike, extent: expr.ExprLike) -> IntervalSet:
         """Return ``extent`` integers from ``low`` on."""
         return IntSet.from_range(Range.from_min_extent(low, extent))
 
@@ -186,12 +173,12 @@ def union(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> Inte
         low = (
             NEG_INF
             if (result.min_value is NEG_INF or s.min_value is NEG_INF)
-            else _end(Min, result.min_value, s.min_value)
+            else _end(expr.Min, result.min_value, s.min_value)
         )
         high = (
             POS_INF
             if (result.max_value is POS_INF or s.max_value is POS_INF)
-            else _end(Max, result.max_value, s.max_value)
+            else _end(expr.Max, result.max_value, s.max_value)
         )
         result = IntervalSet(low if low is NEG_INF else simplify(low), high if high is POS_INF else simplify(high))
     return result
@@ -221,7 +208,7 @@ def _reaches(a: IntervalSet, b: IntervalSet, analyzer: Analyzer) -> bool:
     return analyzer.can_prove(a.max_value + 1 >= b.min_value)
 
 
-def _end(kind: type[BinaryOp], a: PrimExpr, b: PrimExpr) -> PrimExpr:
+def _end(kind: type[expr.BinaryOp], a: PrimExpr, b: PrimExpr) -> PrimExpr:
     return a if deep_equal(a, b) else binary(kind, a, b)
 
 
@@ -234,10 +221,10 @@ def intersect(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> 
         if s.is_nothing():
             return s
         if s.min_value is not NEG_INF:
-            low = s.min_value if low is NEG_INF else simplify(binary(Max, low, s.min_value))
+            low = s.min_value if low is NEG_INF else simplify(binary(expr.Max, low, s.min_value))
         if s.max_value is not POS_INF:
-            high = s.max_value if high is POS_INF else simplify(binary(Min, high, s.max_value))
-    if isinstance(low, IntImm) and isinstance(high, IntImm) and low.value > high.value:
+            high = s.max_value if high is POS_INF else simplify(binary(expr.Min, high, s.max_value))
+    if isinstance(low, expr.IntImm) and isinstance(high, expr.IntImm) and low.value > high.value:
         return IntSet.nothing()
     return IntervalSet(low, high)
 

@@ -12,41 +12,20 @@ from compiler.arith.const_int_bound import is_index_type
 from compiler.arith.int_set import NEG_INF, POS_INF, Domain, IntervalSet, IntSet, to_set, union
 from compiler.arith.iterators.split_sum import multiples
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import (
-    Add,
-    BinaryOp,
-    Broadcast,
-    Call,
-    Cast,
-    Div,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    IterVar,
-    Max,
-    Min,
-    Mod,
-    Mul,
-    PrimExpr,
-    Ramp,
-    Range,
-    Select,
-    Sub,
-    Var,
-    binary,
-    cast,
-    const,
-)
+from compiler.ir.expr import primexpr as prim
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var, binary, cast, const
 from compiler.ir.expr.substitute import uses_var
 from compiler.ir.functor import Functor
 
-DomMap = Mapping[Var, Domain] | Mapping[IterVar, Domain]
+DomMap = Mapping[Var, Domain] | Mapping[prim.IterVar, Domain]
 
 
-def eval_set(expr: PrimExpr | Range | IntervalSet, dom_map: DomMap, analyzer: Analyzer | None = None) -> IntervalSet:
+def eval_set(
+    expr: PrimExpr | prim.Range | IntervalSet, dom_map: DomMap, analyzer: Analyzer | None = None
+) -> IntervalSet:
     """Return a set that covers the values of ``expr`` while variables run over their domains; others stay."""
     evaluator = _Evaluator(dom_map, analyzer or Analyzer())
-    if isinstance(expr, Range):
+    if isinstance(expr, prim.Range):
         return evaluator.interval(IntSet.from_range(expr))
     if isinstance(expr, IntervalSet):
         return evaluator.interval(expr)
@@ -58,7 +37,7 @@ class _Evaluator(Functor):
 
     def __init__(self, dom_map: DomMap, analyzer: Analyzer) -> None:
         self._domains: dict[Var, IntervalSet] = {
-            (key.var if isinstance(key, IterVar) else key): to_set(value) for key, value in dom_map.items()
+            (key.var if isinstance(key, prim.IterVar) else key): to_set(value) for key, value in dom_map.items()
         }
         self._analyzer = analyzer
         self._simplify = analyzer.simplify
@@ -99,7 +78,7 @@ class _Evaluator(Functor):
         finally:
             self._active.pop()
 
-    def visit_BinaryOp(self, n: BinaryOp) -> IntervalSet:
+    def visit_BinaryOp(self, n: prim.BinaryOp) -> IntervalSet:
         if is_index_type(n.dtype) and (numbers := self._numbers(n)) is not None:
             return numbers
         a, b = self.visit(n.a), self.visit(n.b)
@@ -115,7 +94,7 @@ class _Evaluator(Functor):
             return self.visit_PrimExpr(n)
         return rule(self, a, b)
 
-    def _numbers(self, n: BinaryOp) -> IntervalSet | None:
+    def _numbers(self, n: prim.BinaryOp) -> IntervalSet | None:
         """Return the numbers that a sum of multiples of variables lies between, as most indices do; or None."""
         low = high = 0
         for term, scale in multiples(n):
@@ -172,7 +151,7 @@ class _Evaluator(Functor):
 
     def _truncdiv(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
         if b.is_single_point():
-            return self._monotonic(a, b.min_value, lambda end, divisor: binary(Div, end, divisor))
+            return self._monotonic(a, b.min_value, lambda end, divisor: binary(prim.Div, end, divisor))
         return IntSet.everything()
 
     def _monotonic(self, a: IntervalSet, b: PrimExpr, op: Callable[[PrimExpr, PrimExpr], PrimExpr]) -> IntervalSet:
@@ -187,7 +166,7 @@ class _Evaluator(Functor):
         if not a.is_bounded():
             return IntSet.everything()
         rising = b >= 0
-        return self._span(Select(rising, op(low, b), op(high, b)), Select(rising, op(high, b), op(low, b)))
+        return self._span(prim.Select(rising, op(low, b), op(high, b)), prim.Select(rising, op(high, b), op(low, b)))
 
     def _floormod(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
         if not b.is_single_point():
@@ -212,18 +191,26 @@ class _Evaluator(Functor):
 
     def _remainders(self, divisor: PrimExpr) -> IntervalSet:
         """Return what every remainder by a divisor of either sign is in, less than the divisor without its sign."""
-        size = self._simplify(Select(divisor >= 0, divisor, divisor * -1))
+        size = self._simplify(prim.Select(divisor >= 0, divisor, divisor * -1))
         return self._span(1 - size, size - 1)
 
     def _min(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
-        low = NEG_INF if (a.min_value is NEG_INF or b.min_value is NEG_INF) else binary(Min, a.min_value, b.min_value)
+        low = (
+            NEG_INF
+            if (a.min_value is NEG_INF or b.min_value is NEG_INF)
+            else binary(prim.Min, a.min_value, b.min_value)
+        )
         ends = [e for e in (a.max_value, b.max_value) if e is not POS_INF]
-        return self._span(low, POS_INF if not ends else ends[0] if len(ends) == 1 else binary(Min, *ends))
+        return self._span(low, POS_INF if not ends else ends[0] if len(ends) == 1 else binary(prim.Min, *ends))
 
     def _max(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
-        high = POS_INF if (a.max_value is POS_INF or b.max_value is POS_INF) else binary(Max, a.max_value, b.max_value)
+        high = (
+            POS_INF
+            if (a.max_value is POS_INF or b.max_value is POS_INF)
+            else binary(prim.Max, a.max_value, b.max_value)
+        )
         ends = [e for e in (a.min_value, b.min_value) if e is not NEG_INF]
-        return self._span(NEG_INF if not ends else ends[0] if len(ends) == 1 else binary(Max, *ends), high)
+        return self._span(NEG_INF if not ends else ends[0] if len(ends) == 1 else binary(prim.Max, *ends), high)
 
     def _not_negative(self, e: PrimExpr) -> bool:
         return e.value >= 0 if type(e) is IntImm else e is not NEG_INF and self._analyzer.can_prove(e >= 0)
@@ -235,23 +222,23 @@ class _Evaluator(Functor):
 
     visit_CmpOp = visit_Not = _truth
 
-    def visit_Select(self, n: Select) -> IntervalSet:
+    def visit_Select(self, n: prim.Select) -> IntervalSet:
         condition = self.visit(n.condition)
         a, b = self.visit(n.true_value), self.visit(n.false_value)
         if a.is_single_point() and b.is_single_point() and condition.is_single_point():
-            return self._point(Select(condition.min_value, a.min_value, b.min_value))
+            return self._point(prim.Select(condition.min_value, a.min_value, b.min_value))
         return union((a, b), self._analyzer)
 
-    def visit_Ramp(self, n: Ramp) -> IntervalSet:
+    def visit_Ramp(self, n: prim.Ramp) -> IntervalSet:
         last = n.stride * (n.lanes - 1)
         zero = const(0, n.base.dtype)
-        steps = IntervalSet(self._simplify(binary(Min, zero, last)), self._simplify(binary(Max, zero, last)))
+        steps = IntervalSet(self._simplify(binary(prim.Min, zero, last)), self._simplify(binary(prim.Max, zero, last)))
         return self._add(self.visit(n.base), self.interval(steps))
 
-    def visit_Broadcast(self, n: Broadcast) -> IntervalSet:
+    def visit_Broadcast(self, n: prim.Broadcast) -> IntervalSet:
         return self.visit(n.value)
 
-    def visit_Cast(self, n: Cast) -> IntervalSet:
+    def visit_Cast(self, n: prim.Cast) -> IntervalSet:
         inner = self.visit(n.value)
         if not (is_index_type(n.dtype) and n.value.dtype.startswith(("int", "uint", "bool"))):
             return self.visit_PrimExpr(n)
@@ -260,7 +247,7 @@ class _Evaluator(Functor):
         low = inner.min_value if inner.min_value is NEG_INF else cast(n.dtype, inner.min_value)
         return IntervalSet(low, inner.max_value if inner.max_value is POS_INF else cast(n.dtype, inner.max_value))
 
-    def visit_Call(self, n: Call) -> IntervalSet:
+    def visit_Call(self, n: prim.Call) -> IntervalSet:
         name = getattr(n.op, "name", "")
         if name == "tir.likely":
             return self.visit(n.args[0])
@@ -270,7 +257,7 @@ class _Evaluator(Functor):
             return self._bits([self.visit(argument) for argument in n.args], n)
         return self.visit_PrimExpr(n)
 
-    def _bits(self, sets: Sequence[IntervalSet], n: Call) -> IntervalSet:
+    def _bits(self, sets: Sequence[IntervalSet], n: prim.Call) -> IntervalSet:
         if all(s.is_bounded() and self._not_negative(s.min_value) for s in sets):
             high = max(self._analyzer.const_int_bound(s.max_value).max_value for s in sets)
             if high < 1 << 30:
@@ -278,16 +265,16 @@ class _Evaluator(Functor):
         return self.visit_PrimExpr(n)
 
 
-_COMBINE: dict[type[BinaryOp], Callable[[_Evaluator, IntervalSet, IntervalSet], IntervalSet]] = {
-    Add: _Evaluator._add,
-    Sub: _Evaluator._sub,
-    Mul: _Evaluator._mul,
-    FloorDiv: _Evaluator._floordiv,
-    FloorMod: _Evaluator._floormod,
-    Div: _Evaluator._truncdiv,
-    Mod: _Evaluator._truncmod,
-    Min: _Evaluator._min,
-    Max: _Evaluator._max,
+_COMBINE: dict[type[prim.BinaryOp], Callable[[_Evaluator, IntervalSet, IntervalSet], IntervalSet]] = {
+    prim.Add: _Evaluator._add,
+    prim.Sub: _Evaluator._sub,
+    prim.Mul: _Evaluator._mul,
+    prim.FloorDiv: _Evaluator._floordiv,
+    prim.FloorMod: _Evaluator._floormod,
+    prim.Div: _Evaluator._truncdiv,
+    prim.Mod: _Evaluator._truncmod,
+    prim.Min: _Evaluator._min,
+    prim.Max: _Evaluator._max,
 }
 
 register_set_evaluator(eval_set)

@@ -19,28 +19,16 @@ from compiler.ir.error import ArgumentError, counted, show
 from compiler.ir.expr.primexpr import ExprLike, IntImm, PrimExpr, StringImm, Var, as_exprs, const, convert
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.expressions.builtin import likely
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.decl_buffer import decl_buffer
-from compiler.tir.statements.stmt import (
-    Allocate,
-    AssertStmt,
-    AttrStmt,
-    BufferStore,
-    Evaluate,
-    For,
-    ForKind,
-    IfThenElse,
-    LetStmt,
-    Stmt,
-    While,
-    seq,
-)
+from compiler.tir.statements.stmt import Stmt, seq
 
 _KINDS = {
-    "serial": ForKind.SERIAL,
-    "parallel": ForKind.PARALLEL,
-    "vectorize": ForKind.VECTORIZED,
-    "unroll": ForKind.UNROLLED,
+    "serial": tir.ForKind.SERIAL,
+    "parallel": tir.ForKind.PARALLEL,
+    "vectorize": tir.ForKind.VECTORIZED,
+    "unroll": tir.ForKind.UNROLLED,
 }
 
 
@@ -72,7 +60,7 @@ class BufferVar:
     def __setitem__(self, index: ExprLike, value: ExprLike) -> None:
         indices = self._indices(index)
         stored = BufferLoad(self.buffer, indices).dtype
-        self._builder.emit(BufferStore(self.buffer, convert(value).astype(stored), indices))
+        self._builder.emit(tir.BufferStore(self.buffer, convert(value).astype(stored), indices))
 
     def _indices(self, index: object) -> tuple[PrimExpr, ...]:
         indices = as_exprs(index if isinstance(index, tuple) else (index,))
@@ -107,7 +95,7 @@ class IRBuilder:
         ArgumentError if it is not one of these.
         """
         if isinstance(stmt, PrimExpr):
-            stmt = Evaluate(stmt)
+            stmt = tir.Evaluate(stmt)
         if not isinstance(stmt, Stmt) and not callable(stmt):
             raise ArgumentError(f"emit: expected a statement, got {show(stmt)}")
         self._blocks[-1].append(stmt)
@@ -149,7 +137,7 @@ class IRBuilder:
         low, high = convert(begin), convert(end)
         var = Var(self._loop_name(name), dtype or (high.dtype if isinstance(low, IntImm) else low.dtype))
         extent = high.astype(var.dtype) - low.astype(var.dtype)
-        with self._block(lambda body: For(var, low.astype(var.dtype), extent, _KINDS[kind], body)):
+        with self._block(lambda body: tir.For(var, low.astype(var.dtype), extent, _KINDS[kind], body)):
             yield var
 
     def _loop_name(self, name: str) -> str:
@@ -161,13 +149,13 @@ class IRBuilder:
     @contextmanager
     def while_loop(self, condition: ExprLike) -> Iterator[None]:
         """Open a loop that runs as long as ``condition``, evaluated before each iteration, holds."""
-        with self._block(lambda body: While(convert(condition), body)):
+        with self._block(lambda body: tir.While(convert(condition), body)):
             yield
 
     @contextmanager
     def if_scope(self, cond: ExprLike) -> Iterator[None]:
         """Open a block that runs where ``cond`` holds."""
-        with self._block(lambda body: IfThenElse(convert(cond), body)):
+        with self._block(lambda body: tir.IfThenElse(convert(cond), body)):
             yield
 
     @contextmanager
@@ -177,10 +165,10 @@ class IRBuilder:
         Raises ArgumentError if no ``if_scope`` was closed just before.
         """
         previous = self._blocks[-1][-1] if self._blocks[-1] else None
-        if not isinstance(previous, IfThenElse) or previous.else_case is not None:
+        if not isinstance(previous, tir.IfThenElse) or previous.else_case is not None:
             raise ArgumentError("else_scope: must follow directly after an if_scope")
         self._blocks[-1].pop()
-        with self._block(lambda body: IfThenElse(previous.condition, previous.then_case, body)):
+        with self._block(lambda body: tir.IfThenElse(previous.condition, previous.then_case, body)):
             yield
 
     @contextmanager
@@ -195,18 +183,18 @@ class IRBuilder:
         """State a fact, e.g. ``thread_extent``, about an axis, pointer or buffer for the rest of the block."""
         fact = StringImm(value) if isinstance(value, str) else convert(value)
         subject = StringImm(node) if isinstance(node, str) else node.data if isinstance(node, Buffer) else node
-        self.emit(lambda body: AttrStmt(subject, attr_key, fact, body))
+        self.emit(lambda body: tir.AttrStmt(subject, attr_key, fact, body))
 
     def let(self, var_name: str, value: ExprLike) -> Var:
         """Bind a value to a variable for the rest of the block."""
         e = convert(value)
         var = Var(var_name, e.dtype)
-        self.emit(lambda body: LetStmt(var, e, body))
+        self.emit(lambda body: tir.LetStmt(var, e, body))
         return var
 
     def assert_(self, condition: ExprLike, message: str) -> None:
         """Fail unless a condition holds; else go on with the rest of the block."""
-        self.emit(lambda body: AssertStmt(convert(condition), StringImm(message), body))
+        self.emit(lambda body: tir.AssertStmt(convert(condition), StringImm(message), body))
 
     def allocate(
         self,
@@ -223,7 +211,7 @@ class IRBuilder:
         """
         dims = as_exprs(shape)
         buffer = decl_buffer(dims, dtype, name, scope=scope, axis_separators=axis_separators)
-        self.emit(lambda body: Allocate(buffer.data, dtype, dims, const(True), body))
+        self.emit(lambda body: tir.Allocate(buffer.data, dtype, dims, const(True), body))
         return BufferVar(self, buffer)
 
     # memory of others

@@ -18,27 +18,8 @@ from compiler.arith.iterators.iter_map import (
 from compiler.arith.iterators.iter_map_padding import NotAffine, PaddedMark
 from compiler.arith.iterators.iter_map_parts import combined
 from compiler.arith.iterators.iter_map_rewriter import IterMapRewriter
-from compiler.ir.expr.primexpr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    And,
-    Call,
-    ExprLike,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Mul,
-    Or,
-    PrimExpr,
-    Range,
-    Var,
-    binary,
-    const,
-    convert,
-)
+from compiler.ir.expr import primexpr as prim
+from compiler.ir.expr.primexpr import PrimExpr, Var, binary, const, convert
 from compiler.ir.functor import post_order
 
 Level = IterMapLevel | bool | int | str
@@ -77,9 +58,9 @@ class _Bound:
 
 
 def detect_iter_map(
-    indices: Sequence[ExprLike],
-    input_iters: Mapping[Var, Range],
-    predicate: ExprLike = True,
+    indices: Sequence[prim.ExprLike],
+    input_iters: Mapping[Var, prim.Range],
+    predicate: prim.ExprLike = True,
     check_level: Level = IterMapLevel.Surjective,
     simplify_trivial_iterators: bool = True,
 ) -> IterMapResult:
@@ -139,7 +120,7 @@ def _padding_predicate(rewriter: IterMapRewriter, marks: Collection[IterMark], a
     parts = [padded.predicate(analyzer) for padded in rewriter.padding.marks if padded.mark in marks]
     result: PrimExpr = const(False)
     for part in parts:
-        result = part if isinstance(result, IntImm) else binary(Or, result, part)
+        result = part if isinstance(result, prim.IntImm) else binary(prim.Or, result, part)
     return result
 
 
@@ -170,17 +151,17 @@ def _part(split: IterSplitExpr) -> tuple[object, ...]:
 
 def conjuncts(e: PrimExpr) -> Iterator[PrimExpr]:
     """Yield the conditions that ``And`` joins; what is always true is left out."""
-    if isinstance(e, And):
+    if isinstance(e, prim.And):
         yield from conjuncts(e.a)
         yield from conjuncts(e.b)
-    elif isinstance(e, Call) and getattr(e.op, "name", "") == "tir.likely":
+    elif isinstance(e, prim.Call) and getattr(e.op, "name", "") == "tir.likely":
         yield from conjuncts(e.args[0])
-    elif not (isinstance(e, IntImm) and e.value):
+    elif not (isinstance(e, prim.IntImm) and e.value):
         yield e
 
 
 def _bound(rewriter: IterMapRewriter, condition: PrimExpr) -> _Bound:
-    if not isinstance(condition, (LT, LE, GT, GE, EQ)):
+    if not isinstance(condition, (prim.LT, prim.LE, prim.GT, prim.GE, prim.EQ)):
         raise NotAffine(f"the predicate {condition} is not a comparison")
     left, right = condition.a, condition.b
     kind: type[PrimExpr] = type(condition)
@@ -189,16 +170,22 @@ def _bound(rewriter: IterMapRewriter, condition: PrimExpr) -> _Bound:
             left, right = left - right, const(0, left.dtype)
         else:
             left, right, kind = right, left, _MIRROR[kind]
-    if kind is LT:
+    if kind is prim.LT:
         return _Bound(left, None, right)
-    if kind is LE:
+    if kind is prim.LE:
         return _Bound(left, None, right + 1)
-    if kind is GT:
+    if kind is prim.GT:
         return _Bound(left, right + 1, None)
-    return _Bound(left, right, None if kind is GE else right + 1)
+    return _Bound(left, right, None if kind is prim.GE else right + 1)
 
 
-_MIRROR: dict[type[PrimExpr], type[PrimExpr]] = {LT: GT, GT: LT, LE: GE, GE: LE, EQ: EQ}
+_MIRROR: dict[type[PrimExpr], type[PrimExpr]] = {
+    prim.LT: prim.GT,
+    prim.GT: prim.LT,
+    prim.LE: prim.GE,
+    prim.GE: prim.LE,
+    prim.EQ: prim.EQ,
+}
 
 
 # Checks
@@ -289,7 +276,7 @@ def _next_split(
 # Rewriting
 
 
-def normalize_to_iter_sum(index: ExprLike, input_iters: Mapping[Var, Range]) -> IterSumExpr:
+def normalize_to_iter_sum(index: prim.ExprLike, input_iters: Mapping[Var, prim.Range]) -> IterSumExpr:
     """Read an index as a sum of as many splits as it needs, unfused, from the largest scale to the smallest.
 
     What is not affine is part of its ``base``.
@@ -307,18 +294,18 @@ class _Normalizer(IterMapRewriter):
     def visit_PrimExpr(self, n: PrimExpr) -> IterSumExpr:
         return IterSumExpr((), n)
 
-    def visit_Mul(self, n: Mul) -> IterSumExpr:
+    def visit_Mul(self, n: prim.Mul) -> IterSumExpr:
         return self._affine(super().visit_Mul, n)
 
-    def visit_FloorDiv(self, n: FloorDiv) -> IterSumExpr:
+    def visit_FloorDiv(self, n: prim.FloorDiv) -> IterSumExpr:
         return self._affine(super().visit_FloorDiv, n)
 
-    def visit_FloorMod(self, n: FloorMod) -> IterSumExpr:
+    def visit_FloorMod(self, n: prim.FloorMod) -> IterSumExpr:
         return self._affine(super().visit_FloorMod, n)
 
     def _padded(self, split: IterSplitExpr, shift: PrimExpr, factor: PrimExpr) -> tuple[IterSplitExpr, PrimExpr]:
         """Return the split itself, its extent rounded up, where it is divided from its first value on."""
-        begins_inside = not (isinstance(shift, IntImm) and shift.value == 0)
+        begins_inside = not (isinstance(shift, prim.IntImm) and shift.value == 0)
         if begins_inside or self._divides(factor, split.extent):
             return super()._padded(split, shift, factor)
         extent = self._simplify((split.extent + factor - 1) // factor * factor)
@@ -326,7 +313,7 @@ class _Normalizer(IterMapRewriter):
 
     def _affine(self, rule: Callable[[Any], IterSumExpr], n: PrimExpr) -> IterSumExpr:
         """Return what a rule makes of the operands, if only their splits depend on iterators."""
-        assert isinstance(n, (Mul, FloorDiv, FloorMod))
+        assert isinstance(n, (prim.Mul, prim.FloorDiv, prim.FloorMod))
         operands = [self.visit(n.a), self.visit(n.b)]
         if any(self.uses_iterators(operand.base) for operand in operands):
             return IterSumExpr((), n)
@@ -337,9 +324,9 @@ class _Normalizer(IterMapRewriter):
 
 
 def iter_map_simplify(
-    indices: Sequence[ExprLike],
-    input_iters: Mapping[Var, Range],
-    predicate: ExprLike = True,
+    indices: Sequence[prim.ExprLike],
+    input_iters: Mapping[Var, prim.Range],
+    predicate: prim.ExprLike = True,
     check_level: Level = IterMapLevel.Surjective,
     simplify_trivial_iterators: bool = True,
 ) -> list[PrimExpr]:

@@ -16,22 +16,8 @@ from compiler.arith.iterators.iter_map import IterMark, IterSplitExpr, IterSumEx
 from compiler.arith.iterators.iter_map_padding import NotAffine, Padding
 from compiler.arith.iterators.iter_map_parts import combined
 from compiler.arith.monomials import exact_quotient
-from compiler.ir.expr.primexpr import (
-    Add,
-    And,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Max,
-    Min,
-    Mul,
-    PrimExpr,
-    Range,
-    Sub,
-    Var,
-    binary,
-    const,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr, Var, binary, const
 from compiler.ir.expr.substitute import uses_var
 from compiler.ir.functor import Functor
 
@@ -62,7 +48,7 @@ class IterMapRewriter(Functor):
     def __init__(
         self,
         analyzer: Analyzer,
-        input_iters: Mapping[Var, Range],
+        input_iters: Mapping[Var, expr.Range],
         simplify_trivial_iterators: bool = True,
         allows_overlaps: bool = False,
         pads_single_blocks: bool = False,
@@ -108,25 +94,25 @@ class IterMapRewriter(Functor):
             raise NotAffine(f"{n} is not affine in the iterators")
         return IterSumExpr((), n)
 
-    def visit_Add(self, n: Add) -> IterSumExpr:
+    def visit_Add(self, n: expr.Add) -> IterSumExpr:
         return self._added(self.visit(n.a), self.visit(n.b), 1)
 
-    def visit_Sub(self, n: Sub) -> IterSumExpr:
+    def visit_Sub(self, n: expr.Sub) -> IterSumExpr:
         return self._added(self.visit(n.a), self.visit(n.b), -1)
 
-    def visit_Mul(self, n: Mul) -> IterSumExpr:
+    def visit_Mul(self, n: expr.Mul) -> IterSumExpr:
         a, b = self.visit(n.a), self.visit(n.b)
         if a.args and b.args:
             raise NotAffine(f"{n} is a product of iterators")
         return self._scaled(a, b.base) if a.args else self._scaled(b, a.base)
 
-    def visit_FloorDiv(self, n: FloorDiv) -> IterSumExpr:
+    def visit_FloorDiv(self, n: expr.FloorDiv) -> IterSumExpr:
         dividend, divisor = self._division(n)
         if not dividend.args:
             return IterSumExpr((), self._simplify(dividend.base // divisor))
         return self._quotient(dividend, divisor)
 
-    def visit_FloorMod(self, n: FloorMod) -> IterSumExpr:
+    def visit_FloorMod(self, n: expr.FloorMod) -> IterSumExpr:
         dividend, divisor = self._division(n)
         if not dividend.args:
             return IterSumExpr((), self._simplify(dividend.base % divisor))
@@ -135,7 +121,7 @@ class IterMapRewriter(Functor):
     def _simplify(self, e: PrimExpr) -> PrimExpr:
         return self._analyzer.simplify(e)
 
-    def _division(self, n: FloorDiv | FloorMod) -> tuple[IterSumExpr, PrimExpr]:
+    def _division(self, n: expr.FloorDiv | expr.FloorMod) -> tuple[IterSumExpr, PrimExpr]:
         if self.uses_iterators(n.b):
             raise NotAffine(f"the divisor of {n} depends on an iterator")
         return self.fuse(self.visit(n.a)), n.b
@@ -221,7 +207,7 @@ class IterMapRewriter(Functor):
         return self.padding.pad(_key((split,)), split, shift, factor, needs)
 
     def _divides(self, divisor: PrimExpr, e: PrimExpr) -> bool:
-        if isinstance(e, IntImm) and isinstance(divisor, IntImm):
+        if isinstance(e, expr.IntImm) and isinstance(divisor, expr.IntImm):
             return divisor.value != 0 and e.value % divisor.value == 0
         return exact_quotient(e, divisor) is not None or self._analyzer.can_prove((e % divisor).equal(0))
 
@@ -291,7 +277,7 @@ class IterMapRewriter(Functor):
         return unit, digits, groups, reach
 
     def _innermost(self, splits: Sequence[IterSplitExpr]) -> int:
-        constants = [(split.scale.value, -i) for i, split in enumerate(splits) if isinstance(split.scale, IntImm)]
+        constants = [(split.scale.value, -i) for i, split in enumerate(splits) if isinstance(split.scale, expr.IntImm)]
         if not constants:
             if len(splits) == 1:
                 return 0
@@ -316,7 +302,7 @@ class IterMapRewriter(Functor):
                 return i, reach
         for i, split in last_first:
             is_within = self._allows_overlaps and self._divides(unit, split.scale)
-            if is_within and self._analyzer.can_prove(And(split.scale > 0, split.scale <= scale)):
+            if is_within and self._analyzer.can_prove(expr.And(split.scale > 0, split.scale <= scale)):
                 return i, self._ratio(split.scale, unit)
         raise NotAffine(f"no split has the scale {self._simplify(scale)}")
 
@@ -366,9 +352,9 @@ class IterMapRewriter(Functor):
         start = s.base + fused.offset * unit
         low, high = const(0, e.dtype), fused.mark.extent
         if lower is not None:
-            low = binary(Max, low, (lower - start + unit - 1) // unit)
+            low = binary(expr.Max, low, (lower - start + unit - 1) // unit)
         if upper is not None:
-            high = binary(Min, high, (upper - start + unit - 1) // unit)
+            high = binary(expr.Min, high, (upper - start + unit - 1) // unit)
         low, high = self._simplify(low), self._simplify(high)
         if _is(low, 0) and self._analyzer.can_prove_equal(high, fused.mark.extent):
             return
@@ -411,7 +397,7 @@ def _with_scale(split: IterSplitExpr, scale: PrimExpr) -> IterSplitExpr:
 
 
 def _is(e: PrimExpr, value: int) -> bool:
-    return isinstance(e, IntImm) and e.value == value
+    return isinstance(e, expr.IntImm) and e.value == value
 
 
 def _key(splits: Sequence[IterSplitExpr]) -> tuple[object, ...]:

@@ -5,25 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.arith.analyzer import Analyzer
-from compiler.ir.expr.primexpr import (
-    EQ,
-    GE,
-    GT,
-    LE,
-    LT,
-    Add,
-    And,
-    Call,
-    IntImm,
-    Max,
-    Min,
-    Mul,
-    PrimExpr,
-    Sub,
-    Var,
-    binary,
-    const,
-)
+from compiler.ir.expr import primexpr as prim
+from compiler.ir.expr.primexpr import PrimExpr, Var, binary, const
 from compiler.ir.expr.substitute import uses_var
 from compiler.ir.functor import Functor
 
@@ -45,15 +28,15 @@ class _LinearIn(Functor):
     def visit_Var(self, n: Var) -> Linear:
         return (const(1, n.dtype), None) if n is self._var else (None, n)
 
-    def visit_Add(self, n: Add) -> Linear:
+    def visit_Add(self, n: prim.Add) -> Linear:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         return _plus(a, c), _plus(b, d)
 
-    def visit_Sub(self, n: Sub) -> Linear:
+    def visit_Sub(self, n: prim.Sub) -> Linear:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         return _minus(a, c), _minus(b, d)
 
-    def visit_Mul(self, n: Mul) -> Linear:
+    def visit_Mul(self, n: prim.Mul) -> Linear:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
         if a is not None and c is not None:
             raise _NotLinear
@@ -127,38 +110,38 @@ def detect_clip_bound(expr: PrimExpr, var_list: Sequence[Var]) -> list[PrimExpr 
 
 
 def _conjuncts(e: PrimExpr) -> list[PrimExpr]:
-    if isinstance(e, And):
+    if isinstance(e, prim.And):
         return _conjuncts(e.a) + _conjuncts(e.b)
-    if isinstance(e, Call) and getattr(e.op, "name", "") == "tir.likely":
+    if isinstance(e, prim.Call) and getattr(e.op, "name", "") == "tir.likely":
         return _conjuncts(e.args[0])
     return [e]
 
 
 def _clip(e: PrimExpr, var_list: Sequence[Var], bounds: list[list[PrimExpr | None]]) -> bool:
     """Add the bound that a comparison is; return whether it is one."""
-    if not isinstance(e, (LT, LE, GT, GE, EQ)):
-        return isinstance(e, IntImm) and e.value == 1
+    if not isinstance(e, (prim.LT, prim.LE, prim.GT, prim.GE, prim.EQ)):
+        return isinstance(e, prim.IntImm) and e.value == 1
     used = [i for i, var in enumerate(var_list) if uses_var(e, var)]
     if len(used) != 1:
         return False
     # the condition as difference <= 0, or == 0
-    difference = binary(Sub, e.b, e.a) if isinstance(e, (GT, GE)) else binary(Sub, e.a, e.b)
-    if isinstance(e, (LT, GT)):
+    difference = binary(prim.Sub, e.b, e.a) if isinstance(e, (prim.GT, prim.GE)) else binary(prim.Sub, e.a, e.b)
+    if isinstance(e, (prim.LT, prim.GT)):
         difference = difference + 1
     linear = linear_in(difference, var_list[used[0]])
     if linear is None:
         return False
     coeff, base = Analyzer().simplify(linear[0]), linear[1]
-    if not isinstance(coeff, IntImm) or coeff.value == 0:
+    if not isinstance(coeff, prim.IntImm) or coeff.value == 0:
         return False
     factor, is_lower = abs(coeff.value), coeff.value < 0
-    if isinstance(e, EQ) and factor != 1:
+    if isinstance(e, prim.EQ) and factor != 1:
         return False
     pair = bounds[used[0]]
     # factor * var >= base, or factor * var <= -base
     end = (base + (factor - 1)) // factor if is_lower else (const(0, base.dtype) - base) // factor
-    if is_lower or isinstance(e, EQ):
-        pair[0] = end if pair[0] is None else binary(Max, pair[0], end)
-    if not is_lower or isinstance(e, EQ):
-        pair[1] = end if pair[1] is None else binary(Min, pair[1], end)
+    if is_lower or isinstance(e, prim.EQ):
+        pair[0] = end if pair[0] is None else binary(prim.Max, pair[0], end)
+    if not is_lower or isinstance(e, prim.EQ):
+        pair[1] = end if pair[1] is None else binary(prim.Min, pair[1], end)
     return True

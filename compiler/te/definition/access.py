@@ -21,26 +21,8 @@ from compiler.arith import Analyzer, eval_set
 from compiler.arith.linear.detect_linear_equation import detect_linear_equation
 from compiler.ir import dtype as dt
 from compiler.ir.error import DTypeError, show
-from compiler.ir.expr.primexpr import (
-    Add,
-    And,
-    Call,
-    DataProducer,
-    FloorMod,
-    IntImm,
-    IterVar,
-    Mul,
-    Not,
-    Or,
-    PrimExpr,
-    ProducerLoad,
-    Range,
-    Reduce,
-    Select,
-    Sub,
-    Var,
-    const,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var, const
 from compiler.ir.functor import Mutator
 from compiler.ir.origin import user_frame
 from compiler.ir.structural import structural_equal
@@ -58,7 +40,7 @@ class BoundsWarning(UserWarning):
 class OutsideRead:
     """A read that no condition guards, and that is certain to leave its tensor."""
 
-    tensor: DataProducer
+    tensor: expr.DataProducer
     dimension: int
     low: int
     message: str
@@ -73,7 +55,7 @@ class OutsideRead:
 
 
 def keep_inside(
-    name: str, axes: Sequence[IterVar], body: tuple[PrimExpr, ...]
+    name: str, axes: Sequence[expr.IterVar], body: tuple[PrimExpr, ...]
 ) -> tuple[tuple[PrimExpr, ...], tuple[OutsideRead, ...]]:
     """Return the body of a computation with a guard around each read that may leave its tensor, and certain ones.
 
@@ -82,8 +64,8 @@ def keep_inside(
     of such an index do occur.
     """
     first = body[0]
-    reads = _Reads(name, [*axes, *first.axis] if isinstance(first, Reduce) else list(axes))
-    if isinstance(first, Reduce) and not (isinstance(first.condition, IntImm) and first.condition.value):
+    reads = _Reads(name, [*axes, *first.axis] if isinstance(first, expr.Reduce) else list(axes))
+    if isinstance(first, expr.Reduce) and not (isinstance(first.condition, IntImm) and first.condition.value):
         condition = reads.visit(first.condition)
         new = map_body(body, lambda e: condition if e is first.condition else reads.visit_under(condition, e))
     else:
@@ -94,9 +76,9 @@ def keep_inside(
 class _Reads(Mutator):
     """Proves or guards the reads of one expression."""
 
-    def __init__(self, name: str, axes: Sequence[IterVar]) -> None:
+    def __init__(self, name: str, axes: Sequence[expr.IterVar]) -> None:
         self._name = name
-        self._axes = [a for a in axes if isinstance(a.dom, Range)]
+        self._axes = [a for a in axes if isinstance(a.dom, expr.Range)]
         self._vars: list[Var] = [a.var for a in self._axes]
         self._domain = {a.var: a.dom for a in self._axes}
         self._conditional = 0
@@ -140,20 +122,20 @@ class _Reads(Mutator):
 
     def _choice(self, condition: PrimExpr, then: PrimExpr, other: PrimExpr) -> tuple[PrimExpr, PrimExpr, PrimExpr]:
         new = self.visit(condition)
-        return new, self.visit_under(new, then), self.visit_under(Not(new), other)
+        return new, self.visit_under(new, then), self.visit_under(expr.Not(new), other)
 
-    def visit_Call(self, n: Call) -> PrimExpr:
+    def visit_Call(self, n: expr.Call) -> PrimExpr:
         if n.op is not IF_THEN_ELSE:
             return self.visit_Node(n)
         new = self._choice(*n.args)
-        return n if all(a is b for a, b in zip(new, n.args, strict=True)) else Call(n.dtype, n.op, new)
+        return n if all(a is b for a, b in zip(new, n.args, strict=True)) else expr.Call(n.dtype, n.op, new)
 
-    def visit_Select(self, n: Select) -> PrimExpr:
+    def visit_Select(self, n: expr.Select) -> PrimExpr:
         old = (n.condition, n.true_value, n.false_value)
         new = self._choice(*old)
-        return n if all(a is b for a, b in zip(new, old, strict=True)) else Select(*new)
+        return n if all(a is b for a, b in zip(new, old, strict=True)) else expr.Select(*new)
 
-    def _both(self, n: And | Or) -> PrimExpr:
+    def _both(self, n: expr.And | expr.Or) -> PrimExpr:
         """Machine code evaluates both sides, but the user may mean the first one as a guard: nothing is refused."""
         a = self.visit(n.a)
         self._conditional += 1
@@ -163,7 +145,7 @@ class _Reads(Mutator):
 
     visit_And = visit_Or = _both
 
-    def visit_ProducerLoad(self, n: ProducerLoad) -> PrimExpr:
+    def visit_ProducerLoad(self, n: expr.ProducerLoad) -> PrimExpr:
         indices = list(self._visit_tuple(n.indices))
         needed: list[PrimExpr] = []
         for d, (index, extent) in enumerate(zip(indices, n.producer.shape, strict=True)):
@@ -176,13 +158,13 @@ class _Reads(Mutator):
             if conditions and _is_broadcast(n.producer, index, extent):
                 single = extent == 1
                 indices[d] = if_then_else(single, const(0, index.dtype), index)
-                conditions = [Or(single, c) for c in conditions]
+                conditions = [expr.Or(single, c) for c in conditions]
             needed += conditions
         unchanged = all(a is b for a, b in zip(indices, n.indices, strict=True))
-        load = n if unchanged else ProducerLoad(n.producer, tuple(indices))
+        load = n if unchanged else expr.ProducerLoad(n.producer, tuple(indices))
         return if_then_else(all_of(*needed), load, const(0, n.dtype)) if needed else load
 
-    def _conditions(self, n: ProducerLoad, d: int, index: PrimExpr, extent: PrimExpr) -> list[PrimExpr]:
+    def _conditions(self, n: expr.ProducerLoad, d: int, index: PrimExpr, extent: PrimExpr) -> list[PrimExpr]:
         """Return the conditions under which an index is inside, those that hold anyway left out."""
         if self._runs_along(index, extent):
             return []
@@ -193,7 +175,7 @@ class _Reads(Mutator):
                 return []
             if not self._conditional:
                 self._note(n, d, index, low, high)
-        if isinstance(index, FloorMod) and self.analyzer.can_prove_equal(index.b, extent):
+        if isinstance(index, expr.FloorMod) and self.analyzer.can_prove_equal(index.b, extent):
             return []
         prove = self.analyzer.can_prove
         below, above = not prove(index >= 0), not prove(index < extent)
@@ -205,7 +187,7 @@ class _Reads(Mutator):
         needed = [index >= 0] * below + [index < extent] * above
         return [c for c in needed if not any(structural_equal(c, given) for given in self._in_force)]
 
-    def _note(self, n: ProducerLoad, d: int, index: PrimExpr, low: int, high: int) -> None:
+    def _note(self, n: expr.ProducerLoad, d: int, index: PrimExpr, low: int, high: int) -> None:
         """Remember a read whose index leaves its tensor, and the user's line."""
         shape = ", ".join(str(s) for s in n.producer.shape)
         message = (
@@ -262,18 +244,18 @@ def _linear(index: PrimExpr) -> tuple[dict[Var, int], int] | None:
                 base += times * e.value
             case Var():
                 factors[e] = factors.get(e, 0) + times
-            case Add():
+            case expr.Add():
                 todo += [(e.a, times), (e.b, times)]
-            case Sub():
+            case expr.Sub():
                 todo += [(e.a, times), (e.b, -times)]
-            case Mul() if isinstance(e.b, IntImm):
+            case expr.Mul() if isinstance(e.b, IntImm):
                 todo.append((e.a, times * e.b.value))
             case _:
                 return None
     return factors, base
 
 
-def _is_broadcast(tensor: DataProducer, index: PrimExpr, extent: PrimExpr) -> bool:
+def _is_broadcast(tensor: expr.DataProducer, index: PrimExpr, extent: PrimExpr) -> bool:
     """Return whether a dimension may have one element for all indices: of an input, walked by loops and not by data."""
     is_input = isinstance(tensor, Tensor) and not tensor.op.input_tensors
     return is_input and not isinstance(extent, IntImm) and not reads_tensors(index)
@@ -284,7 +266,7 @@ def _conjuncts(condition: PrimExpr) -> list[PrimExpr]:
     conjuncts, todo = [], [condition]
     while todo:
         e = todo.pop()
-        if isinstance(e, And):
+        if isinstance(e, expr.And):
             todo += (e.b, e.a)
         else:
             conjuncts.append(e)

@@ -7,19 +7,8 @@ from dataclasses import dataclass
 
 from compiler.arith import Analyzer, IntSet, union
 from compiler.ir.error import ScheduleError
-from compiler.ir.expr.primexpr import (
-    Call,
-    CommReducer,
-    IntImm,
-    IterVar,
-    PrimExpr,
-    ProducerLoad,
-    Range,
-    Reduce,
-    Select,
-    Var,
-    is_const_int,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var, is_const_int
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.functor import Mutator
 from compiler.ir.structural import structural_equal
@@ -31,14 +20,14 @@ from compiler.te.relations.relation import Domains, Sets
 from compiler.te.scheduling.stage import Stage
 from compiler.tir.expressions.builtin import IF_THEN_ELSE
 
-Region = tuple[Range, ...]
+Region = tuple[expr.Range, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TensorizedRegion:
     """What the loops inside of a tensorized one cover in one iteration of those outside."""
 
-    axes: dict[IterVar, Range]
+    axes: dict[IterVar, expr.Range]
     inputs: dict[Tensor, Region]
 
 
@@ -69,7 +58,7 @@ def infer_tensorized_region(stage: Stage, domains: Domains, analyzer: Analyzer) 
     for tensor in stage.op.input_tensors:
         read = [region for t, region in stage.op.regions_read(tensor.op, over, analyzer) if t is tensor]
         inputs[tensor] = tuple(
-            union([region[d] for region in read], analyzer).cover_range(Range(0, extent), analyzer)
+            union([region[d] for region in read], analyzer).cover_range(expr.Range(0, extent), analyzer)
             for d, extent in enumerate(tensor.shape)
         )
     return TensorizedRegion(axes, inputs)
@@ -148,7 +137,7 @@ def _matched_axes(
     return dict(zip(own[missing:], others, strict=True))
 
 
-def _require_one(intrin: TensorIntrin, what: str, values: Range) -> None:
+def _require_one(intrin: TensorIntrin, what: str, values: expr.Range) -> None:
     if not is_const_int(Analyzer().simplify(values.extent), 1):
         raise _mismatch(intrin, f"a {what} that it lacks has {values.extent} elements, and must have 1")
 
@@ -166,25 +155,25 @@ class _Matcher(Mutator):
     def visit_Var(self, n: Var) -> PrimExpr:
         return self._values.get(n, n)
 
-    def visit_ProducerLoad(self, n: ProducerLoad) -> PrimExpr:
+    def visit_ProducerLoad(self, n: expr.ProducerLoad) -> PrimExpr:
         target = self._inputs[n.producer]
         indices = self._visit_tuple(n.indices)
         relative = [i - r.min for i, r in zip(indices, self._regions[n.producer], strict=True)]
-        return ProducerLoad(target, tuple(relative[n.producer.ndim - target.ndim :]))
+        return expr.ProducerLoad(target, tuple(relative[n.producer.ndim - target.ndim :]))
 
 
 def _matched(e: PrimExpr, matcher: _Matcher, axes: Mapping[IterVar, IterVar]) -> PrimExpr:
-    if not isinstance(e, Reduce):
+    if not isinstance(e, expr.Reduce):
         matched: PrimExpr = matcher.visit(e)
         return matched
     source, init = (tuple(matcher.visit(part) for part in parts) for parts in (e.source, e.init))
     over = tuple(axes[axis] for axis in e.axis if axis in axes)
-    return Reduce(e.combiner, source, over, matcher.visit(e.condition), e.value_index, init)
+    return expr.Reduce(e.combiner, source, over, matcher.visit(e.condition), e.value_index, init)
 
 
 def _same(a: PrimExpr, b: PrimExpr, analyzer: Analyzer) -> bool:
     """Return whether two expressions are alike once they are simplified."""
-    if isinstance(a, Reduce) and isinstance(b, Reduce):
+    if isinstance(a, expr.Reduce) and isinstance(b, expr.Reduce):
         alike = len(a.source) == len(b.source) and len(a.init) == len(b.init) and a.value_index == b.value_index
         if not alike or not _same_reducer(a.combiner, b.combiner):
             return False
@@ -195,7 +184,7 @@ def _same(a: PrimExpr, b: PrimExpr, analyzer: Analyzer) -> bool:
     return structural_equal(_canonical(a, analyzer), _canonical(b, analyzer))
 
 
-def _same_reducer(a: CommReducer, b: CommReducer) -> bool:
+def _same_reducer(a: expr.CommReducer, b: expr.CommReducer) -> bool:
     return a is b or structural_equal(a, b)
 
 
@@ -208,13 +197,13 @@ def _canonical(e: PrimExpr, analyzer: Analyzer) -> PrimExpr:
 class _Choices(Mutator):
     """Writes all choices alike, and drops hints."""
 
-    def visit_Call(self, n: Call) -> PrimExpr:
+    def visit_Call(self, n: expr.Call) -> PrimExpr:
         args = self._visit_tuple(n.args)
         if n.op is IF_THEN_ELSE:
-            return Select(*args)
+            return expr.Select(*args)
         if getattr(n.op, "name", "") == "tir.likely":
             return args[0]
-        return n if args is n.args else Call(n.dtype, n.op, args)
+        return n if args is n.args else expr.Call(n.dtype, n.op, args)
 
 
 class _IndexSimplifier(Mutator):
@@ -223,8 +212,8 @@ class _IndexSimplifier(Mutator):
     def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
 
-    def visit_ProducerLoad(self, n: ProducerLoad) -> PrimExpr:
+    def visit_ProducerLoad(self, n: expr.ProducerLoad) -> PrimExpr:
         indices: Sequence[PrimExpr] = self._visit_tuple(n.indices)
-        return ProducerLoad(
-            n.producer, tuple(i if isinstance(i, (IntImm, Var)) else self._analyzer.simplify(i) for i in indices)
+        return expr.ProducerLoad(
+            n.producer, tuple(i if isinstance(i, (expr.IntImm, Var)) else self._analyzer.simplify(i) for i in indices)
         )

@@ -13,26 +13,8 @@ from typing import Literal, TypeAlias
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import DTypeError, show
-from compiler.ir.expr.primexpr import (
-    BINARY_OPERATIONS,
-    And,
-    BinaryOp,
-    Call,
-    Cast,
-    CommReducer,
-    FloatImm,
-    IntImm,
-    IterVar,
-    Let,
-    Not,
-    Or,
-    PrimExpr,
-    ProducerLoad,
-    Reduce,
-    Select,
-    StringImm,
-    Var,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import BINARY_OPERATIONS, PrimExpr, Var
 from compiler.ir.node import Node
 from compiler.ir.op import Op, registered_ops
 from compiler.te.definition.tensor import Tensor
@@ -68,11 +50,11 @@ def callable_operators() -> dict[str, Op]:
 # making nodes of values that anybody may have written: the classes themselves build exactly what they are told
 
 
-def _arithmetic(cls: type[BinaryOp]) -> Callable[[PrimExpr, PrimExpr], PrimExpr]:
+def _arithmetic(cls: type[expr.BinaryOp]) -> Callable[[PrimExpr, PrimExpr], PrimExpr]:
     def make(a: PrimExpr, b: PrimExpr) -> PrimExpr:
         _number(cls.__name__, a)
         _same(cls.__name__, a, b)
-        if cls in (And, Or) and a.dtype != "bool":
+        if cls in (expr.And, expr.Or) and a.dtype != "bool":
             raise DTypeError(f"program: {cls.__name__} takes conditions, got {a.dtype} {show(a)}")
         return cls(a, b)
 
@@ -99,17 +81,17 @@ def _condition(operation: str, e: PrimExpr) -> None:
 
 def _not(a: PrimExpr) -> PrimExpr:
     _condition("Not", a)
-    return Not(a)
+    return expr.Not(a)
 
 
 def _select(condition: PrimExpr, true_value: PrimExpr, false_value: PrimExpr) -> PrimExpr:
     _condition("Select", condition)
     _same("Select", _number("Select", true_value), false_value)
-    return Select(condition, true_value, false_value)
+    return expr.Select(condition, true_value, false_value)
 
 
 def _cast(dtype: str, value: PrimExpr) -> PrimExpr:
-    return Cast(_scalar(dtype), _number("Cast", value))
+    return expr.Cast(_scalar(dtype), _number("Cast", value))
 
 
 def _scalar(dtype: str) -> str:
@@ -121,19 +103,19 @@ def _scalar(dtype: str) -> str:
 
 def _let(var: Var, value: PrimExpr, body: PrimExpr) -> PrimExpr:
     _same("Let", var, _number("Let", value))
-    return Let(var, value, _number("Let", body))
+    return expr.Let(var, value, _number("Let", body))
 
 
 def _int(dtype: str, value: int) -> PrimExpr:
     if not dt.is_integral(_scalar(dtype)):
         raise DTypeError(f"program: IntImm takes an integer type, got {dtype}")
-    return IntImm(dtype, value)
+    return expr.IntImm(dtype, value)
 
 
 def _float(dtype: str, value: float) -> PrimExpr:
     if not dt.is_float(_scalar(dtype)):
         raise DTypeError(f"program: FloatImm takes a floating-point type, got {dtype}")
-    return FloatImm(dtype, value)
+    return expr.FloatImm(dtype, value)
 
 
 def _variable(name: str, dtype: str) -> Var:
@@ -162,18 +144,18 @@ def _load(producer: Tensor, indices: tuple[PrimExpr, ...]) -> PrimExpr:
 
 def _reducer(
     lhs: tuple[Var, ...], rhs: tuple[Var, ...], result: tuple[PrimExpr, ...], identity: tuple[PrimExpr, ...]
-) -> CommReducer:
+) -> expr.CommReducer:
     types = [v.dtype for v in lhs]
     for values in (rhs, result, identity):
         if [v.dtype for v in values] != types or not types:
             raise DTypeError(f"program: CommReducer combines values of the types {types}, got {show(values)}")
-    return CommReducer(lhs, rhs, result, identity)
+    return expr.CommReducer(lhs, rhs, result, identity)
 
 
 def _reduce(
-    combiner: CommReducer,
+    combiner: expr.CommReducer,
     source: tuple[PrimExpr, ...],
-    axis: tuple[IterVar, ...],
+    axis: tuple[expr.IterVar, ...],
     condition: PrimExpr,
     value_index: int,
     init: tuple[PrimExpr, ...],
@@ -181,31 +163,31 @@ def _reduce(
     types = [v.dtype for v in combiner.lhs]
     if [e.dtype for e in source] != types or (init and [e.dtype for e in init] != types):
         raise DTypeError(f"program: Reduce takes values of the types {types}, got {show(source)}")
-    if not axis or len(set(axis)) < len(axis) or any(a.iter_type != IterVar.CommReduce for a in axis):
+    if not axis or len(set(axis)) < len(axis) or any(a.iter_type != expr.IterVar.CommReduce for a in axis):
         raise ProgramError("program: Reduce takes axes of reductions, each once")
     if not 0 <= value_index < len(source):
         raise ProgramError(f"program: Reduce has {len(source)} values, got value_index {value_index}")
     _condition("Reduce", condition)
-    return Reduce(combiner, source, axis, condition, value_index, init)
+    return expr.Reduce(combiner, source, axis, condition, value_index, init)
 
 
 KINDS: dict[str, Kind] = {
     **{cls.__name__: Kind(cls, {"a": "expr", "b": "expr"}, _arithmetic(cls)) for cls in BINARY_OPERATIONS},
-    "Not": Kind(Not, {"a": "expr"}, _not),
-    "Select": Kind(Select, {"condition": "expr", "true_value": "expr", "false_value": "expr"}, _select),
-    "Cast": Kind(Cast, {"dtype": "dtype", "value": "expr"}, _cast),
-    "Let": Kind(Let, {"var": "var", "value": "expr", "body": "expr"}, _let),
-    "IntImm": Kind(IntImm, {"dtype": "dtype", "value": "int"}, _int),
-    "FloatImm": Kind(FloatImm, {"dtype": "dtype", "value": "float"}, _float),
-    "StringImm": Kind(StringImm, {"value": "text"}, StringImm),
+    "Not": Kind(expr.Not, {"a": "expr"}, _not),
+    "Select": Kind(expr.Select, {"condition": "expr", "true_value": "expr", "false_value": "expr"}, _select),
+    "Cast": Kind(expr.Cast, {"dtype": "dtype", "value": "expr"}, _cast),
+    "Let": Kind(expr.Let, {"var": "var", "value": "expr", "body": "expr"}, _let),
+    "IntImm": Kind(expr.IntImm, {"dtype": "dtype", "value": "int"}, _int),
+    "FloatImm": Kind(expr.FloatImm, {"dtype": "dtype", "value": "float"}, _float),
+    "StringImm": Kind(expr.StringImm, {"value": "text"}, expr.StringImm),
     "Var": Kind(Var, {"name": "text", "dtype": "dtype"}, _variable),
-    "Call": Kind(Call, {"dtype": "dtype", "op": "operator", "args": "exprs"}, _call),
-    "ProducerLoad": Kind(ProducerLoad, {"producer": "tensor", "indices": "exprs"}, _load),
+    "Call": Kind(expr.Call, {"dtype": "dtype", "op": "operator", "args": "exprs"}, _call),
+    "ProducerLoad": Kind(expr.ProducerLoad, {"producer": "tensor", "indices": "exprs"}, _load),
     "CommReducer": Kind(
-        CommReducer, {"lhs": "vars", "rhs": "vars", "result": "exprs", "identity_element": "exprs"}, _reducer
+        expr.CommReducer, {"lhs": "vars", "rhs": "vars", "result": "exprs", "identity_element": "exprs"}, _reducer
     ),
     "Reduce": Kind(
-        Reduce,
+        expr.Reduce,
         {
             "combiner": "reducer",
             "source": "exprs",

@@ -9,19 +9,10 @@ from compiler.ir.expr.primexpr import Call, PrimExpr, StringImm, Var
 from compiler.ir.functor import Visitor, nodes_of
 from compiler.tir.analysis.thread_axes import is_thread, launch_of
 from compiler.tir.expressions.builtin import STORAGE_SYNC
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.allocations import pointer_scope
 from compiler.tir.statements.buffer import BufferLoad
-from compiler.tir.statements.stmt import (
-    Allocate,
-    AttrStmt,
-    BufferStore,
-    Evaluate,
-    For,
-    IfThenElse,
-    LetStmt,
-    Stmt,
-    While,
-)
+from compiler.tir.statements.stmt import Stmt
 from compiler.tir.statements.stmt_functor import StmtVisitor
 
 _SHARED_SCOPES = ("shared", "shared.dyn", "warp")
@@ -30,7 +21,7 @@ _SHARED_SCOPES = ("shared", "shared.dyn", "warp")
 
 def is_barrier(n: Stmt) -> bool:
     """Return whether a statement lets threads wait for each other."""
-    return isinstance(n, Evaluate) and isinstance(n.value, Call) and n.value.op is STORAGE_SYNC
+    return isinstance(n, tir.Evaluate) and isinstance(n.value, Call) and n.value.op is STORAGE_SYNC
 
 
 class Uniformity(Visitor):
@@ -83,13 +74,13 @@ class _Flow(StmtVisitor):
         if self._diverges or not self.uniformity.holds(*values):
             self.uniformity.varying.add(var)
 
-    def visit_AttrStmt(self, n: AttrStmt) -> None:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> None:
         if launch_of(n):
             self._launch(n)
         else:
             self.visit(n.body)
 
-    def _launch(self, n: AttrStmt | For) -> None:
+    def _launch(self, n: tir.AttrStmt | tir.For) -> None:
         launch, outer = launch_of(n), self._in_kernel
         if launch is not None and is_thread(launch.tag):
             self.uniformity.varying.update(launch.variables)
@@ -97,24 +88,24 @@ class _Flow(StmtVisitor):
         self.visit(n.body)
         self._in_kernel = outer
 
-    def visit_Allocate(self, n: Allocate) -> None:
+    def visit_Allocate(self, n: tir.Allocate) -> None:
         if self._in_kernel and pointer_scope(n.buffer_var) not in _SHARED_SCOPES:
             self._private.add(n.buffer_var)
         self.visit(n.body)
 
-    def visit_LetStmt(self, n: LetStmt) -> None:
+    def visit_LetStmt(self, n: tir.LetStmt) -> None:
         if not self.uniformity.holds(n.value):
             self.uniformity.varying.add(n.var)
         self.visit(n.body)
 
-    def visit_BufferStore(self, n: BufferStore) -> None:
+    def visit_BufferStore(self, n: tir.BufferStore) -> None:
         if n.buffer.data in self._private:
             self._note(n.buffer.data, n.value, *n.indices)
 
-    def visit_Evaluate(self, n: Evaluate) -> None:
+    def visit_Evaluate(self, n: tir.Evaluate) -> None:
         self.uniformity.varying |= _passed(n.value) & self._private
 
-    def visit_For(self, n: For) -> None:
+    def visit_For(self, n: tir.For) -> None:
         if launch_of(n):
             self._launch(n)
             return
@@ -122,10 +113,10 @@ class _Flow(StmtVisitor):
             self.uniformity.varying.add(n.loop_var)
         self._under(n.body, n.min, n.extent)
 
-    def visit_While(self, n: While) -> None:
+    def visit_While(self, n: tir.While) -> None:
         self._under(n.body, n.condition)
 
-    def visit_IfThenElse(self, n: IfThenElse) -> None:
+    def visit_IfThenElse(self, n: tir.IfThenElse) -> None:
         for side in (n.then_case, n.else_case):
             if side is not None:
                 self._under(side, n.condition)
@@ -146,8 +137,8 @@ def _passed(e: PrimExpr) -> set[Var]:
 class DivergentBarrier(NamedTuple):
     """A barrier, the loop or branch around it that not all threads take, and what decides about that."""
 
-    barrier: Evaluate
-    around: For | While | IfThenElse
+    barrier: tir.Evaluate
+    around: tir.For | tir.While | tir.IfThenElse
     decides: PrimExpr
 
 
@@ -162,17 +153,17 @@ class _Search(StmtVisitor):
     def __init__(self, uniformity: Uniformity) -> None:
         self.result: DivergentBarrier | None = None
         self._uniformity = uniformity
-        self._around: tuple[For | While | IfThenElse, PrimExpr] | None = None
+        self._around: tuple[tir.For | tir.While | tir.IfThenElse, PrimExpr] | None = None
 
-    def visit_For(self, n: For) -> None:
+    def visit_For(self, n: tir.For) -> None:
         self._under(n, *(() if launch_of(n) else (n.min, n.extent)))
 
-    def visit_While(self, n: While | IfThenElse) -> None:
+    def visit_While(self, n: tir.While | tir.IfThenElse) -> None:
         self._under(n, n.condition)
 
     visit_IfThenElse = visit_While
 
-    def _under(self, n: For | While | IfThenElse, *values: PrimExpr) -> None:
+    def _under(self, n: tir.For | tir.While | tir.IfThenElse, *values: PrimExpr) -> None:
         outer = self._around
         decides = next((value for value in values if not self._uniformity.holds(value)), None)
         if outer is None and decides is not None:
@@ -180,11 +171,11 @@ class _Search(StmtVisitor):
         self.visit_Node(n)
         self._around = outer
 
-    def visit_Evaluate(self, n: Evaluate) -> None:
+    def visit_Evaluate(self, n: tir.Evaluate) -> None:
         if self.result is None and self._around is not None and is_barrier(n) and not _is_for_warps(n):
             self.result = DivergentBarrier(n, *self._around)
 
 
-def _is_for_warps(n: Evaluate) -> bool:
+def _is_for_warps(n: tir.Evaluate) -> bool:
     scope = n.value.args[0] if isinstance(n.value, Call) and n.value.args else None
     return isinstance(scope, StringImm) and scope.value == "warp"

@@ -13,23 +13,10 @@ from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.side_effect import has_effect, is_pure
 from compiler.tir.expressions.builtin import ASSUME, is_call
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.stmt import (
-    Allocate,
-    AttrStmt,
-    BufferStore,
-    DeclBuffer,
-    Evaluate,
-    For,
-    IfThenElse,
-    LetStmt,
-    SeqStmt,
-    Stmt,
-    is_no_op,
-    no_op,
-    seq,
-)
+from compiler.tir.statements.stmt import Stmt, is_no_op, no_op, seq
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.loops.dead_stores import without_dead_stores
 from compiler.tir.transform.loops.known_stores import without_known_stores
@@ -98,33 +85,33 @@ class _RemoveNoOp(StmtExprMutator):
         self._analyzer = Analyzer()
         self._used: dict[Stmt, Set[Var]] = {}
 
-    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+    def visit_LetStmt(self, n: tir.LetStmt) -> Stmt:
         if dt.is_int(n.var.dtype) and is_pure(n.value):
             self._analyzer.bind(n.var, n.value, override=True)
         body = self.visit(n.body)
         if is_no_op(body) or n.var not in self._uses(body):
-            return body if not has_effect(n.value) else seq([Evaluate(n.value), body])
+            return body if not has_effect(n.value) else seq([tir.Evaluate(n.value), body])
         return rebuild(n, body=body)
 
     def _uses(self, n: Stmt) -> Set[Var]:
         """Return the variables that a statement uses; what follows a let is not gone through again."""
         used = self._used.get(n)
         if used is None:
-            parts = n.seq if isinstance(n, SeqStmt) else ()
-            if isinstance(n, LetStmt):
+            parts = n.seq if isinstance(n, tir.SeqStmt) else ()
+            if isinstance(n, tir.LetStmt):
                 used = self._uses(n.body) - {n.var} | {*free_vars(n.value)}
             else:
                 used = set().union(*map(self._uses, parts)) if parts else {*free_vars(n)}
             self._used[n] = used
         return used
 
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> Stmt:
         body = self.visit(n.body)
         if is_no_op(body):
             return _keep_effects(n.value)
         return rebuild(n, body=body)
 
-    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
+    def visit_IfThenElse(self, n: tir.IfThenElse) -> Stmt:
         if isinstance(n.condition, IntImm):
             taken = n.then_case if n.condition.value else n.else_case
             return no_op() if taken is None else self.visit(taken)
@@ -134,14 +121,14 @@ class _RemoveNoOp(StmtExprMutator):
         if other is not None and is_no_op(other):
             other = None
         if is_no_op(then):
-            return _keep_effects(n.condition) if other is None else IfThenElse(Not(n.condition), other)
+            return _keep_effects(n.condition) if other is None else tir.IfThenElse(Not(n.condition), other)
         return rebuild(n, then_case=then, else_case=other)
 
     def _else_case(self, condition: PrimExpr, stmt: Stmt) -> Stmt:
         with self._analyzer.constraint(Not(condition)):
             return self.visit(stmt)
 
-    def visit_For(self, n: For) -> Stmt:
+    def visit_For(self, n: tir.For) -> Stmt:
         if self._analyzer.can_prove(n.extent <= 0):
             return no_op()
         self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent), override=True)
@@ -150,17 +137,17 @@ class _RemoveNoOp(StmtExprMutator):
             return seq([_keep_effects(n.min), _keep_effects(n.extent)])
         return rebuild(n, body=body)
 
-    def visit_Allocate(self, n: Allocate) -> Stmt:
+    def visit_Allocate(self, n: tir.Allocate) -> Stmt:
         body = self.visit(n.body)
         if is_no_op(body):
             return seq([_keep_effects(e) for e in n.extents])
         return rebuild(n, body=body)
 
-    def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
+    def visit_DeclBuffer(self, n: tir.DeclBuffer) -> Stmt:
         body = self.visit(n.body)
         return body if is_no_op(body) else rebuild(n, body=body)
 
-    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+    def visit_BufferStore(self, n: tir.BufferStore) -> Stmt:
         value = n.value
         if isinstance(value, BufferLoad) and value.buffer is n.buffer and self._equal(value.indices, n.indices):
             return seq([_keep_effects(i) for i in n.indices])
@@ -170,10 +157,10 @@ class _RemoveNoOp(StmtExprMutator):
         analyzer = self._analyzer
         return all(analyzer.can_prove_equal(x, y) or analyzer.can_prove(x.equal(y)) for x, y in zip(a, b, strict=True))
 
-    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+    def visit_Evaluate(self, n: tir.Evaluate) -> Stmt:
         return n if isinstance(n.value, IntImm) or has_effect(n.value) else no_op()
 
-    def visit_SeqStmt(self, n: SeqStmt) -> Stmt:
+    def visit_SeqStmt(self, n: tir.SeqStmt) -> Stmt:
         new = [self.visit(stmt) for stmt in n.seq]
         if all(a is b for a, b in zip(new, n.seq, strict=True)) and not any(is_no_op(s) for s in new):
             return n
@@ -183,16 +170,16 @@ class _RemoveNoOp(StmtExprMutator):
 class _RemoveButAssumptions(_RemoveNoOp):
     """Keeps what data flow analysis learns from."""
 
-    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+    def visit_Evaluate(self, n: tir.Evaluate) -> Stmt:
         return n if is_call(n.value, ASSUME) else super().visit_Evaluate(n)
 
 
 class _RemoveEmpty(_RemoveNoOp):
-    def visit_Evaluate(self, n: Evaluate | BufferStore) -> Stmt:
+    def visit_Evaluate(self, n: tir.Evaluate | tir.BufferStore) -> Stmt:
         return n
 
     visit_BufferStore = visit_Evaluate
 
 
 def _keep_effects(e: PrimExpr) -> Stmt:
-    return Evaluate(e) if has_effect(e) else no_op()
+    return tir.Evaluate(e) if has_effect(e) else no_op()

@@ -16,22 +16,10 @@ from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.buffer_values import BufferValues
 from compiler.tir.analysis.side_effect import has_effect, is_pure, reads_memory
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.stmt import (
-    THREAD_KEYS,
-    AssertStmt,
-    AttrStmt,
-    BufferStore,
-    Evaluate,
-    For,
-    IfThenElse,
-    LetStmt,
-    SeqStmt,
-    Stmt,
-    no_op,
-    seq,
-)
+from compiler.tir.statements.stmt import THREAD_KEYS, Stmt, no_op, seq
 from compiler.tir.transform.loops.value_follower import StatementWalk, ValueFollower, without_likely
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -136,13 +124,13 @@ class _Simplifier(StatementWalk):
 
     visit_IntImm = leave
 
-    def visit_For(self, n: For) -> Stmt:
+    def visit_For(self, n: tir.For) -> Stmt:
         low, extent = self.visit(n.min), self.visit(n.extent)
         self._analyzer.bind(n.loop_var, Range.from_min_extent(low, extent), override=True)
         body = self.visit(n.body)
         return rebuild(n, min=low, extent=extent, body=body)
 
-    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+    def visit_LetStmt(self, n: tir.LetStmt) -> Stmt:
         value = self.visit(n.value)
         if _may_inline(value):
             self._analyzer.bind(n.var, value, override=True)
@@ -152,14 +140,14 @@ class _Simplifier(StatementWalk):
         body = self.visit(n.body)
         return rebuild(n, value=value, body=body)
 
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> Stmt:
         value = self.visit(n.value)
         if n.attr_key in THREAD_KEYS and isinstance(n.node, IterVar):
             self._analyzer.bind(n.node.var, Range.from_min_extent(IntImm(value.dtype, 0), value), override=True)
         body = self.visit(n.body)
         return rebuild(n, value=value, body=body)
 
-    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
+    def visit_IfThenElse(self, n: tir.IfThenElse) -> Stmt:
         condition = self._decided(n.condition)
         plain = without_likely(condition)
         if isinstance(plain, IntImm):
@@ -173,12 +161,12 @@ class _Simplifier(StatementWalk):
                 other = self.visit(other)
         return rebuild(n, condition=condition, then_case=then, else_case=other)
 
-    def visit_SeqStmt(self, n: SeqStmt) -> Stmt:
+    def visit_SeqStmt(self, n: tir.SeqStmt) -> Stmt:
         statements = [self.visit(stmt) for stmt in n.seq]
         unchanged = all(new is old for new, old in zip(statements, n.seq, strict=True))
         return n if unchanged else seq(statements)
 
-    def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
+    def visit_AssertStmt(self, n: tir.AssertStmt) -> Stmt:
         condition = self.visit(n.condition)
         with self._analyzer.constraint(condition):
             body = self.visit(n.body)
@@ -186,11 +174,11 @@ class _Simplifier(StatementWalk):
             return body
         return rebuild(n, condition=condition, body=body)
 
-    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+    def visit_Evaluate(self, n: tir.Evaluate) -> Stmt:
         value = self.visit(n.value)
-        return n if value is n.value else Evaluate(value)
+        return n if value is n.value else tir.Evaluate(value)
 
-    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+    def visit_BufferStore(self, n: tir.BufferStore) -> Stmt:
         value, indices = self.visit(n.value), self._visit_tuple(n.indices)
         if isinstance(value, BufferLoad) and value.buffer is n.buffer and structural_equal(value.indices, indices):
             return no_op()
@@ -212,12 +200,12 @@ class _DataFlowSimplifier(ValueFollower, _Simplifier):
         truth = self.values.truth(without_likely(e))
         return e if truth is None else const(truth)
 
-    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+    def visit_BufferStore(self, n: tir.BufferStore) -> Stmt:
         self.values.forget(n.value)
         if self._options.propagate_knowns_to_simplify_expressions:
             n = rebuild(n, value=self.values.resolve(n.value))
         result = super().visit_BufferStore(n)
-        if isinstance(result, BufferStore):
+        if isinstance(result, tir.BufferStore):
             self.values.store(result)
         return result
 

@@ -7,21 +7,8 @@ from collections.abc import Callable
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.expr.primexpr import (
-    Broadcast,
-    Call,
-    Cast,
-    IntImm,
-    Let,
-    PrimExpr,
-    Ramp,
-    Select,
-    Shuffle,
-    Var,
-    cast,
-    const,
-    is_const_int,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr, Var, cast, const, is_const_int
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.functor import Mutator, Visitor, nodes_of
 from compiler.ir.node import Node, rebuild
@@ -29,19 +16,10 @@ from compiler.ir.structural import structural_equal
 from compiler.ir.types import PointerType, PrimType
 from compiler.target.codegen.source.device import VectorRules
 from compiler.tir.expressions import builtin
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.decl_buffer import decl_buffer
-from compiler.tir.statements.stmt import (
-    Allocate,
-    BufferStore,
-    Evaluate,
-    For,
-    ForKind,
-    IfThenElse,
-    LetStmt,
-    SeqStmt,
-    Stmt,
-)
+from compiler.tir.statements.stmt import BufferStore, Stmt
 
 
 def without_vectors(stmt: Stmt, vectors: VectorRules | None = None) -> Stmt:
@@ -115,12 +93,12 @@ class _Lanes(Mutator):
             self._rows[load] = row
         result, lane = _row(f"{n.buffer.name}_row", n.value.dtype), Var("lane", "int32")
         computed = BufferStore(result, self.lane(n.value, lane), (lane,))
-        loop = For(lane, const(0), const(dt.lanes(n.value.dtype)), ForKind.UNROLLED, computed)
+        loop = tir.For(lane, const(0), const(dt.lanes(n.value.dtype)), tir.ForKind.UNROLLED, computed)
         reads = [BufferStore(row, load, (_all_lanes(load.dtype),)) for load, row in rows.items()]
         written = rebuild(n, value=BufferLoad(result, (_all_lanes(n.value.dtype),)))
-        body: Stmt = SeqStmt((*reads, loop, written))
+        body: Stmt = tir.SeqStmt((*reads, loop, written))
         for row in (result, *rows.values()):
-            body = Allocate(row.data, row.dtype, row.shape, const(True), body)
+            body = tir.Allocate(row.data, row.dtype, row.shape, const(True), body)
         return body
 
     def _guarded(self, n: BufferStore, lane: PrimExpr | None, store: Stmt) -> Stmt:
@@ -128,7 +106,7 @@ class _Lanes(Mutator):
         condition = _condition(n)
         if condition is None:
             return store
-        return IfThenElse(condition if lane is None else self.lane(condition, lane), store)
+        return tir.IfThenElse(condition if lane is None else self.lane(condition, lane), store)
 
     def _through_copy(self, n: BufferStore, count: int) -> Stmt:
         """Store a value that reads other elements of the same memory: compute all lanes first."""
@@ -136,43 +114,45 @@ class _Lanes(Mutator):
         read, write = Var("lane", "int32"), Var("lane", "int32")
         buffer, indices = self._element(n.buffer, n.indices, write)
         stored = self._guarded(n, write, BufferStore(buffer, BufferLoad(copy, (write,)), indices))
-        body = SeqStmt(
+        body = tir.SeqStmt(
             (
                 _over_lanes(read, count, BufferStore(copy, self.lane(n.value, read), (read,))),
                 _over_lanes(write, count, stored),
             )
         )
-        return Allocate(copy.data, copy.dtype, (const(count),), const(True), body)
+        return tir.Allocate(copy.data, copy.dtype, (const(count),), const(True), body)
 
-    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+    def visit_LetStmt(self, n: tir.LetStmt) -> Stmt:
         count = dt.lanes(n.var.dtype)
         if count == 1:
             return rebuild(n, value=self.visit(n.value), body=self.visit(n.body))
         row = self._vectors[n.var] = _row(n.var.name, n.var.dtype)
         lane = Var("lane", "int32")
         filled = _over_lanes(lane, count, BufferStore(row, self.lane(n.value, lane), (lane,)))
-        return Allocate(row.data, row.dtype, (const(count),), const(True), SeqStmt((filled, self.visit(n.body))))
+        return tir.Allocate(
+            row.data, row.dtype, (const(count),), const(True), tir.SeqStmt((filled, self.visit(n.body)))
+        )
 
-    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+    def visit_Evaluate(self, n: tir.Evaluate) -> Stmt:
         count = dt.lanes(n.value.dtype)
         if count == 1:
             return rebuild(n, value=self.visit(n.value))
         lane = Var("lane", "int32")
-        return _over_lanes(lane, count, Evaluate(self.lane(n.value, lane)))
+        return _over_lanes(lane, count, tir.Evaluate(self.lane(n.value, lane)))
 
-    def visit_Allocate(self, n: Allocate) -> Stmt:
+    def visit_Allocate(self, n: tir.Allocate) -> Stmt:
         count = dt.lanes(n.dtype)
         if count == 1:
             return rebuild(n, body=self.visit(n.body), extents=self._all(n.extents))
         extents = (*self._all(n.extents), const(count))
-        return Allocate(n.buffer_var, dt.element(n.dtype), extents, n.condition, self.visit(n.body), n.annotations)
+        return tir.Allocate(n.buffer_var, dt.element(n.dtype), extents, n.condition, self.visit(n.body), n.annotations)
 
     # scalar expressions
 
     def _all(self, items: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
         return tuple(self.visit(e) for e in items)
 
-    def visit_Shuffle(self, n: Shuffle) -> PrimExpr:
+    def visit_Shuffle(self, n: expr.Shuffle) -> PrimExpr:
         return self._picked(n, n.indices[0]) if len(n.indices) == 1 else n
 
     # one lane of a vector
@@ -188,7 +168,7 @@ class _Lanes(Mutator):
         changes = {name: self.lane(getattr(e, name), lane) for name in e.children}
         return rebuild(e, **changes)
 
-    def _lane_of_Ramp(self, e: Ramp, lane: PrimExpr) -> PrimExpr:
+    def _lane_of_Ramp(self, e: expr.Ramp, lane: PrimExpr) -> PrimExpr:
         count = dt.lanes(e.base.dtype)
         if count > 1:
             step, within = lane // count, lane % count
@@ -197,28 +177,28 @@ class _Lanes(Mutator):
         stride: PrimExpr = self.visit(e.stride)
         return base + stride * cast(e.base.dtype, lane)
 
-    def _lane_of_Broadcast(self, e: Broadcast, lane: PrimExpr) -> PrimExpr:
+    def _lane_of_Broadcast(self, e: expr.Broadcast, lane: PrimExpr) -> PrimExpr:
         count = dt.lanes(e.value.dtype)
         return self.lane(e.value, lane % count if count > 1 else lane)
 
     def _lane_of_Var(self, e: Var, lane: PrimExpr) -> PrimExpr:
         return BufferLoad(self._vectors[e], (lane,))
 
-    def _lane_of_Cast(self, e: Cast, lane: PrimExpr) -> PrimExpr:
-        return Cast(dt.element(e.dtype), self.lane(e.value, lane))
+    def _lane_of_Cast(self, e: expr.Cast, lane: PrimExpr) -> PrimExpr:
+        return expr.Cast(dt.element(e.dtype), self.lane(e.value, lane))
 
-    def _lane_of_Let(self, e: Let, lane: PrimExpr) -> PrimExpr:
+    def _lane_of_Let(self, e: expr.Let, lane: PrimExpr) -> PrimExpr:
         return self.lane(substitute(e.body, {e.var: e.value}), lane)
 
-    def _lane_of_Shuffle(self, e: Shuffle, lane: PrimExpr) -> PrimExpr:
+    def _lane_of_Shuffle(self, e: expr.Shuffle, lane: PrimExpr) -> PrimExpr:
         result = self._picked(e, e.indices[-1])
         for number in reversed(range(len(e.indices) - 1)):
-            result = Select(lane.equal(number), self._picked(e, e.indices[number]), result)
+            result = expr.Select(lane.equal(number), self._picked(e, e.indices[number]), result)
         return result
 
-    def _picked(self, e: Shuffle, index: PrimExpr) -> PrimExpr:
+    def _picked(self, e: expr.Shuffle, index: PrimExpr) -> PrimExpr:
         """Return the lane with a constant index in the concatenation of several vectors."""
-        if not isinstance(index, IntImm):
+        if not isinstance(index, expr.IntImm):
             raise BuildError(f"code generation: a shuffle must select lanes by constants, got {index}")
         number = index.value
         for vector in e.vectors:
@@ -237,19 +217,19 @@ class _Lanes(Mutator):
         if condition is None:
             return load
         chosen = (self.lane(condition, lane), load, const(0, load.dtype))
-        return Call(load.dtype, builtin.IF_THEN_ELSE, chosen)
+        return expr.Call(load.dtype, builtin.IF_THEN_ELSE, chosen)
 
-    def _lane_of_Call(self, e: Call, lane: PrimExpr) -> PrimExpr:
+    def _lane_of_Call(self, e: expr.Call, lane: PrimExpr) -> PrimExpr:
         count, dtype = dt.lanes(e.dtype), dt.element(e.dtype)
         if e.op is builtin.VECTOR_LOW or e.op is builtin.VECTOR_HIGH:
             return self.lane(e.args[0], lane + (count if e.op is builtin.VECTOR_HIGH else 0))
         if e.op is builtin.VECTOR_COMBINE:
             half = count // 2
             upper = self.lane(e.args[1], lane - half)
-            return Call(dtype, builtin.IF_THEN_ELSE, (lane < half, self.lane(e.args[0], lane), upper))
+            return expr.Call(dtype, builtin.IF_THEN_ELSE, (lane < half, self.lane(e.args[0], lane), upper))
         if any(dt.lanes(a.dtype) not in (1, count) for a in e.args):
             raise BuildError(f"code generation: {e} mixes vectors of different lengths")
-        return Call(dtype, e.op, tuple(self.lane(a, lane) for a in e.args))
+        return expr.Call(dtype, e.op, tuple(self.lane(a, lane) for a in e.args))
 
     def _element(
         self, buffer: Buffer, indices: tuple[PrimExpr, ...], lane: PrimExpr
@@ -270,7 +250,7 @@ class _Lanes(Mutator):
 def _condition(n: BufferLoad | BufferStore) -> PrimExpr | None:
     """Return the condition of an access; None if it is unconditional."""
     condition = n.predicate
-    lane = condition.value if isinstance(condition, Broadcast) else condition
+    lane = condition.value if isinstance(condition, expr.Broadcast) else condition
     return None if lane is None or is_const_int(lane, 1) else condition
 
 
@@ -278,7 +258,12 @@ def is_side_by_side(n: BufferLoad | BufferStore) -> bool:
     """Return whether an access is a contiguous vector, aligned to its number of lanes."""
     index, buffer = n.indices[0], n.buffer
     plain = len(n.indices) == 1 and _condition(n) is None and dt.lanes(buffer.dtype) == 1 and not buffer.strides
-    if not plain or not isinstance(index, Ramp) or not is_const_int(index.stride, 1) or dt.lanes(index.base.dtype) > 1:
+    if (
+        not plain
+        or not isinstance(index, expr.Ramp)
+        or not is_const_int(index.stride, 1)
+        or dt.lanes(index.base.dtype) > 1
+    ):
         return False
     lanes, start = dt.lanes(index.dtype), Analyzer().modular_set(index.base + buffer.elem_offset)
     return start.coeff % lanes == 0 and start.base % lanes == 0
@@ -299,23 +284,23 @@ class _Loads(Visitor):
         if is_side_by_side(n):
             self.loads.append(n)
 
-    def visit_Call(self, n: Call) -> None:
+    def visit_Call(self, n: expr.Call) -> None:
         if n.op is not builtin.IF_THEN_ELSE:
             self.visit_Node(n)
 
-    def visit_Let(self, n: Let) -> None:
+    def visit_Let(self, n: expr.Let) -> None:
         """Skip the body, as the variable is not in scope where the loads are moved to."""
 
     def visit_Var(self, n: Node) -> None:
         """A variable reads nothing."""
 
 
-def _all_lanes(dtype: str) -> Ramp:
-    return Ramp(const(0), const(1), dt.lanes(dtype))
+def _all_lanes(dtype: str) -> expr.Ramp:
+    return expr.Ramp(const(0), const(1), dt.lanes(dtype))
 
 
 def _over_lanes(lane: Var, count: int, body: Stmt) -> Stmt:
-    return For(lane, const(0), const(count), ForKind.SERIAL, body)
+    return tir.For(lane, const(0), const(count), tir.ForKind.SERIAL, body)
 
 
 def _row(name: str, dtype: str) -> Buffer:

@@ -6,20 +6,8 @@ from dataclasses import dataclass
 
 from compiler.arith import Analyzer
 from compiler.arith.int_set import union
-from compiler.ir.expr.primexpr import (
-    LE,
-    LT,
-    FloorMod,
-    IntImm,
-    IterVar,
-    Mul,
-    Or,
-    PrimExpr,
-    Range,
-    Var,
-    const,
-    is_const_int,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr, Var, const, is_const_int
 from compiler.ir.expr.substitute import free_vars, substitute, uses_var
 from compiler.ir.node import rebuild
 from compiler.tir.schedule.buffers import ReplaceBuffers
@@ -111,7 +99,7 @@ def _overlaps(state: ScheduleState, block: StmtSRef, buffer: Buffer, around: Stm
         side = union(sets, analyzer).cover_range(bounds, analyzer)
         var, stride = _stepping(analyzer.simplify(side.min))
         extent = analyzer.simplify(side.extent)
-        if var in loops and var not in relaxed and isinstance(extent, IntImm) and 0 < stride < extent.value:
+        if var in loops and var not in relaxed and isinstance(extent, expr.IntImm) and 0 < stride < extent.value:
             assert var is not None
             axes = {a.var: v for a, v in zip(block.block.iter_vars, realize.iter_values, strict=True)}
             indices = [substitute(region.region[dim].min, axes) for region in regions]
@@ -130,7 +118,7 @@ def _leaves_out_alike(condition: PrimExpr, index: PrimExpr, analyzer: Analyzer) 
     moving = set(free_vars(index))
     if moving.isdisjoint(free_vars(condition)) or analyzer.can_prove(condition):
         return True
-    if not isinstance(condition, (LT, LE)):
+    if not isinstance(condition, (expr.LT, expr.LE)):
         return False
     return moving.isdisjoint(free_vars(analyzer.simplify(condition.a - condition.b - index)))
 
@@ -139,7 +127,7 @@ def _stepping(start: PrimExpr) -> tuple[Var | None, int]:
     """Return the loop that an expression is a multiple of, and the factor."""
     if isinstance(start, Var):
         return start, 1
-    if isinstance(start, Mul) and isinstance(start.a, Var) and isinstance(start.b, IntImm):
+    if isinstance(start, expr.Mul) and isinstance(start.a, Var) and isinstance(start.b, expr.IntImm):
         return start.a, start.b.value
     return None, 0
 
@@ -159,7 +147,7 @@ class _Roll(ReplaceBuffers):
         self._touched = False
 
     def _wrapped(self, index: PrimExpr) -> PrimExpr:
-        return FloorMod(index, const(self._rolled.extent, index.dtype))
+        return expr.FloorMod(index, const(self._rolled.extent, index.dtype))
 
     def _indices(self, indices: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
         at = self._rolled.dim
@@ -182,7 +170,7 @@ class _Roll(ReplaceBuffers):
         at = self._rolled.dim
         side = new.region[at]
         if is_const_int(side.extent, 1):
-            side = Range.from_fields(self._wrapped(side.min), side.extent)
+            side = expr.Range.from_fields(self._wrapped(side.min), side.extent)
         else:
             side = full_region(self.rolled_buffer)[at]
         return rebuild(new, region=(*new.region[:at], side, *new.region[at + 1 :]))
@@ -202,8 +190,8 @@ class _Roll(ReplaceBuffers):
         """Return a block whose iterations along the rolled loop must run in their order."""
         pairs = zip(block.iter_vars, realize.iter_values, strict=True)
         axes = [
-            rebuild(axis, iter_type=IterVar.Opaque)
-            if axis.iter_type == IterVar.DataPar and uses_var(value, self._rolled.loop.loop_var)
+            rebuild(axis, iter_type=expr.IterVar.Opaque)
+            if axis.iter_type == expr.IterVar.DataPar and uses_var(value, self._rolled.loop.loop_var)
             else axis
             for axis, value in pairs
         ]
@@ -217,4 +205,4 @@ class _Roll(ReplaceBuffers):
         analyzer = Analyzer()
         first = loop.loop_var < loop.min + const(1, loop.loop_var.dtype)
         behind = index - overlap.start >= const(overlap.size, index.dtype)
-        return Or(analyzer.simplify(first), analyzer.simplify(behind))
+        return expr.Or(analyzer.simplify(first), analyzer.simplify(behind))

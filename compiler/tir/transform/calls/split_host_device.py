@@ -14,20 +14,11 @@ from compiler.runtime.device import DEVICE_TYPES
 from compiler.tir.analysis import undefined_vars
 from compiler.tir.analysis.memory import used_buffers
 from compiler.tir.expressions.builtin import ret
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.renewal import renew_defs
-from compiler.tir.statements.stmt import (
-    Allocate,
-    AssertStmt,
-    AttrStmt,
-    DeclBuffer,
-    Evaluate,
-    LetStmt,
-    SeqStmt,
-    Stmt,
-    no_op,
-)
+from compiler.tir.statements.stmt import Stmt, no_op
 from compiler.tir.statements.stmt_functor import StmtMutator, statements_of
 from compiler.tir.transform.calls.device_targets import FunctionTarget, device_type
 from compiler.tir.transform.pass_base import PrimFuncPass
@@ -74,24 +65,24 @@ class _Split(StmtMutator):
         self._taken = taken
         self._kernels = kernels
 
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> Stmt:
         if n.attr_key != "target":
             return self.visit_Node(n)
         return self._call(n.node, n.body)
 
     def _call(self, target: FunctionTarget, body: Stmt) -> Stmt:
         # A mark of memory, such as the shape of fragments, stands around its allocation.
-        own = {n.buffer_var for n in statements_of(body, Allocate)}
+        own = {n.buffer_var for n in statements_of(body, tir.Allocate)}
         given = (var for var in undefined_vars(body) if var not in own)
         params = tuple(sorted(given, key=lambda var: (var.dtype != "handle", var.name)))
         succeeds = device_type(target) in REPORTS_ERRORS
         kernel = GlobalVar(self._fresh())
         self._kernels[kernel] = _kernel(params, body, target, succeeds)
         if not succeeds:
-            return Evaluate(Call("void", kernel, params))
+            return tir.Evaluate(Call("void", kernel, params))
         code = Var("kernel_error_code", "int32")
-        check = AssertStmt(code.equal(0), StringImm("Error executing compute kernel"), no_op())
-        return LetStmt(code, Call("int32", kernel, params), check)
+        check = tir.AssertStmt(code.equal(0), StringImm("Error executing compute kernel"), no_op())
+        return tir.LetStmt(code, Call("int32", kernel, params), check)
 
     def _fresh(self) -> str:
         name, number = self._name, 0
@@ -106,9 +97,9 @@ def _kernel(params: tuple[Var, ...], body: Stmt, target: FunctionTarget, succeed
     """Return the function of a part, with definitions of its own: its pointers stand for buffers declared first."""
     buffers = _undeclared_buffers(body, params)
     if succeeds:
-        body = SeqStmt((body, Evaluate(ret(const(0)))))
+        body = tir.SeqStmt((body, tir.Evaluate(ret(const(0)))))
     for buffer in reversed(buffers):
-        body = DeclBuffer(buffer, body)
+        body = tir.DeclBuffer(buffer, body)
     ret_type = PrimType("int32") if succeeds else None
     attrs = {"target": target, "tir.noalias": True, "tir.is_global_func": True}
     return renew_defs(PrimFunc(params, body, ret_type, attrs=attrs))
@@ -116,7 +107,7 @@ def _kernel(params: tuple[Var, ...], body: Stmt, target: FunctionTarget, succeed
 
 def _undeclared_buffers(body: Stmt, params: tuple[Var, ...]) -> list[Buffer]:
     """Return the buffers of the parameters' memory that a part uses without declaring them."""
-    declared = {n.buffer for n in statements_of(body, DeclBuffer)}
+    declared = {n.buffer for n in statements_of(body, tir.DeclBuffer)}
     read, written = used_buffers(body)
     given = set(params)
     layouts = {buffer: free_vars((*buffer.shape, *buffer.strides, buffer.elem_offset)) for buffer in (*read, *written)}

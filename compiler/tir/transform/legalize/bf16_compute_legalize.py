@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import (
-    BinaryOp,
-    Broadcast,
-    Call,
-    Cast,
-    CmpOp,
-    FloatImm,
-    Let,
-    PrimExpr,
-    Select,
-    Shuffle,
-    Var,
-    cast,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import Call, PrimExpr, Var, cast
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.types import PointerType, PrimType
@@ -77,12 +65,12 @@ class _Promote(StmtExprMutator):
         """Return a narrow value in the wide type; others as they are."""
         return cast(self.widened(e.dtype), e) if self.is_narrow(e.dtype) else e
 
-    def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
+    def visit_BinaryOp(self, n: expr.BinaryOp) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)
         if not self.is_narrow(a.dtype):
             return n if a is n.a and b is n.b else type(n)(a, b)
         value = type(n)(self.single(a), self.single(b))
-        return value if isinstance(n, CmpOp) else cast(n.dtype, value)
+        return value if isinstance(n, expr.CmpOp) else cast(n.dtype, value)
 
     def visit_Call(self, n: Call) -> PrimExpr:
         new: Call = self.visit_Node(n)
@@ -108,9 +96,9 @@ class BF16CastElimination(FunctionRewrite):
 
 
 class _Eliminate(StmtExprMutator):
-    def visit_Cast(self, n: Cast) -> PrimExpr:
+    def visit_Cast(self, n: expr.Cast) -> PrimExpr:
         inner = n.value
-        if isinstance(inner, Cast) and is_bf16(inner.dtype) and inner.value.dtype == n.dtype:
+        if isinstance(inner, expr.Cast) and is_bf16(inner.dtype) and inner.value.dtype == n.dtype:
             return self.visit(inner.value) if dt.element(n.dtype) == SINGLE else self.visit_Node(n)
         return self.visit_Node(n)
 
@@ -188,32 +176,32 @@ class ComputeLegalizer(_Promote):
         """Return a value of the wide type in a narrow one."""
         return cast(dtype, e)
 
-    def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
+    def visit_BinaryOp(self, n: expr.BinaryOp) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)
         if a is n.a and b is n.b and not self.is_narrow(a.dtype):
             return n
         return type(n)(self.single(a), self.single(b))
 
-    def visit_FloatImm(self, n: FloatImm) -> PrimExpr:
-        return FloatImm(self.wide, n.value) if n.dtype in self.narrow else n
+    def visit_FloatImm(self, n: expr.FloatImm) -> PrimExpr:
+        return expr.FloatImm(self.wide, n.value) if n.dtype in self.narrow else n
 
     def visit_Var(self, n: Var) -> PrimExpr:
         return self._variables.get(n, n)
 
-    def visit_Cast(self, n: Cast) -> PrimExpr:
+    def visit_Cast(self, n: expr.Cast) -> PrimExpr:
         value = self.visit(n.value)
         if self.is_narrow(n.dtype):
             return cast(self.widened(n.dtype), self.single(value))
         return n if value is n.value and not self.is_narrow(value.dtype) else cast(n.dtype, self.single(value))
 
-    def visit_Select(self, n: Select) -> PrimExpr:
+    def visit_Select(self, n: expr.Select) -> PrimExpr:
         true, false = self.single(self.visit(n.true_value)), self.single(self.visit(n.false_value))
         return rebuild(n, condition=self.visit(n.condition), true_value=true, false_value=false)
 
-    def visit_Broadcast(self, n: Broadcast) -> PrimExpr:
+    def visit_Broadcast(self, n: expr.Broadcast) -> PrimExpr:
         return rebuild(n, value=self.single(self.visit(n.value)))
 
-    def visit_Shuffle(self, n: Shuffle) -> PrimExpr:
+    def visit_Shuffle(self, n: expr.Shuffle) -> PrimExpr:
         return rebuild(n, vectors=tuple([self.single(self.visit(v)) for v in n.vectors]))
 
     def visit_Call(self, n: Call) -> PrimExpr:
@@ -238,7 +226,7 @@ class ComputeLegalizer(_Promote):
             return e
         return self.rounded(dtype, e) if self.is_narrow(dtype) else cast(dtype, self.single(e))
 
-    def visit_Let(self, n: Let) -> PrimExpr:
+    def visit_Let(self, n: expr.Let) -> PrimExpr:
         value = self._bound(n.var, self.visit(n.value))
         return rebuild(n, var=self._variables.get(n.var, n.var), value=value, body=self.visit(n.body))
 

@@ -7,23 +7,8 @@ from typing import Literal
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import (
-    BinaryOp,
-    Call,
-    Cast,
-    CmpOp,
-    IntImm,
-    IterVar,
-    Let,
-    Not,
-    PrimExpr,
-    Ramp,
-    Range,
-    Select,
-    Var,
-    cast,
-    const,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr, Range, Var, cast, const
 from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.functor import Visitor, leave
 from compiler.ir.node import rebuild
@@ -100,7 +85,7 @@ class _WideVariables(Visitor):
         self.visit_Node(n)
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
-        if isinstance(n.node, IterVar) and n.attr_key in THREAD_KEYS:
+        if isinstance(n.node, expr.IterVar) and n.attr_key in THREAD_KEYS:
             self._define(n.node.var, Range.from_min_extent(const(0, n.value.dtype), n.value))
         self.visit_Node(n)
 
@@ -129,16 +114,16 @@ class _WideVariables(Visitor):
         self._need_all(n.value)
         self.visit(n.body)
 
-    def visit_Let(self, n: Let) -> None:
+    def visit_Let(self, n: expr.Let) -> None:
         self._need_all(n)
 
-    def visit_Cast(self, n: Cast) -> None:
+    def visit_Cast(self, n: expr.Cast) -> None:
         self.visit(n.value)
 
-    def visit_BinaryOp(self, n: BinaryOp) -> None:
+    def visit_BinaryOp(self, n: expr.BinaryOp) -> None:
         if not dt.is_int(n.a.dtype) or dt.bits(n.a.dtype) <= self._bits or dt.lanes(n.a.dtype) > 1:
             self.visit_Node(n)
-        elif isinstance(n, CmpOp):  # the sides are brought to one type where only one of them becomes narrower
+        elif isinstance(n, expr.CmpOp):  # the sides are brought to one type where only one of them becomes narrower
             for side in (n.a, n.b):
                 self.visit(side) if self._fits(side) else self._need_all(side)
         elif self._fits(n.a) and self._fits(n.b) and self._fits(n):
@@ -146,13 +131,13 @@ class _WideVariables(Visitor):
         else:
             self._need_all(n)
 
-    def visit_Call(self, n: Call) -> None:
+    def visit_Call(self, n: expr.Call) -> None:
         self._visit_values(n.args)
 
-    def visit_Select(self, n: Select) -> None:
+    def visit_Select(self, n: expr.Select) -> None:
         self._visit_values((n.condition, n.true_value, n.false_value))
 
-    def visit_Not(self, n: Not) -> None:
+    def visit_Not(self, n: expr.Not) -> None:
         self.visit(n.a)
 
     def _visit_values(self, values: Sequence[PrimExpr]) -> None:
@@ -165,7 +150,7 @@ class _WideVariables(Visitor):
         """Only sums, products and the like are looked through: what else takes a wide variable needs all of it."""
         self._need_all(n)
 
-    def visit_BufferLoad(self, n: BufferLoad | Ramp) -> None:
+    def visit_BufferLoad(self, n: BufferLoad | expr.Ramp) -> None:
         self.visit_Node(n)
 
     visit_Ramp = visit_BufferLoad
@@ -188,7 +173,7 @@ class _Retype(StmtExprMutator):
         self._narrow = f"int{bits}"
         # What needs all bits of a variable that became wider takes it in its old type.
         self._as_before = {old: cast(old.dtype, new) for old, new in replaced.items()}
-        self._axes: dict[IterVar, IterVar] = {}
+        self._axes: dict[expr.IterVar, expr.IterVar] = {}
 
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         return substitute(n, self._as_before) if n.children else n
@@ -196,14 +181,14 @@ class _Retype(StmtExprMutator):
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         return self.visit_Node(n)
 
-    def visit_Call(self, n: Call) -> PrimExpr:
+    def visit_Call(self, n: expr.Call) -> PrimExpr:
         return rebuild(n, args=tuple(self._value(arg) for arg in n.args))
 
-    def visit_Select(self, n: Select) -> PrimExpr:
+    def visit_Select(self, n: expr.Select) -> PrimExpr:
         then, other = self._value(n.true_value), self._value(n.false_value)
         return rebuild(n, condition=self.visit(n.condition), true_value=then, false_value=other)
 
-    def visit_Not(self, n: Not) -> PrimExpr:
+    def visit_Not(self, n: expr.Not) -> PrimExpr:
         return rebuild(n, a=self.visit(n.a))
 
     def _value(self, e: PrimExpr) -> PrimExpr:
@@ -233,7 +218,7 @@ class _Retype(StmtExprMutator):
         init, body = self._visit_optional(n.init), self.visit(n.body)
         return rebuild(n, iter_vars=axes, reads=reads, writes=writes, match_buffers=matches, init=init, body=body)
 
-    def _fits(self, *constants: IntImm) -> bool:
+    def _fits(self, *constants: expr.IntImm) -> bool:
         low, high = dt.int_range(self._narrow)
         wide = any(dt.bits(e.dtype) > dt.bits(self._narrow) for e in constants)
         return wide and all(low <= e.value <= high for e in constants)
@@ -241,7 +226,7 @@ class _Retype(StmtExprMutator):
     def _region(self, n: BufferRegion) -> BufferRegion:
         def part(old: Range) -> Range:
             low, extent = self.visit(old.min), self.visit(old.extent)
-            if isinstance(low, IntImm) and isinstance(extent, IntImm) and self._fits(low, extent):
+            if isinstance(low, expr.IntImm) and isinstance(extent, expr.IntImm) and self._fits(low, extent):
                 return Range.from_fields(cast(self._narrow, low), cast(self._narrow, extent))
             if low is old.min and extent is old.extent:
                 return old
@@ -251,12 +236,12 @@ class _Retype(StmtExprMutator):
         return n if all(a is b for a, b in zip(region, n.region, strict=True)) else BufferRegion(n.buffer, region)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
-        if not isinstance(n.node, IterVar) or n.node.var not in self._replaced:
+        if not isinstance(n.node, expr.IterVar) or n.node.var not in self._replaced:
             return self.visit_Node(n)
         axis = self._axis(n.node)
         return rebuild(n, node=axis, value=cast(axis.var.dtype, self.visit(n.value)), body=self.visit(n.body))
 
-    def _axis(self, axis: IterVar) -> IterVar:
+    def _axis(self, axis: expr.IterVar) -> expr.IterVar:
         """Return the axis of the variable that stands for another; several kernels may share one."""
         if axis not in self._axes:
             var, dom = self._replaced[axis.var], axis.dom
@@ -268,7 +253,7 @@ class _Retype(StmtExprMutator):
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
         return rebuild(n, value=self.visit_PrimExpr(n.value), body=self.visit(n.body))
 
-    def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
+    def visit_BinaryOp(self, n: expr.BinaryOp) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)
         if a is n.a and b is n.b:
             return n
@@ -276,14 +261,14 @@ class _Retype(StmtExprMutator):
             a, b = _matched(a, b)
         return type(n)(a, b)
 
-    def visit_Ramp(self, n: Ramp) -> PrimExpr:
+    def visit_Ramp(self, n: expr.Ramp) -> PrimExpr:
         base, stride = self.visit(n.base), self.visit(n.stride)
         if base is n.base and stride is n.stride:
             return n
         base, stride = (base, stride) if base.dtype == stride.dtype else _matched(base, stride)
-        return Ramp(base, stride, n.lanes)
+        return expr.Ramp(base, stride, n.lanes)
 
-    def visit_Cast(self, n: Cast) -> PrimExpr:
+    def visit_Cast(self, n: expr.Cast) -> PrimExpr:
         value = self.visit(n.value)
         return n if value is n.value else cast(n.dtype, value)
 
@@ -295,9 +280,9 @@ class _Retype(StmtExprMutator):
 
 def _matched(a: PrimExpr, b: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
     """Bring an operand that has another type now and one that kept its own together."""
-    if isinstance(a, IntImm):
+    if isinstance(a, expr.IntImm):
         return cast(b.dtype, a), b
-    if isinstance(b, IntImm):
+    if isinstance(b, expr.IntImm):
         return a, cast(a.dtype, b)
     wide = a.dtype if dt.bits(a.dtype) > dt.bits(b.dtype) else b.dtype
     return cast(wide, a), cast(wide, b)

@@ -13,21 +13,9 @@ from compiler.ir.node import rebuild
 from compiler.tir.analysis.buffer_writes import Access, access_of, axes_of, equations, reads_of
 from compiler.tir.analysis.side_effect import has_effect
 from compiler.tir.expressions.op import all as all_of
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.statements.stmt import (
-    THREAD_KEYS,
-    Allocate,
-    AssertStmt,
-    AttrStmt,
-    Evaluate,
-    For,
-    ForKind,
-    IfThenElse,
-    LetStmt,
-    SeqStmt,
-    Stmt,
-    seq,
-)
+from compiler.tir.statements.stmt import THREAD_KEYS, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 
 Dead = dict[Buffer, Region]
@@ -60,14 +48,14 @@ class DeadStores(StmtExprMutator):
         self._read(reads_of(n))
         return n
 
-    def visit_SeqStmt(self, n: SeqStmt) -> Stmt:
+    def visit_SeqStmt(self, n: tir.SeqStmt) -> Stmt:
         new = [self.visit(stmt) for stmt in reversed(n.seq)][::-1]
         return n if all(a is b for a, b in zip(new, n.seq, strict=True)) else seq(new)
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         access = access_of(n)
         if self.removes and self._is_dead(access):
-            effects = [Evaluate(e) for e in (n.value, *n.indices) if has_effect(e)]
+            effects = [tir.Evaluate(e) for e in (n.value, *n.indices) if has_effect(e)]
             for effect in effects:
                 self.visit(effect)
             return seq(effects)
@@ -89,7 +77,7 @@ class DeadStores(StmtExprMutator):
         region = self.dead.get(access.buffer, Region()).substitute(places, unknown=False)
         return region.covers(self.context & access.region)
 
-    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
+    def visit_IfThenElse(self, n: tir.IfThenElse) -> Stmt:
         after, opposite = self.dead, Not(n.condition)
         with self.where(n.condition):
             self.dead = dict(after)
@@ -105,11 +93,11 @@ class DeadStores(StmtExprMutator):
         self.visit(n.condition)
         return rebuild(n, then_case=then, else_case=other)
 
-    def visit_For(self, n: For) -> Stmt:
+    def visit_For(self, n: tir.For) -> Stmt:
         other = Var(n.loop_var.name, n.loop_var.dtype)
         reads = reads_of(n.body)
         elsewhere = [access.renamed(n.loop_var, other) for access in reads]
-        serial = n.kind in (ForKind.SERIAL, ForKind.UNROLLED, ForKind.VECTORIZED)
+        serial = n.kind in (tir.ForKind.SERIAL, tir.ForKind.UNROLLED, tir.ForKind.VECTORIZED)
         after, within, others = self.dead, _iterations(n, n.loop_var), _iterations(n, other)
         later = others & possible_region((LT if serial else NE)(n.loop_var, other))
         earlier = others & possible_region((GT if serial else NE)(n.loop_var, other))
@@ -127,18 +115,18 @@ class DeadStores(StmtExprMutator):
         self.visit(n.extent)
         return rebuild(n, body=body)
 
-    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+    def visit_LetStmt(self, n: tir.LetStmt) -> Stmt:
         body = self.visit(n.body)
         self.dead = {b: Region(p for p in r.parts if not p.uses(n.var)) for b, r in self.dead.items()}
         self.visit(n.value)
         return rebuild(n, body=body)
 
-    def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
+    def visit_AssertStmt(self, n: tir.AssertStmt) -> Stmt:
         body = self.visit(n.body)
         self.dead = {}  # the function may end here
         return rebuild(n, body=body)
 
-    def visit_Allocate(self, n: Allocate) -> Stmt:
+    def visit_Allocate(self, n: tir.Allocate) -> Stmt:
         views = _views(n.body, n.buffer_var)
         if len(views) == 1:
             self.dead.update(dict.fromkeys(views, Region.everything()))
@@ -147,7 +135,7 @@ class DeadStores(StmtExprMutator):
             self.dead.pop(view, None)
         return rebuild(n, body=body)
 
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> Stmt:
         if n.attr_key in THREAD_KEYS:
             return self._opaque(n)
         body = self.visit(n.body)
@@ -188,11 +176,11 @@ class DeadStores(StmtExprMutator):
             self.dead[buffer] = region
 
 
-def _iterations(loop: For, var: Var) -> Region:
+def _iterations(loop: tir.For, var: Var) -> Region:
     return possible_region(all_of(loop.min <= var, var < loop.min + loop.extent))
 
 
-def _before_the_loop(region: Region, loop: For) -> Region:
+def _before_the_loop(region: Region, loop: tir.For) -> Region:
     """Return what is dead before a loop, from what is dead at the beginning of each iteration."""
     parts: list[Conjunction] = []
     for part in region.parts:

@@ -8,21 +8,8 @@ from typing import Any, NamedTuple
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.int_set import IntervalSet, to_set
 from compiler.arith.linear.deduce_bound import deduce_bound
-from compiler.ir.expr.primexpr import (
-    And,
-    Call,
-    IntImm,
-    IterVar,
-    Max,
-    Min,
-    Not,
-    PrimExpr,
-    Range,
-    Select,
-    Var,
-    binary,
-    const,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Range, Var, binary, const
 from compiler.ir.expr.substitute import free_vars, substitute, uses_var
 from compiler.ir.functor import Mutator, Visitor
 from compiler.ir.module import IRModule
@@ -115,7 +102,7 @@ class _Guards(Visitor):
         self._inner.pop(n.loop_var, None)
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
-        if n.attr_key == LAUNCH and isinstance(n.node, IterVar):
+        if n.attr_key == LAUNCH and isinstance(n.node, expr.IterVar):
             self._inner[n.node.var] = to_set(Range.from_min_extent(const(0, n.value.dtype), n.value))
         self.visit_Node(n)
 
@@ -123,14 +110,14 @@ class _Guards(Visitor):
         self._unknown.add(n.var)
         self.visit_Node(n)
 
-    def visit_Call(self, n: Call) -> None:
+    def visit_Call(self, n: expr.Call) -> None:
         if n.op is LIKELY:
             self._note(n, n.args[0])
         elif n.op is IF_THEN_ELSE and self._hinted:
             self._note(n.args[0], n.args[0])
         self.visit_Node(n)
 
-    def visit_Select(self, n: Select | IfThenElse) -> None:
+    def visit_Select(self, n: expr.Select | IfThenElse) -> None:
         if self._hinted:
             self._note(n.condition, n.condition)
         self.visit_Node(n)
@@ -201,12 +188,12 @@ class _Partition(StmtMutator):
         if n.attr_key == HINT:
             self._hinted = True
             return self.visit(n.body)
-        if n.attr_key == LAUNCH and isinstance(n.node, IterVar):
+        if n.attr_key == LAUNCH and isinstance(n.node, expr.IterVar):
             return self._launch(n, n.node)
         body = self.visit(n.body)
         return rebuild(n, body=body)
 
-    def _launch(self, n: AttrStmt, axis: IterVar) -> Stmt:
+    def _launch(self, n: AttrStmt, axis: expr.IterVar) -> Stmt:
         """Visit what runs on a thread axis; blocks of threads may be told apart by where a guard certainly holds."""
         domain = Range.from_min_extent(const(0, n.value.dtype), n.value)
         self._analyzer.bind(axis.var, domain, override=True)
@@ -230,7 +217,7 @@ class _Partition(StmtMutator):
         if not cut.decided:
             return body
         free = _Decide(cut.decided).visit(body)
-        return _branch(functools.reduce(And, conditions), free, body) if conditions else free
+        return _branch(functools.reduce(expr.And, conditions), free, body) if conditions else free
 
     def visit_For(self, n: For) -> Stmt:
         hinted, self._hinted = self._hinted, False
@@ -293,12 +280,12 @@ class _Partition(StmtMutator):
     def _larger(self, a: PrimExpr, b: PrimExpr) -> PrimExpr:
         if self._proved(a >= b):
             return a
-        return b if self._proved(b >= a) else self._analyzer.simplify(binary(Max, a, b))
+        return b if self._proved(b >= a) else self._analyzer.simplify(binary(expr.Max, a, b))
 
     def _smaller(self, a: PrimExpr, b: PrimExpr) -> PrimExpr:
         if self._proved(a <= b):
             return a
-        return b if self._proved(b <= a) else self._analyzer.simplify(binary(Min, a, b))
+        return b if self._proved(b <= a) else self._analyzer.simplify(binary(expr.Min, a, b))
 
     def _piece_loop(self, n: For, piece: _Piece, recurse: bool) -> Stmt:
         """Return the loop over one piece; a single iteration needs none, unless something is stated of the loop."""
@@ -341,15 +328,15 @@ class _Decide(StmtExprMutator):
         """Return what is known about ``n``, if it is one of the conditions."""
         return const(self._decided[n]) if n in self._decided else Mutator.visit(self, n, *args)
 
-    def visit_Call(self, n: Call) -> PrimExpr:
+    def visit_Call(self, n: expr.Call) -> PrimExpr:
         new = self.visit_Node(n)
         if n.op is IF_THEN_ELSE and isinstance(new.args[0], IntImm):
             return new.args[1] if new.args[0].value else new.args[2]
         return new
 
-    def visit_And(self, n: And) -> PrimExpr:
+    def visit_And(self, n: expr.And) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)
-        return n if a is n.a and b is n.b else binary(And, a, b)
+        return n if a is n.a and b is n.b else binary(expr.And, a, b)
 
     def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
         new: IfThenElse = self.visit_Node(n)
@@ -369,14 +356,14 @@ class _Prune(_Decide):
         self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent), override=True)
         return self.visit_Node(n)
 
-    def visit_Call(self, n: Call) -> PrimExpr:
+    def visit_Call(self, n: expr.Call) -> PrimExpr:
         if n.op is LIKELY:
             if self._analyzer.can_prove(n.args[0]):
                 return const(True)
-            return const(False) if self._analyzer.can_prove(Not(n.args[0])) else n
+            return const(False) if self._analyzer.can_prove(expr.Not(n.args[0])) else n
         return _Decide.visit_Call(self, n)
 
 
 class _RemoveLikely(StmtExprMutator):
-    def visit_Call(self, n: Call) -> PrimExpr:
+    def visit_Call(self, n: expr.Call) -> PrimExpr:
         return self.visit(n.args[0]) if n.op is LIKELY else self.visit_Node(n)

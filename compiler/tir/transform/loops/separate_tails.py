@@ -8,24 +8,8 @@ from typing import NamedTuple
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.linear.deduce_bound import deduce_bound
-from compiler.ir.expr.primexpr import (
-    LE,
-    LT,
-    Add,
-    And,
-    BinaryOp,
-    IntImm,
-    Max,
-    Min,
-    Mul,
-    Not,
-    PrimExpr,
-    Range,
-    Sub,
-    Var,
-    binary,
-    const,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import PrimExpr, Var, binary, const
 from compiler.ir.expr.substitute import free_vars, substitute, uses_var
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -107,15 +91,17 @@ class _Loops:
     def bind(self, n: For) -> None:
         """Note the range of a loop variable."""
         self.known.add(n.loop_var)
-        self.analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent), override=True)
+        self.analyzer.bind(n.loop_var, expr.Range.from_min_extent(n.min, n.extent), override=True)
 
-    def comparisons(self, n: IfThenElse) -> list[LT | LE]:
+    def comparisons(self, n: IfThenElse) -> list[expr.LT | expr.LE]:
         """Return the comparisons of indices that all have to hold for a branch without an alternative."""
         if n.else_case is not None or not is_pure(n.condition) or not self.known.issuperset(free_vars(n.condition)):
             return []
-        return [e for e in _conjuncts(n.condition) if isinstance(e, (LT, LE)) and e.a.dtype in ("int32", "int64")]
+        return [
+            e for e in _conjuncts(n.condition) if isinstance(e, (expr.LT, expr.LE)) and e.a.dtype in ("int32", "int64")
+        ]
 
-    def upper_bound(self, var: Var, comparison: LT | LE) -> PrimExpr | None:
+    def upper_bound(self, var: Var, comparison: expr.LT | expr.LE) -> PrimExpr | None:
         """Return the largest value of a variable for which a comparison holds; None if there are others."""
         holds = deduce_bound(var, comparison, {}, {})
         if holds.is_nothing() or holds.has_lower_bound() or not holds.has_upper_bound():
@@ -150,7 +136,7 @@ class _Cut(StmtMutator):
             return self._bounded(rebuild(n, body=self.visit(n.body)))
         limit = const(guard.limit, guard.lead.dtype)
         self._copies *= 2
-        if guard.lead is n.loop_var and n.kind == ForKind.SERIAL and isinstance(n.min, IntImm):
+        if guard.lead is n.loop_var and n.kind == ForKind.SERIAL and isinstance(n.min, expr.IntImm):
             first = rebuild(n, extent=const(guard.limit - n.min.value, n.extent.dtype))
             result = seq([self.visit(first), self._rest(n, limit)])
         else:
@@ -162,7 +148,7 @@ class _Cut(StmtMutator):
         """Visit the last iterations of a loop; a single one needs no loop."""
         body: Stmt = RenewDefs().visit(n.body)
         extent = self._loops.analyzer.simplify(n.min + n.extent - begin)
-        if isinstance(extent, IntImm) and extent.value == 1:
+        if isinstance(extent, expr.IntImm) and extent.value == 1:
             return self.visit(substitute(body, {n.loop_var: begin}))
         var = Var(n.loop_var.name, n.loop_var.dtype)
         body = substitute(body, {n.loop_var: var})
@@ -171,14 +157,14 @@ class _Cut(StmtMutator):
     def _branch(self, n: For, guard: _Guard) -> Stmt:
         """Visit the body of a loop on either side of a condition."""
         analyzer = self._loops.analyzer
-        condition = LT(guard.lead, const(guard.limit, guard.lead.dtype))
+        condition = expr.LT(guard.lead, const(guard.limit, guard.lead.dtype))
         self._decided.append(guard)
         with analyzer.constraint(condition):
             free = self._body(n)
         tail: Stmt = RenewDefs().visit(n.body)
         if analyzer.const_int_bound(guard.lead).max_value == guard.limit:
             tail = _Replace(guard.lead, condition.b).visit(tail)
-        with analyzer.constraint(analyzer.simplify(Not(condition))):
+        with analyzer.constraint(analyzer.simplify(expr.Not(condition))):
             other = self._body(rebuild(n, body=tail))
         self._decided.pop()
         return IfThenElse(condition, free, other)
@@ -218,9 +204,11 @@ class _Cut(StmtMutator):
             last = self._loops.upper_bound(n.loop_var, comparison)
             if last is None:
                 continue
-            count = analyzer.simplify(Max(Add(Sub(last, n.min), const(1, last.dtype)), const(0, last.dtype)))
-            shorter = analyzer.simplify(binary(Min, extent, count.astype(extent.dtype)))
-            if not isinstance(shorter, IntImm) and (n.is_lanes or _is_short(n) or _has_loop(guard)):
+            count = analyzer.simplify(
+                expr.Max(expr.Add(expr.Sub(last, n.min), const(1, last.dtype)), const(0, last.dtype))
+            )
+            shorter = analyzer.simplify(binary(expr.Min, extent, count.astype(extent.dtype)))
+            if not isinstance(shorter, expr.IntImm) and (n.is_lanes or _is_short(n) or _has_loop(guard)):
                 continue  # LLVM unrolls a short loop; were one inside, it would make vectors of what lies apart
             extent = shorter
             kept = [e for e in kept if e is not comparison]
@@ -251,7 +239,7 @@ class _Guards(StmtVisitor):
             self._note(comparison)
         self.visit_Node(n)
 
-    def _note(self, comparison: LT | LE) -> None:
+    def _note(self, comparison: expr.LT | expr.LE) -> None:
         """Note ``lead < limit`` for ``lead * c + inner < d``, if the loop's variable is in ``lead`` alone."""
         analyzer = self._loops.analyzer
         terms = list(_terms(comparison.a, 1)) + list(_terms(comparison.b, -1))
@@ -260,7 +248,7 @@ class _Guards(StmtVisitor):
         if len(outer) != 1 or outer[0][1] <= 0 or uses_var(outer[0][0], self._inside.__contains__):
             return
         lead, factor = outer[0]
-        most = 1 if isinstance(comparison, LT) else 0
+        most = 1 if isinstance(comparison, expr.LT) else 0
         for e, c in inner:
             low, high = analyzer.const_int_bound(e)[:2]
             most += max(low * c, high * c)
@@ -277,7 +265,7 @@ class _Replace(StmtExprMutator):
         self._old = old
         self._new = new
 
-    def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
+    def visit_BinaryOp(self, n: expr.BinaryOp) -> PrimExpr:
         if deep_equal(n, self._old):
             return self._new
         a, b = self.visit(n.a), self.visit(n.b)
@@ -295,7 +283,7 @@ class _VectorizeLanes(StmtMutator):
 
     def visit_For(self, n: For) -> Stmt:
         self._loops.bind(n)
-        if not n.is_lanes or not isinstance(n.extent, IntImm) or _has_shared_memory(n):
+        if not n.is_lanes or not isinstance(n.extent, expr.IntImm) or _has_shared_memory(n):
             return rebuild(n, body=self.visit(n.body))
         with inheriting(n.span):
             return self._vectorized(n, n.extent.value)
@@ -334,7 +322,7 @@ def _has_shared_memory(n: For) -> bool:
 
 def _conjuncts(e: PrimExpr) -> Iterator[PrimExpr]:
     """Yield the conditions that all have to hold."""
-    if isinstance(e, And):
+    if isinstance(e, expr.And):
         yield from _conjuncts(e.a)
         yield from _conjuncts(e.b)
     else:
@@ -342,7 +330,7 @@ def _conjuncts(e: PrimExpr) -> Iterator[PrimExpr]:
 
 
 def _is_short(n: For) -> bool:
-    return isinstance(n.extent, IntImm) and n.extent.value <= MAX_UNROLLED
+    return isinstance(n.extent, expr.IntImm) and n.extent.value <= MAX_UNROLLED
 
 
 def _has_loop(n: Stmt) -> bool:
@@ -351,10 +339,10 @@ def _has_loop(n: Stmt) -> bool:
 
 def _terms(e: PrimExpr, factor: int) -> Iterator[tuple[PrimExpr, int]]:
     """Yield the terms of a sum with their factors; a constant is a factor of 1."""
-    if isinstance(e, (Add, Sub)):
+    if isinstance(e, (expr.Add, expr.Sub)):
         yield from _terms(e.a, factor)
-        yield from _terms(e.b, factor if isinstance(e, Add) else -factor)
-    elif isinstance(e, Mul) and isinstance(e.b, IntImm):
+        yield from _terms(e.b, factor if isinstance(e, expr.Add) else -factor)
+    elif isinstance(e, expr.Mul) and isinstance(e.b, expr.IntImm):
         yield from _terms(e.a, factor * e.b.value)
     else:
         yield e, factor

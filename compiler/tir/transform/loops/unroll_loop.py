@@ -12,23 +12,12 @@ from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import inheriting
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.renewal import RenewDefs
-from compiler.tir.statements.stmt import (
-    Allocate,
-    AllocateConst,
-    AttrStmt,
-    BufferStore,
-    DeclBuffer,
-    Evaluate,
-    For,
-    ForKind,
-    SeqStmt,
-    Stmt,
-    seq,
-)
+from compiler.tir.statements.stmt import ForKind, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtMutator, statements_of
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -85,7 +74,7 @@ class UnrollLoop(PrimFuncPass, configurable=True):
 
 def _indices_of_local_memory(body: Stmt) -> set[Var]:
     """Return the variables in the indices of accesses to memory that registers hold."""
-    accesses = (n for n in nodes_of(body, BufferLoad, BufferStore) if n.buffer.scope() in ("local", "warp"))
+    accesses = (n for n in nodes_of(body, BufferLoad, tir.BufferStore) if n.buffer.scope() in ("local", "warp"))
     return {var for n in accesses for var in free_vars(n.indices)}
 
 
@@ -106,7 +95,7 @@ class _Unroll(StmtMutator):
         self.depth = 0
         self.loops_left = False
 
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> Stmt:
         if n.attr_key == "pragma_auto_unroll_max_step":
             outer, self.max_step = self.max_step, _pragma_int(n)
             body = self.visit(n.body)
@@ -120,13 +109,13 @@ class _Unroll(StmtMutator):
         body = self.visit(n.body)
         return rebuild(n, body=body)
 
-    def visit_BufferStore(self, n: BufferStore | Evaluate) -> Stmt:
+    def visit_BufferStore(self, n: tir.BufferStore | tir.Evaluate) -> Stmt:
         self.steps += 1
         return n
 
     visit_Evaluate = visit_BufferStore
 
-    def visit_SeqStmt(self, n: SeqStmt) -> Stmt:
+    def visit_SeqStmt(self, n: tir.SeqStmt) -> Stmt:
         depth = 0
         new = []
         for stmt in n.seq:
@@ -136,7 +125,7 @@ class _Unroll(StmtMutator):
         self.depth = depth
         return n if all(a is b for a, b in zip(new, n.seq, strict=True)) else seq(new)
 
-    def visit_For(self, n: For) -> Stmt:
+    def visit_For(self, n: tir.For) -> Stmt:
         outer_steps, self.steps, self.depth = self.steps, 0, 0
         outer_left, self.loops_left = self.loops_left, False
         body = self.visit(n.body)
@@ -158,11 +147,11 @@ class _Unroll(StmtMutator):
         trivial = self.max_extent == 1 and 0 <= extent <= 1  # whatever it contains
         result = write_out(loop, extent) if trivial else self._unrolled(loop, extent, automatic or registers)
         self.steps = outer_steps + self.steps * (extent if extent > 0 else 1)
-        left = isinstance(result, For) and result.kind != ForKind.UNROLLED
+        left = isinstance(result, tir.For) and result.kind != ForKind.UNROLLED
         self.loops_left = outer_left or self.loops_left or left
         return result
 
-    def _unrolled(self, n: For, extent: int, automatic: bool) -> Stmt:
+    def _unrolled(self, n: tir.For, extent: int, automatic: bool) -> Stmt:
         if n.kind != ForKind.UNROLLED and not automatic:
             return n
         if n.kind == ForKind.UNROLLED and not self.explicit and extent > 0:
@@ -184,7 +173,7 @@ def _constant(extent: PrimExpr) -> int:
     return value.value if isinstance(value, IntImm) else -1
 
 
-def write_out(n: For, extent: int) -> Stmt:
+def write_out(n: tir.For, extent: int) -> Stmt:
     """Return the ``extent`` iterations of a loop one after the other."""
     dtype = n.loop_var.dtype
     copies = []
@@ -200,7 +189,9 @@ def write_out(n: For, extent: int) -> Stmt:
 
 def _defines_memory(body: Stmt) -> bool:
     """Return whether a statement has memory or buffers of its own, of which each copy of it needs others."""
-    return any(isinstance(n, (Allocate, AllocateConst, DeclBuffer, Block)) for n in statements_of(body, Node))
+    return any(
+        isinstance(n, (tir.Allocate, tir.AllocateConst, tir.DeclBuffer, Block)) for n in statements_of(body, Node)
+    )
 
 
 def _folded_sum(base: PrimExpr, step: PrimExpr) -> PrimExpr:
@@ -209,7 +200,7 @@ def _folded_sum(base: PrimExpr, step: PrimExpr) -> PrimExpr:
     return Add(base, step)
 
 
-def _pragma_int(n: AttrStmt) -> int:
+def _pragma_int(n: tir.AttrStmt) -> int:
     if not isinstance(n.value, IntImm):
         key = n.attr_key.removeprefix("pragma_")
         raise LoweringError(f"pragma: {key} must be a constant int, got {show(n.value)}")

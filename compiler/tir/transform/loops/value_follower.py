@@ -7,38 +7,27 @@ from compiler.ir.functor import leave
 from compiler.ir.node import rebuild
 from compiler.tir.analysis.buffer_values import BufferValues
 from compiler.tir.expressions.builtin import ASSUME, LIKELY, is_call
-from compiler.tir.statements.stmt import (
-    THREAD_KEYS,
-    AssertStmt,
-    AttrStmt,
-    BlockRealize,
-    Evaluate,
-    For,
-    IfThenElse,
-    LetStmt,
-    Stmt,
-    While,
-    no_op,
-)
+from compiler.tir.statements import stmt as tir
+from compiler.tir.statements.stmt import THREAD_KEYS, Stmt, no_op
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 
 
 class StatementWalk(StmtExprMutator):
     """Rebuilds statements; has a rule for each one that a subclass, or a class mixed into it, extends."""
 
-    def visit_For(self, n: For) -> Stmt:
+    def visit_For(self, n: tir.For) -> Stmt:
         return self.visit_Node(n)
 
-    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+    def visit_LetStmt(self, n: tir.LetStmt) -> Stmt:
         return self.visit_Node(n)
 
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> Stmt:
         return self.visit_Node(n)
 
-    def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
+    def visit_AssertStmt(self, n: tir.AssertStmt) -> Stmt:
         return self.visit_Node(n)
 
-    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+    def visit_Evaluate(self, n: tir.Evaluate) -> Stmt:
         return self.visit_Node(n)
 
 
@@ -51,7 +40,7 @@ class ValueFollower(StatementWalk):
         """Return what a condition becomes: a constant where it is decided."""
         return condition
 
-    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
+    def visit_IfThenElse(self, n: tir.IfThenElse) -> Stmt:
         condition = self._decided(n.condition)
         if isinstance(condition, IntImm):
             taken = n.then_case if condition.value else n.else_case
@@ -66,44 +55,44 @@ class ValueFollower(StatementWalk):
         values.join(plain, before, after_then, after_else)
         return rebuild(n, condition=condition, then_case=then, else_case=other)
 
-    def visit_For(self, n: For) -> Stmt:
+    def visit_For(self, n: tir.For) -> Stmt:
         with self.values.loop(n):
             return super().visit_For(n)
 
-    def visit_While(self, n: While) -> Stmt:
+    def visit_While(self, n: tir.While) -> Stmt:
         self.values.forget(n)
         with self.values.scope():
             result = self.visit_Node(n)
         self.values.forget(n)
         return result
 
-    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+    def visit_LetStmt(self, n: tir.LetStmt) -> Stmt:
         with self.values.scope(EQ(n.var, n.value) if n.var.dtype != "handle" else None, n.var):
             return super().visit_LetStmt(n)
 
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> Stmt:
         if n.attr_key not in THREAD_KEYS:
             return super().visit_AttrStmt(n)
         with self.values.concurrently():
             return super().visit_AttrStmt(n)
 
-    def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
+    def visit_BlockRealize(self, n: tir.BlockRealize) -> Stmt:
         plain = n.block.init is None and is_const_int(n.predicate, 1)
         with self.values.block(n) if plain else self.values.concurrently():
             return self.visit_Node(n)
 
-    def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
+    def visit_AssertStmt(self, n: tir.AssertStmt) -> Stmt:
         with self.values.scope(n.condition):
             return super().visit_AssertStmt(n)
 
-    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+    def visit_Evaluate(self, n: tir.Evaluate) -> Stmt:
         if not is_call(n.value, ASSUME):
             self.values.forget(n.value)
             return super().visit_Evaluate(n)
         call = self.visit(n.value)
         assert isinstance(call, Call)
         self.values.assume(call.args[0])
-        return n if call is n.value else Evaluate(call)
+        return n if call is n.value else tir.Evaluate(call)
 
 
 class StatementFollower(ValueFollower):

@@ -7,28 +7,9 @@ from typing import Any, TypeVar
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
+from compiler.ir.expr import primexpr as expr
 from compiler.ir.expr.lanes import lanes_of_count
-from compiler.ir.expr.primexpr import (
-    LT,
-    Add,
-    BinaryOp,
-    Broadcast,
-    Call,
-    Cast,
-    IntImm,
-    Let,
-    Mul,
-    Not,
-    PrimExpr,
-    Ramp,
-    Select,
-    Shuffle,
-    Sub,
-    Var,
-    const,
-    convert,
-    is_const_int,
-)
+from compiler.ir.expr.primexpr import Broadcast, PrimExpr, Ramp, Var, const, convert, is_const_int
 from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Mutator
 from compiler.ir.node import Node, rebuild
@@ -46,20 +27,9 @@ from compiler.tir.expressions.builtin import (
     VECTOR_HIGH,
     VECTOR_LOW,
 )
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.buffer import BufferLoad
-from compiler.tir.statements.stmt import (
-    Allocate,
-    AssertStmt,
-    AttrStmt,
-    BufferStore,
-    Evaluate,
-    For,
-    ForKind,
-    IfThenElse,
-    LetStmt,
-    Stmt,
-    While,
-)
+from compiler.tir.statements.stmt import Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.loops.predication import ACTIVE_LANES, NoVectorForm, predicated
 from compiler.tir.transform.loops.vector_memory import widen_allocation
@@ -90,7 +60,7 @@ def widest(values: Iterable[PrimExpr]) -> int:
     return next((lanes for lanes in map(lanes_of, values) if lanes != 1), 1)
 
 
-L = TypeVar("L", Let, LetStmt)
+L = TypeVar("L", expr.Let, tir.LetStmt)
 
 
 class Vectorizer(StmtExprMutator):
@@ -116,13 +86,13 @@ class Vectorizer(StmtExprMutator):
         bound = self._lets.get(n)
         return n if bound is None else bound[0]
 
-    def visit_Add(self, n: Add) -> PrimExpr:
+    def visit_Add(self, n: expr.Add) -> PrimExpr:
         return self._sum(n, lambda x, y: x + y)
 
-    def visit_Sub(self, n: Sub) -> PrimExpr:
+    def visit_Sub(self, n: expr.Sub) -> PrimExpr:
         return self._sum(n, lambda x, y: x - y)
 
-    def _sum(self, n: Add | Sub, combine: Callable[[PrimExpr, PrimExpr], PrimExpr]) -> PrimExpr:
+    def _sum(self, n: expr.Add | expr.Sub, combine: Callable[[PrimExpr, PrimExpr], PrimExpr]) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)
         if a is n.a and b is n.b:
             return n
@@ -133,7 +103,7 @@ class Vectorizer(StmtExprMutator):
             return Ramp(combine(a.base, b), a.stride, a.lanes)
         return self._join(n, a, b)
 
-    def visit_Mul(self, n: Mul) -> PrimExpr:
+    def visit_Mul(self, n: expr.Mul) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)
         if a is n.a and b is n.b:
             return n
@@ -143,32 +113,32 @@ class Vectorizer(StmtExprMutator):
             return Ramp(a * b.base, a * b.stride, b.lanes)
         return self._join(n, a, b)
 
-    def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
+    def visit_BinaryOp(self, n: expr.BinaryOp) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)
         return n if a is n.a and b is n.b else self._join(n, a, b)
 
-    def _join(self, n: BinaryOp, a: PrimExpr, b: PrimExpr) -> PrimExpr:
+    def _join(self, n: expr.BinaryOp, a: PrimExpr, b: PrimExpr) -> PrimExpr:
         lanes = widest((a, b))
         return type(n)(broadcast_to(a, lanes), broadcast_to(b, lanes))
 
-    def visit_Not(self, n: Not) -> PrimExpr:
+    def visit_Not(self, n: expr.Not) -> PrimExpr:
         a = self.visit(n.a)
-        return n if a is n.a else Not(a)
+        return n if a is n.a else expr.Not(a)
 
-    def visit_Cast(self, n: Cast) -> PrimExpr:
+    def visit_Cast(self, n: expr.Cast) -> PrimExpr:
         value = self.visit(n.value)
-        return n if value is n.value else Cast(dt.with_lanes(n.dtype, lanes_of(value)), value)
+        return n if value is n.value else expr.Cast(dt.with_lanes(n.dtype, lanes_of(value)), value)
 
-    def visit_Select(self, n: Select) -> PrimExpr:
+    def visit_Select(self, n: expr.Select) -> PrimExpr:
         parts = [self.visit(n.condition), self.visit(n.true_value), self.visit(n.false_value)]
         if parts[0] is n.condition and parts[1] is n.true_value and parts[2] is n.false_value:
             return n
         lanes = widest(parts)
-        return Select(*[broadcast_to(p, lanes) for p in parts])
+        return expr.Select(*[broadcast_to(p, lanes) for p in parts])
 
     def visit_Ramp(self, n: Ramp) -> PrimExpr:
         base, lanes = self.visit(n.base), lanes_of(n)
-        if isinstance(base, Ramp) and isinstance(n.stride, IntImm) and min(lanes, lanes_of(base)) > 0:
+        if isinstance(base, Ramp) and isinstance(n.stride, expr.IntImm) and min(lanes, lanes_of(base)) > 0:
             joins = is_const_int(base.stride, n.stride.value * lanes)  # each one begins where the one before ends
             return Ramp(base.base, n.stride, lanes * lanes_of(base)) if joins else self._vector_already(n)
         return self._vector_already(n)
@@ -181,7 +151,7 @@ class Vectorizer(StmtExprMutator):
             return Broadcast(value.value, lanes_of_count(lanes_of(value) * lanes_of(n)))
         raise NoVectorForm
 
-    def visit_Shuffle(self, n: Shuffle) -> PrimExpr:
+    def visit_Shuffle(self, n: expr.Shuffle) -> PrimExpr:
         return self._vector_already(n)
 
     def _vector_already(self, n: PrimExpr) -> PrimExpr:
@@ -202,7 +172,7 @@ class Vectorizer(StmtExprMutator):
 
     visit_Let = visit_LetStmt = _let
 
-    def visit_Call(self, n: Call) -> PrimExpr:
+    def visit_Call(self, n: expr.Call) -> PrimExpr:
         args = [self.visit(a) for a in n.args]
         if all(a is b for a, b in zip(args, n.args, strict=True)):
             return n
@@ -211,7 +181,7 @@ class Vectorizer(StmtExprMutator):
         if not _elementwise(n):
             raise NoVectorForm
         lanes = widest(args)
-        return Call(dt.with_lanes(n.dtype, lanes), n.op, tuple([broadcast_to(a, lanes) for a in args]))
+        return expr.Call(dt.with_lanes(n.dtype, lanes), n.op, tuple([broadcast_to(a, lanes) for a in args]))
 
     def _choice(self, args: list[PrimExpr]) -> PrimExpr:
         """Only the chosen side may be evaluated, so that all lanes must choose alike."""
@@ -222,13 +192,13 @@ class Vectorizer(StmtExprMutator):
             raise NoVectorForm
         lanes = widest((then, other))
         then, other = broadcast_to(then, lanes), broadcast_to(other, lanes)
-        return Call(then.dtype, IF_THEN_ELSE, (condition, then, other))
+        return expr.Call(then.dtype, IF_THEN_ELSE, (condition, then, other))
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         self._refuse_predicate(n)
         return rebuild(n, indices=self._indices(n.indices))
 
-    def _refuse_predicate(self, n: BufferLoad | BufferStore) -> None:
+    def _refuse_predicate(self, n: BufferLoad | tir.BufferStore) -> None:
         """A vector access that differs from iteration to iteration has no vector form."""
         if n.predicate is not None:
             self._vector_already(n.predicate)
@@ -255,12 +225,12 @@ class Vectorizer(StmtExprMutator):
         lane = Var(self._var.name + ".s", self._var.dtype)
         body = n
         for var, (_, scalar) in reversed(self._lets.items()):
-            body = LetStmt(var, scalar, body)
+            body = tir.LetStmt(var, scalar, body)
         body = substitute(body, {self._var: lane})
         lanes = convert(lanes_of_count(self._lanes)).astype(lane.dtype)
-        return For(lane, self._low, lanes, ForKind.SERIAL, body, is_lanes=True)
+        return tir.For(lane, self._low, lanes, tir.ForKind.SERIAL, body, is_lanes=True)
 
-    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+    def visit_BufferStore(self, n: tir.BufferStore) -> Stmt:
         self._refuse_predicate(n)
         indices, value = self._indices(n.indices), self.visit(n.value)
         if indices is n.indices:
@@ -270,14 +240,14 @@ class Vectorizer(StmtExprMutator):
         lanes = lanes_of(indices[-1]) * dt.lanes(n.buffer.dtype)
         return rebuild(n, value=broadcast_to(value, lanes), indices=indices)
 
-    def visit_For(self, n: For) -> Stmt:
+    def visit_For(self, n: tir.For) -> Stmt:
         low, extent = self.visit(n.min), self.visit(n.extent)
         if low is not n.min or extent is not n.extent:
             raise NoVectorForm
         body = self.visit(n.body)
         return rebuild(n, body=body)
 
-    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
+    def visit_IfThenElse(self, n: tir.IfThenElse) -> Stmt:
         condition = self.visit(n.condition)
         if lanes_of(condition) != 1:
             return self._predicated(n, condition)
@@ -285,16 +255,16 @@ class Vectorizer(StmtExprMutator):
         other = None if n.else_case is None else self.visit(n.else_case)
         if condition is n.condition and then is n.then_case and other is n.else_case:
             return n
-        return IfThenElse(condition, then, other)
+        return tir.IfThenElse(condition, then, other)
 
-    def _predicated(self, n: IfThenElse, condition: PrimExpr) -> Stmt:
+    def _predicated(self, n: tir.IfThenElse, condition: PrimExpr) -> Stmt:
         """Return the branch of some lanes as accesses with a predicate: ``i < n`` says which lanes are active."""
-        if not self._predication or n.else_case is not None or not isinstance(condition, LT):
+        if not self._predication or n.else_case is not None or not isinstance(condition, expr.LT):
             raise NoVectorForm
         lane, limit = condition.a, condition.b
         if not isinstance(lane, Ramp) or not is_const_int(lane.stride, 1) or not isinstance(limit, Broadcast):
             raise NoVectorForm
-        mask = Call(condition.dtype, ACTIVE_LANES, (lane.base, limit.value))
+        mask = expr.Call(condition.dtype, ACTIVE_LANES, (lane.base, limit.value))
         return predicated(self.visit(n.then_case), mask)
 
     def _uniform(self, e: PrimExpr) -> PrimExpr:
@@ -304,34 +274,34 @@ class Vectorizer(StmtExprMutator):
             raise NoVectorForm
         return new
 
-    def visit_While(self, n: While) -> Stmt:
+    def visit_While(self, n: tir.While) -> Stmt:
         raise LoweringError("VectorizeLoop: A while loop inside a vectorized loop not supported")
 
     def _touches(self, n: Stmt) -> bool:
         return any(uses_var(n, v) for v in (self._var, *self._lets))
 
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> Stmt:
         value, body = self._uniform(n.value), self.visit(n.body)
         return rebuild(n, value=value, body=body)
 
-    def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
+    def visit_AssertStmt(self, n: tir.AssertStmt) -> Stmt:
         condition, body = self._uniform(n.condition), self.visit(n.body)
         return rebuild(n, condition=condition, body=body)
 
-    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+    def visit_Evaluate(self, n: tir.Evaluate) -> Stmt:
         value = self.visit(n.value)
         if value is not n.value:
             raise NoVectorForm
         return n
 
-    def visit_Allocate(self, n: Allocate) -> Stmt:
+    def visit_Allocate(self, n: tir.Allocate) -> Stmt:
         if self._lanes < 0 or any(self.visit(e) is not e for e in (*n.extents, n.condition)):
             raise NoVectorForm
         body, size = widen_allocation(n, self._var, self._low, self._lanes)
         return rebuild(n, extents=(size,), body=self.visit(body))
 
 
-def _elementwise(n: Call) -> bool:
+def _elementwise(n: expr.Call) -> bool:
     """Return whether a call on vectors is the calls on their lanes."""
     op = n.op
     return isinstance(op, Op) and op.effect.value <= CallEffect.PURE.value and op not in _NOT_ELEMENTWISE

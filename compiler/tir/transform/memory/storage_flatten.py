@@ -9,21 +9,11 @@ from compiler.ir.expr.primexpr import Call, Cast, IntImm, PrimExpr, Range, Var, 
 from compiler.ir.node import rebuild
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.builtin import ADDRESS_OF, PREFETCH
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.producer_stmt import BufferRealize, Prefetch
-from compiler.tir.statements.stmt import (
-    REALIZE_SCOPE,
-    Allocate,
-    AttrStmt,
-    BufferStore,
-    DeclBuffer,
-    Evaluate,
-    For,
-    ForKind,
-    Stmt,
-    seq,
-)
+from compiler.tir.statements.stmt import REALIZE_SCOPE, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.memory.flat_memory import FlatMemory, align_strides
 from compiler.tir.transform.memory.grouped_memory import GroupedMemory, compact_parameters
@@ -84,9 +74,9 @@ class _StorageFlattener(StmtExprMutator):
         strides = align_strides(shape, self._align.get(n.buffer) or self._align.get(n.buffer.data) or {})
         flat = self._memory.realize(n.buffer, begin, shape, strides)
         body = self.visit(n.body)
-        return Allocate(flat.data, flat.dtype, flat.shape, n.condition, body)
+        return tir.Allocate(flat.data, flat.dtype, flat.shape, n.condition, body)
 
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> Stmt:
         if n.attr_key == "buffer_dim_align":
             self._note_alignment(n)
             return self.visit(n.body)
@@ -100,7 +90,7 @@ class _StorageFlattener(StmtExprMutator):
             subject = self._memory.pointer(subject)
         return rebuild(n, node=subject, value=value, body=body)
 
-    def _bind(self, n: AttrStmt) -> Stmt:
+    def _bind(self, n: tir.AttrStmt) -> Stmt:
         """Let a buffer stand for a region of another one in a statement."""
         buffer, target = n.node
         assert isinstance(n.value, Call)
@@ -108,7 +98,7 @@ class _StorageFlattener(StmtExprMutator):
         self._memory.bind(buffer, target, tuple(box[::2]), tuple(box[1::2]))
         return self.visit(n.body)
 
-    def _note_alignment(self, n: AttrStmt) -> None:
+    def _note_alignment(self, n: tir.AttrStmt) -> None:
         args = n.value.args if isinstance(n.value, Call) else ()
         numbers = [a.value for a in args if isinstance(a, IntImm)]
         if len(numbers) != 3:
@@ -119,13 +109,13 @@ class _StorageFlattener(StmtExprMutator):
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         return self._memory.load(n, self._visit_tuple(n.indices))
 
-    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+    def visit_BufferStore(self, n: tir.BufferStore) -> Stmt:
         store = self._memory.store(n, self.visit(n.value), self._visit_tuple(n.indices))
         if not self._bounds:
             return store
-        return AttrStmt(store.buffer.data, "buffer_bound", store.buffer.shape[0], store)
+        return tir.AttrStmt(store.buffer.data, "buffer_bound", store.buffer.shape[0], store)
 
-    def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
+    def visit_DeclBuffer(self, n: tir.DeclBuffer) -> Stmt:
         return self.visit(n.body)
 
     def visit_Prefetch(self, n: Prefetch) -> Stmt:
@@ -144,9 +134,9 @@ class _StorageFlattener(StmtExprMutator):
         element = self._memory.load(BufferLoad(n.buffer, tuple(indices)), tuple(indices))
         address = Call("handle", ADDRESS_OF, (_without_cast(element),))
         hint = tuple(const(number, "int32") for number in (0, 3, 1))
-        body: Stmt = Evaluate(Call("void", PREFETCH, (address, *hint)))
+        body: Stmt = tir.Evaluate(Call("void", PREFETCH, (address, *hint)))
         for var, extent in reversed(loops):
-            body = For(var, cast(var.dtype, 0), extent, ForKind.SERIAL, body)
+            body = tir.For(var, cast(var.dtype, 0), extent, tir.ForKind.SERIAL, body)
         return seq([body])
 
     def _steps_of_lines(self, buffer: Buffer, bounds: list[Range]) -> list[int | None]:

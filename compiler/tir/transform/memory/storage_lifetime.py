@@ -6,20 +6,9 @@ from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.functor import Visitor, nodes_of
 from compiler.ir.node import Node
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.buffer import BufferLoad
-from compiler.tir.statements.stmt import (
-    THREAD_KEYS,
-    Allocate,
-    AttrStmt,
-    BufferStore,
-    Evaluate,
-    For,
-    ForKind,
-    IfThenElse,
-    LetStmt,
-    Stmt,
-    While,
-)
+from compiler.tir.statements.stmt import THREAD_KEYS, Stmt
 
 
 class Lifetime:
@@ -30,7 +19,7 @@ class Lifetime:
 
     __slots__ = ("alloc", "depth", "first", "first_stmt", "last", "last_stmt", "movable", "region")
 
-    def __init__(self, alloc: Allocate, region: Stmt | None, depth: int, movable: bool) -> None:
+    def __init__(self, alloc: tir.Allocate, region: Stmt | None, depth: int, movable: bool) -> None:
         self.alloc = alloc
         # the parallel loop or thread that the memory belongs to, where it can be allocated; None for the function
         self.region = region
@@ -111,20 +100,20 @@ class Lifetimes(Visitor):
     def visit_PrimExpr(self, n: PrimExpr) -> None:
         self._uses(n)
 
-    def visit_BufferStore(self, n: BufferStore) -> None:
+    def visit_BufferStore(self, n: tir.BufferStore) -> None:
         self._leaf_stmt(n, n.value, *n.indices)
         self._touch(n.buffer.data)
 
-    def visit_Evaluate(self, n: Evaluate) -> None:
+    def visit_Evaluate(self, n: tir.Evaluate) -> None:
         self._leaf_stmt(n, n.value)
 
-    def visit_LetStmt(self, n: LetStmt) -> None:
+    def visit_LetStmt(self, n: tir.LetStmt) -> None:
         self._leaf_stmt(n, n.value)
         self._regions[-1][1].add(n.var)
         self.visit(n.body)
 
-    def visit_For(self, n: For) -> None:
-        own = n.kind in (ForKind.PARALLEL, ForKind.THREAD_BINDING)
+    def visit_For(self, n: tir.For) -> None:
+        own = n.kind in (tir.ForKind.PARALLEL, tir.ForKind.THREAD_BINDING)
         if own:
             self._regions.append((n, set()))
         else:
@@ -133,19 +122,19 @@ class Lifetimes(Visitor):
         if own:
             self._regions.pop()
 
-    def visit_While(self, n: While) -> None:
+    def visit_While(self, n: tir.While) -> None:
         self._scope(n, (n.condition,), n.body)
 
-    def visit_IfThenElse(self, n: IfThenElse) -> None:
+    def visit_IfThenElse(self, n: tir.IfThenElse) -> None:
         self._scope(n, (n.condition,), n.then_case, n.else_case)
 
-    def visit_AttrStmt(self, n: AttrStmt) -> None:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> None:
         self._leaf_stmt(n, n.value)
         if isinstance(n.node, Var):
             self._touch(n.node)
         if n.attr_key not in THREAD_KEYS or not isinstance(n.node, IterVar):
             self.visit(n.body)
-        elif any(isinstance(region, AttrStmt) for region, _ in self._regions):
+        elif any(isinstance(region, tir.AttrStmt) for region, _ in self._regions):
             self._regions[-1][1].add(n.node.var)
             self._scope(n, (), n.body)
         else:
@@ -153,7 +142,7 @@ class Lifetimes(Visitor):
             self._scope(n, (), n.body)
             self._regions.pop()
 
-    def visit_Allocate(self, n: Allocate) -> None:
+    def visit_Allocate(self, n: tir.Allocate) -> None:
         region, bound = self._regions[-1]
         plain = isinstance(n.condition, IntImm) and n.condition.value != 0
         movable = plain and not any(v in bound for e in n.extents for v in free_vars(e))

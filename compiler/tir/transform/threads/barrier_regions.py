@@ -12,21 +12,8 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
 from compiler.tir.analysis.side_effect import is_pure
 from compiler.tir.analysis.uniformity import Uniformity, is_barrier
-from compiler.tir.statements.stmt import (
-    AssertStmt,
-    AttrStmt,
-    DeclBuffer,
-    Evaluate,
-    For,
-    IfThenElse,
-    LetStmt,
-    SeqStmt,
-    Stmt,
-    While,
-    is_no_op,
-    no_op,
-    seq,
-)  # fmt: skip
+from compiler.tir.statements import stmt as tir
+from compiler.tir.statements.stmt import Stmt, is_no_op, no_op, seq
 from compiler.tir.statements.stmt_functor import StmtVisitor
 
 
@@ -43,7 +30,7 @@ class Barriers(StmtVisitor):
         self.visit_Node(n)
         self._path.pop()
 
-    def visit_Evaluate(self, n: Evaluate) -> None:
+    def visit_Evaluate(self, n: tir.Evaluate) -> None:
         if is_barrier(n):
             self.around.update((*self._path, n))
 
@@ -64,7 +51,10 @@ class BarrierRegions(Functor):
     """
 
     def __init__(
-        self, uniformity: Uniformity, each_thread: Callable[[Stmt], Stmt], keep: Callable[[LetStmt], tuple[Stmt, Stmt]]
+        self,
+        uniformity: Uniformity,
+        each_thread: Callable[[Stmt], Stmt],
+        keep: Callable[[tir.LetStmt], tuple[Stmt, Stmt]],
     ) -> None:
         self._uniformity = uniformity
         self._each_thread = each_thread
@@ -88,10 +78,10 @@ class BarrierRegions(Functor):
         for var, value in reversed(self._definitions):
             if var in free_vars(region):
                 copy = Var(var.name, var.dtype, var.type_annotation)
-                region = LetStmt(copy, value, substitute(region, {var: copy}))
+                region = tir.LetStmt(copy, value, substitute(region, {var: copy}))
         return self._each_thread(region)
 
-    def visit_SeqStmt(self, n: SeqStmt) -> Stmt:
+    def visit_SeqStmt(self, n: tir.SeqStmt) -> Stmt:
         parts: list[Stmt] = []
         pending: list[Stmt] = []
         for stmt in n.seq:
@@ -102,18 +92,18 @@ class BarrierRegions(Functor):
                 pending.append(stmt)
         return seq([*parts, self._region(pending)])
 
-    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+    def visit_Evaluate(self, n: tir.Evaluate) -> Stmt:
         return no_op()
 
-    def visit_For(self, n: For) -> Stmt:
+    def visit_For(self, n: tir.For) -> Stmt:
         self._require(n, f"the loop over {n.loop_var.name}", n.min, n.extent)
         return rebuild(n, body=self._split(n.body))
 
-    def visit_While(self, n: While) -> Stmt:
+    def visit_While(self, n: tir.While) -> Stmt:
         self._require(n, "the loop", n.condition)
         return rebuild(n, body=self._split(n.body))
 
-    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
+    def visit_IfThenElse(self, n: tir.IfThenElse) -> Stmt:
         self._require(n, "the branch", n.condition)
         other = None if n.else_case is None else self._split(n.else_case)
         return rebuild(n, then_case=self._split(n.then_case), else_case=other)
@@ -127,7 +117,7 @@ class BarrierRegions(Functor):
                 "or let the condition depend on the block alone"
             )
 
-    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+    def visit_LetStmt(self, n: tir.LetStmt) -> Stmt:
         if self._uniformity.holds(n.value):
             return rebuild(n, body=self._split(n.body))
         if not is_pure(n.value):
@@ -140,10 +130,10 @@ class BarrierRegions(Functor):
         self._definitions.pop()
         return body
 
-    def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
+    def visit_AssertStmt(self, n: tir.AssertStmt) -> Stmt:
         return seq([self._region([rebuild(n, body=no_op())]), self._split(n.body)])
 
-    def visit_AttrStmt(self, n: AttrStmt | DeclBuffer) -> Stmt:
+    def visit_AttrStmt(self, n: tir.AttrStmt | tir.DeclBuffer) -> Stmt:
         return rebuild(n, body=self._split(n.body))
 
     visit_DeclBuffer = visit_AttrStmt

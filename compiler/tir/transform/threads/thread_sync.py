@@ -23,22 +23,10 @@ from compiler.tir.analysis.side_effect import reads_memory
 from compiler.tir.analysis.thread_axes import is_thread, thread_axes
 from compiler.tir.analysis.uniformity import Uniformity, varying_values
 from compiler.tir.expressions.builtin import ACCESS_PTR, STORAGE_SYNC, storage_sync
+from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.stmt import (
-    Allocate,
-    AssertStmt,
-    AttrStmt,
-    BufferStore,
-    DeclBuffer,
-    Evaluate,
-    For,
-    IfThenElse,
-    LetStmt,
-    SeqStmt,
-    Stmt,
-    While,
-)
+from compiler.tir.statements.stmt import For, Stmt, While
 from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.memory.merge_shared_memory_allocations import MemoryReuse
 from compiler.tir.transform.pass_base import PrimFuncPass
@@ -130,21 +118,21 @@ class _Plan(Functor):
         """The values of variables that are defined where they are used."""
         self._conditions: list[PrimExpr] = []
         self._ahead: frozenset[Var] = frozenset()
-        self._divergence: For | While | IfThenElse | None = None
+        self._divergence: For | While | tir.IfThenElse | None = None
         """The outermost statement around whose body only some threads may come to, or come to as often."""
 
     # statements
 
-    def visit_SeqStmt(self, n: SeqStmt) -> _Summary:
+    def visit_SeqStmt(self, n: tir.SeqStmt) -> _Summary:
         return self._joined(n.seq, [self.visit(stmt) for stmt in n.seq])
 
-    def visit_Allocate(self, n: Allocate | DeclBuffer) -> _Summary:
+    def visit_Allocate(self, n: tir.Allocate | tir.DeclBuffer) -> _Summary:
         summary: _Summary = self.visit(n.body)
         return summary
 
     visit_DeclBuffer = visit_Allocate
 
-    def visit_AttrStmt(self, n: AttrStmt) -> _Summary:
+    def visit_AttrStmt(self, n: tir.AttrStmt) -> _Summary:
         if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
             self._domains[n.node.var] = IntSet.from_range(Range.from_min_extent(0, n.value))
             return self._launch(n, n.node)
@@ -155,7 +143,7 @@ class _Plan(Functor):
         self._ahead = ahead
         return summary
 
-    def _launch(self, n: AttrStmt, axis: IterVar) -> _Summary:
+    def _launch(self, n: tir.AttrStmt, axis: IterVar) -> _Summary:
         outer = self._elements, self._reuse
         if is_thread(axis.thread_tag):
             self._threads.add(axis.var)
@@ -195,7 +183,7 @@ class _Plan(Functor):
 
     @contextmanager
     def _under(
-        self, n: For | While | IfThenElse, *values: PrimExpr, condition: PrimExpr | None = None
+        self, n: For | While | tir.IfThenElse, *values: PrimExpr, condition: PrimExpr | None = None
     ) -> Iterator[None]:
         """Note that threads come to the statements within as values say, which may differ between threads."""
         outer = self._divergence
@@ -209,7 +197,7 @@ class _Plan(Functor):
 
     def _repeated(self, over: For | While) -> _Summary:
         """Summarise the body of a loop: what an iteration leaves behind meets the next one."""
-        items = over.body.seq if isinstance(over.body, SeqStmt) else (over.body,)
+        items = over.body.seq if isinstance(over.body, tir.SeqStmt) else (over.body,)
         summaries = [self.visit(item) for item in items]
         carried = self._joined(items, summaries).tail
         for item, summary in zip(items, summaries, strict=True):
@@ -225,7 +213,7 @@ class _Plan(Functor):
         # only fills ahead itself is a part of such an iteration.
         return whole._replace(tail=[access._replace(ahead=access.data in self._ahead) for access in whole.tail])
 
-    def visit_IfThenElse(self, n: IfThenElse) -> _Summary:
+    def visit_IfThenElse(self, n: tir.IfThenElse) -> _Summary:
         asked = self._leaf(n.condition)
         head, tail = asked.head, asked.tail
         for side, condition in ((n.then_case, n.condition), (n.else_case, Not(n.condition))):
@@ -238,11 +226,11 @@ class _Plan(Functor):
                 head, tail = head + summary.head, tail + summary.tail
         return _Summary(head, tail, False)  # the threads of a block may have taken the side where nobody waits
 
-    def visit_LetStmt(self, n: LetStmt) -> _Summary:
+    def visit_LetStmt(self, n: tir.LetStmt) -> _Summary:
         self._values[n.var] = substitute(n.value, self._values)
         return self._before(self._leaf(n.value), n.body)
 
-    def visit_AssertStmt(self, n: AssertStmt) -> _Summary:
+    def visit_AssertStmt(self, n: tir.AssertStmt) -> _Summary:
         return self._before(self._leaf(n.condition), n.body)
 
     def _before(self, first: _Summary, body: Stmt) -> _Summary:
@@ -253,13 +241,13 @@ class _Plan(Functor):
             return _Summary(first.head, rest.tail, True)
         return _Summary(first.head + rest.head, rest.tail if rest.waits else first.tail + rest.tail, rest.waits)
 
-    def visit_BufferStore(self, n: BufferStore) -> _Summary:
+    def visit_BufferStore(self, n: tir.BufferStore) -> _Summary:
         loads = self._leaf(n.value, *n.indices).head
         store = self._access(n.buffer.data, n.indices, True)
         accesses = loads if store is None else [*loads, store]
         return _Summary(accesses, accesses, False)
 
-    def visit_Evaluate(self, n: Evaluate) -> _Summary:
+    def visit_Evaluate(self, n: tir.Evaluate) -> _Summary:
         if isinstance(n.value, Call) and n.value.op is STORAGE_SYNC:
             scope = n.value.args[0]
             return _Summary([], [], isinstance(scope, StringImm) and self._scope in _ORDERED.get(scope.value, ()))
@@ -359,7 +347,7 @@ class _Plan(Functor):
         return any(apart_after_steps(x, y, over.loop_var, domains, self._analyzer) for x, y in pairs)
 
 
-def _divergence_message(waiting: Stmt, divergent: For | While | IfThenElse, scope: str) -> str:
+def _divergence_message(waiting: Stmt, divergent: For | While | tir.IfThenElse, scope: str) -> str:
     if isinstance(divergent, For):
         decides = f"the loop over {divergent.loop_var.name} runs {divergent.extent} times"
     else:
@@ -397,18 +385,18 @@ class _Insert(StmtMutator):
         self._scope = scope
 
     def _barrier(self) -> Stmt:
-        return Evaluate(storage_sync(self._scope))
+        return tir.Evaluate(storage_sync(self._scope))
 
     def _after_wait(self, n: Stmt, new: Stmt) -> Stmt:
-        return SeqStmt((self._barrier(), new)) if n in self._waiting else new
+        return tir.SeqStmt((self._barrier(), new)) if n in self._waiting else new
 
     def visit_Stmt(self, n: Stmt) -> Stmt:
         return self._after_wait(n, self.visit_Node(n))
 
     def visit_While(self, n: While) -> Stmt:
         body = self.visit(n.body)
-        new = rebuild(n, body=SeqStmt((body, self._barrier())) if n in self._closing else body)
+        new = rebuild(n, body=tir.SeqStmt((body, self._barrier())) if n in self._closing else body)
         return self._after_wait(n, new)
 
-    def visit_SeqStmt(self, n: SeqStmt) -> Stmt:
-        return self._after_wait(n, rebuild(n, seq=SeqStmt(tuple([self.visit(stmt) for stmt in n.seq])).seq))
+    def visit_SeqStmt(self, n: tir.SeqStmt) -> Stmt:
+        return self._after_wait(n, rebuild(n, seq=tir.SeqStmt(tuple([self.visit(stmt) for stmt in n.seq])).seq))
