@@ -25,7 +25,6 @@ from compiler.relay.operator import (
     OpPattern,
     PartialTypes,
     Reference,
-    Relation,
     RelationError,
     Types,
 )
@@ -219,13 +218,7 @@ def _affine_reference(axes_of: AxesOf) -> Reference:
 
 
 def _register_affine(
-    attrs: type[Any],
-    name: str,
-    doc: str,
-    compute: Compute[Any],
-    reference: Reference,
-    relation: Relation[Any] = _affine_relation,
-    layout: LayoutRule[Any] | None = None,
+    attrs: type[NormAttrs], name: str, doc: str, axes_of: AxesOf, layout: LayoutRule[Any] | None = None
 ) -> OpFunction:
     return register(
         name,
@@ -236,11 +229,11 @@ def _register_affine(
             "beta": "Offset of each channel, a vector.",
         },
         attrs=attrs,
-        relation=relation,
+        relation=_affine_relation,
         complete=vectors_along,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-        compute=compute,
-        reference=reference,
+        compute=_affine_compute(axes_of),
+        reference=_affine_reference(axes_of),
         layout=layout,
         waived=_NO_GRADIENT,
     )
@@ -258,20 +251,14 @@ def _instance_norm_layout(
 
 
 layer_norm = _register_affine(
-    LayerNormAttrs,
-    "nn.layer_norm",
-    "Normalise along one axis.",
-    _affine_compute(_layer_axes),
-    _affine_reference(_layer_axes),
-    layout=along_axis_layout,
+    LayerNormAttrs, "nn.layer_norm", "Normalise along one axis.", _layer_axes, along_axis_layout
 )
 instance_norm = _register_affine(
     InstanceNormAttrs,
     "nn.instance_norm",
     "Normalise each channel of each image over its pixels.",
-    _affine_compute(_instance_axes),
-    _affine_reference(_instance_axes),
-    layout=_instance_norm_layout,
+    _instance_axes,
+    _instance_norm_layout,
 )
 
 
@@ -306,13 +293,21 @@ def _group_reference(attrs: GroupNormAttrs, x: Array, gamma: Array, beta: Array)
     return _scaled(attrs, parts.reshape(x.shape), gamma, beta)
 
 
-group_norm = _register_affine(
-    GroupNormAttrs,
+group_norm = register(
     "nn.group_norm",
-    "Normalise each group of channels of each image.",
-    _group_compute,
-    _group_reference,
+    doc="Normalise each group of channels of each image.",
+    inputs={
+        "data": "The tensor to normalise.",
+        "gamma": "Factor of each channel, a vector.",
+        "beta": "Offset of each channel, a vector.",
+    },
+    attrs=GroupNormAttrs,
     relation=_group_relation,
+    complete=vectors_along,
+    pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
+    compute=_group_compute,
+    reference=_group_reference,
+    waived=_NO_GRADIENT,
 )
 
 
