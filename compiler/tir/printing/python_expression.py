@@ -9,34 +9,8 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError, TVMError
-from compiler.ir.expr.primexpr import (
-    Add,
-    And,
-    BinaryOp,
-    Broadcast,
-    Call,
-    Cast,
-    CmpOp,
-    FloatImm,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Let,
-    Max,
-    Min,
-    Mul,
-    Not,
-    Or,
-    PrimExpr,
-    Ramp,
-    Select,
-    Shuffle,
-    StringImm,
-    Sub,
-    Var,
-    of_truth_values,
-    wrap_int,
-)
+from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.primexpr import Call, PrimExpr, Var, of_truth_values, wrap_int
 from compiler.ir.functor import Functor
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
@@ -133,7 +107,7 @@ class PythonExpression(Functor):
         if not isinstance(n, PrimExpr):
             other: str = super().visit(n)
             return other
-        logic = of_truth_values(n) if isinstance(n, BinaryOp) else None
+        logic = of_truth_values(n) if isinstance(n, expr.BinaryOp) else None
         n = n if logic is None else logic
         self._depth += 1
         try:
@@ -155,15 +129,15 @@ class PythonExpression(Functor):
     def visit_PrimExpr(self, n: PrimExpr) -> str:
         raise BuildError(f"interpret: {type(n).__name__} has no value: {n}")
 
-    def visit_IntImm(self, n: IntImm) -> str:
+    def visit_IntImm(self, n: expr.IntImm) -> str:
         if n.dtype == "bool":
             return str(bool(n.value))
         return str(n.value) if n.value >= 0 else f"({n.value})"
 
-    def visit_FloatImm(self, n: FloatImm) -> str:
+    def visit_FloatImm(self, n: expr.FloatImm) -> str:
         return self._constant(numpy_dtype(n.dtype).type(n.value))
 
-    def visit_StringImm(self, n: StringImm) -> str:
+    def visit_StringImm(self, n: expr.StringImm) -> str:
         return self._constant(n.value)
 
     def visit_Var(self, n: Var) -> str:
@@ -175,20 +149,19 @@ class PythonExpression(Functor):
         name = self._names[n] = self._constant(self._fixed[n])
         return name
 
-    def visit_BinaryOp(self, n: BinaryOp) -> str:
+    def visit_BinaryOp(self, n: expr.BinaryOp) -> str:
         """Write a division, a minimum or a maximum; the others have their own rules."""
         kind = type(n)
-        if kind in (FloorDiv, FloorMod) and isinstance(n.b, IntImm) and n.b.value > 0:
+        if kind in (expr.FloorDiv, expr.FloorMod) and isinstance(n.b, expr.IntImm) and n.b.value > 0:
             return f"({self.visit(n.a)} {kind.symbol} {n.b.value})"
-        if kind in (Min, Max) and dt.lanes(n.dtype) == 1:
+        if kind in (expr.Min, expr.Max) and dt.lanes(n.dtype) == 1:
             a, b = self._fresh("t"), self._fresh("t")
-            return (
-                f"({a} if ({a} := {self.visit(n.a)}) {'<' if kind is Min else '>'} ({b} := {self.visit(n.b)}) else {b})"
-            )
+            order = "<" if kind is expr.Min else ">"
+            return f"({a} if ({a} := {self.visit(n.a)}) {order} ({b} := {self.visit(n.b)}) else {b})"
         function = self._constant(evaluation.operation(kind, n.a.dtype))
         return f"{function}({self.visit(n.a)}, {self.visit(n.b)})"
 
-    def _ring(self, n: Add | Sub | Mul) -> str:
+    def _ring(self, n: expr.Add | expr.Sub | expr.Mul) -> str:
         if not dt.is_integral(n.dtype) or dt.lanes(n.dtype) > 1:
             return f"({self._sum(n)})"
         value, (low, high) = self._fresh("t"), dt.int_range(n.dtype)
@@ -198,14 +171,14 @@ class PythonExpression(Functor):
 
     def _sum(self, n: PrimExpr) -> str:
         """Write a tree of ``+``, ``-`` and ``*`` that is wrapped around, if at all, as a whole."""
-        if not isinstance(n, (Add, Sub, Mul)):
+        if not isinstance(n, (expr.Add, expr.Sub, expr.Mul)):
             return self.visit(n)
         terms: list[str] = []
         e: PrimExpr = n
-        while isinstance(e, (Add, Sub)):  # a long chain is not a deep expression
+        while isinstance(e, (expr.Add, expr.Sub)):  # a long chain is not a deep expression
             terms.append(f" {e.symbol} {self._operand(e.b)}")
             e = e.a
-        if isinstance(e, Mul):
+        if isinstance(e, expr.Mul):
             terms.append(f"{self._operand(e.a)} * {self._operand(e.b)}")
         else:
             terms.append(self._operand(e))
@@ -215,47 +188,47 @@ class PythonExpression(Functor):
         self._depth += 1
         try:
             shallow = self._depth < _DEEPEST
-            return f"({self._sum(e)})" if shallow and isinstance(e, (Add, Sub, Mul)) else self.visit(e)
+            return f"({self._sum(e)})" if shallow and isinstance(e, (expr.Add, expr.Sub, expr.Mul)) else self.visit(e)
         finally:
             self._depth -= 1
 
-    def visit_CmpOp(self, n: CmpOp) -> str:
+    def visit_CmpOp(self, n: expr.CmpOp) -> str:
         return f"({self.visit(n.a)} {n.symbol} {self.visit(n.b)})"
 
-    def visit_And(self, n: And) -> str:
+    def visit_And(self, n: expr.And) -> str:
         """Both sides are evaluated, as in compiled code."""
         return f"({self.visit(n.a)} & {self.visit(n.b)})"
 
-    def visit_Or(self, n: Or) -> str:
+    def visit_Or(self, n: expr.Or) -> str:
         return f"({self.visit(n.a)} | {self.visit(n.b)})"
 
-    def visit_Not(self, n: Not) -> str:
+    def visit_Not(self, n: expr.Not) -> str:
         return f"(~{self.visit(n.a)})" if dt.lanes(n.dtype) > 1 else f"(not {self.visit(n.a)})"
 
-    def visit_Cast(self, n: Cast) -> str:
+    def visit_Cast(self, n: expr.Cast) -> str:
         value = self.visit(n.value)
         if dt.lanes(n.dtype) == 1 and dt.is_float(n.dtype):
             return f"{self._constant(numpy_dtype(n.dtype).type)}({value})"
         return f"cast_value({value}, {n.value.dtype!r}, {n.dtype!r})"
 
-    def visit_Select(self, n: Select) -> str:
+    def visit_Select(self, n: expr.Select) -> str:
         return f"select({self.visit(n.condition)}, {self.visit(n.true_value)}, {self.visit(n.false_value)})"
 
-    def visit_Ramp(self, n: Ramp) -> str:
+    def visit_Ramp(self, n: expr.Ramp) -> str:
         kind, count = numpy_dtype(n.dtype), _fixed_lanes(n)
-        if isinstance(n.stride, IntImm):
+        if isinstance(n.stride, expr.IntImm):
             steps = wrap_int(1, "int64") * np.arange(count) * n.stride.value
             return f"({self.visit(n.base)} + {self._constant(steps.astype(kind))})"
         steps = np.arange(count).astype(kind)
         return f"({self.visit(n.base)} + {self.visit(n.stride)} * {self._constant(steps)})"
 
-    def visit_Broadcast(self, n: Broadcast) -> str:
+    def visit_Broadcast(self, n: expr.Broadcast) -> str:
         return f"full({_fixed_lanes(n)}, {self.visit(n.value)}, {self._constant(numpy_dtype(n.dtype))})"
 
-    def visit_Shuffle(self, n: Shuffle) -> str:
+    def visit_Shuffle(self, n: expr.Shuffle) -> str:
         return f"shuffle({self._tuple(n.vectors)}, {self._tuple(n.indices)}, {n.dtype!r})"
 
-    def visit_Let(self, n: Let) -> str:
+    def visit_Let(self, n: expr.Let) -> str:
         value, name = self.visit(n.value), self._name(n.var)
         self._lets.append(name)
         body = self.visit(n.body)
