@@ -69,6 +69,16 @@ def _convolved(
 
 
 @T.prim_func
+def _multiplied(A: T.Buffer((4, 6), "float32"), B: T.Buffer((6, 8), "float32"), Y: T.Buffer((4, 8), "float32")):
+    for i, j, k in T.grid(4, 8, 6):
+        with T.block("Y"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                Y[vi, vj] = T.float32(0)
+            Y[vi, vj] = Y[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+@T.prim_func
 def _blurred(A: T.Buffer((14, 10), "int32"), C: T.Buffer((12, 10), "int32")):
     B = T.alloc_buffer((14, 10), "int32")
     for i, j in T.grid(12, 10):
@@ -165,6 +175,7 @@ CASES = {
     "transform_block_layout": Case(lambda s: s.transform_block_layout("D", lambda i, j: (i * 4 + j,)), ("D", 0)),
     "set_axis_separator": Case(lambda s: s.set_axis_separator("D", ("write", 0), [1]), ("D", 0)),
     "pad_einsum": Case(lambda s: s.pad_einsum("B", [16, 4, 8]), ("B", 0)),
+    "strassen": Case(lambda s: s.strassen("Y"), ("Y", 0), ("Y", 2), _multiplied),
     "winograd": Case(lambda s: s.winograd("Y", 2), ("Y", 0), ("Y", 3), _convolved),
     "rolling_buffer": Case(lambda s: s.rolling_buffer("B", 0), ("B", 0), ("B", 1), _blurred),
     "annotate": Case(lambda s: s.annotate(at(s, "B", 0), "note", 1), ("B", 0)),
