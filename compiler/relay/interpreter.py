@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from compiler.ir import dtype as dt
 from compiler.ir.attrs import Attrs
@@ -23,6 +22,7 @@ from compiler.ir.types import Type
 from compiler.relay.adt import Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
 from compiler.relay.analysis.traversal import operands
 from compiler.relay.argument_shapes import Shapes, check_shapes
+from compiler.relay.computed_reference import computed
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
@@ -30,10 +30,6 @@ from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.ty import TensorType, TupleType
 from compiler.runtime.arrays.ndarray import NDArray, name_to_numpy, numpy_dtype
 from compiler.runtime.container import ADT
-from compiler.te.definition.operation import placeholder
-from compiler.te.lowering.create_prim_func import create_prim_func
-from compiler.tir.interpreter import interpret
-from compiler.topi.utils import get_const_tuple
 
 
 class InterpreterError(TVMError):
@@ -409,19 +405,3 @@ def _described(value: object) -> str:
             return f"{value.constructor.name_hint}({', '.join(_described(v) for v in value.fields)})"
         case _:
             return type(value).__name__
-
-
-def computed(op: RelayOp, attrs: Attrs, args: Sequence[npt.NDArray[Any]]) -> Any:
-    """Return what an operator without a NumPy reference computes, as a program that declares one defines it."""
-    compute = op.get_attr("FTVMCompute") or op.compute
-    if compute is None or op.relation is None:
-        raise ArgumentError("the operator has neither a NumPy reference nor a definition")
-    if not all(isinstance(arg, np.ndarray) for arg in args):
-        raise ArgumentError("the operator has no NumPy reference, and its inputs are not all tensors")
-    types: tuple[Type, ...] = tuple(TensorType(arg.shape, str(arg.dtype)) for arg in args)
-    inputs = [placeholder(arg.shape, str(arg.dtype), f"p{i}") for i, arg in enumerate(args)]
-    outputs = compute(attrs, inputs, op.relation(types, attrs))
-    shapes: list[Any] = [get_const_tuple(out.shape) for out in outputs]
-    results = [np.empty(shape, numpy_dtype(out.dtype)) for shape, out in zip(shapes, outputs, strict=True)]
-    interpret(create_prim_func([*inputs, *outputs]), [*args, *results])
-    return results[0] if len(results) == 1 else tuple(results)

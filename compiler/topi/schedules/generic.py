@@ -6,7 +6,6 @@ are scheduled one by one: elements in vectors along the last axis, reductions wi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
@@ -28,7 +27,8 @@ from compiler.topi.schedules.kit import (
     partition_partial_tile,
     vectorize_elements,
 )
-from compiler.topi.schedules.lanes import contiguous_axes, in_lanes, partial_results
+from compiler.topi.schedules.lanes import contiguous_axes, in_lanes
+from compiler.topi.schedules.rows import schedule_rows
 from compiler.topi.tag import OpPattern, Tag
 
 ScheduleRule: TypeAlias = Callable[[Sequence[te.Tensor], Target], te.Schedule]
@@ -219,86 +219,3 @@ class _Expensive(Visitor):
     def visit_Div(self, n: Div) -> None:
         self.is_expensive |= dt.is_float(n.dtype)
         self.visit_Node(n)
-
-
-# Schedule of groups that reduce the rows of their result, such as softmax and layer norm: a pair of rows at a time.
-#
-# What the rows need is computed right before them, and stays in the first cache.  Vectors of both are computed side by
-# side, so that what is the same for all rows, such as a bias, is loaded once::
-#
-#     for i, k: total[i] += x[i, k]                        for i.0, in parallel:
-#     for i, j: y[i, j] = x[i, j] / total[i]       →           for i.1: for k: total[i.1] += x[i, k]
-#                                                              for j.0: for i.1: for j.1, a vector: y[i, j] = …
-
-_TOGETHER = 2
-"""Rows at a time: what one of them waits for, the other need not."""
-_MIN_ROWS = 16
-"""Fewer rows leave cores without work where there is enough of it."""
-
-
-def schedule_rows(schedule: te.Schedule, stored: Collection[Operation], machine: Target) -> bool:
-    """Schedule a group with one result and reductions of its rows alone; return False, and change nothing, of others.
-
-    What is computed and not ``stored`` is inlined.
-    """
-    result, *others = schedule.outputs
-    kept = [stage for stage in schedule.stages if stage.op in stored and stage.op is not result]
-    reductions = [op for stage in kept if isinstance(op := stage.op, ComputeOp) and op.reduce_axis]
-    if others or not isinstance(result, ComputeOp) or not reductions or not all(map(contiguous_axes, reductions)):
-        return False
-    depth = len(reductions[0].axis)
-    if not _are_of_rows(schedule, {stage.op for stage in kept}, result, depth) or _are_few(result, depth):
-        return False
-    last = schedule[result]
-    axes = list(result.axis[:depth])
-    vectorize_elements(last, _lanes(result, machine), on_one_core=True)
-    rows = last.fuse(*axes) if depth > 1 else axes[0]
-    if not math.prod(extent(axis) or 1 for axis in axes) % _TOGETHER and None not in map(extent, axes):
-        rows, together = last.split(rows, factor=_TOGETHER)
-        last.reorder(*last.leaf_iter_vars[2:-1], together)  # right outside of the vectors
-        last.unroll(together)
-    if is_worth_parallel(result):
-        last.parallel(rows)
-    for stage in kept:
-        lanes = machine.vector_width(stage.op.output(0).dtype)
-        stage.compute_at(last, rows)
-        if not stage.op.reduce_axis:
-            if len(stage.op.axis) > depth:
-                vectorize_elements(stage, lanes, on_one_core=True)
-        elif (partial := partial_results(schedule, stage, lanes)) is not None:
-            partial.compute_at(stage, stage.op.axis[-1])
-    return True
-
-
-def _lanes(result: ComputeOp, machine: Target) -> int:
-    """Return the lanes of vectors along rows: two registers, loaded before they are stored, where rows allow it."""
-    lanes, row = machine.vector_width(result.output(0).dtype), extent(result.axis[-1])
-    return lanes if row is None or row % (2 * lanes) else 2 * lanes
-
-
-def _are_few(result: ComputeOp, depth: int) -> bool:
-    """Return whether there are fewer rows than cores may want, and enough in each for several."""
-    rows = [extent(axis) for axis in result.axis[:depth]]
-    return is_worth_parallel(result) and None not in rows and math.prod(e or 1 for e in rows) < _MIN_ROWS
-
-
-def _are_of_rows(schedule: te.Schedule, kept: Collection[Operation], result: ComputeOp, depth: int) -> bool:
-    """Return whether all that the result's row is computed from is of the same row.
-
-    A row is what has the same first ``depth`` indices.
-    """
-    if result.reduce_axis or not 0 < depth < len(result.axis):
-        return False
-    rows, of_rows = dims(result.output(0))[:depth], set(kept)
-    for stage in schedule.stages:  # each after those that it reads
-        op = stage.op
-        if not isinstance(op, ComputeOp):
-            continue
-        read = [load for load in nodes_of(op.body, ProducerLoad) if load.producer.op in of_rows]
-        if read:
-            of_rows.add(op)
-        if op in of_rows and dims(op.output(0))[:depth] != rows:
-            return False
-        if any([*load.indices[:depth]] != [axis.var for axis in op.axis[:depth]] for load in read):
-            return False
-    return True
