@@ -11,17 +11,12 @@ from compiler.arith import Analyzer
 from compiler.arith.minimal_filtering import Matrix, combination, select
 from compiler.arith.strassen import PRODUCTS, factors
 from compiler.ir.expr.primexpr import IterVar, PrimExpr, Var
-from compiler.ir.origin import current_span, derived_from
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.facts.conditions import check_complete_or_reduction_block, scope_root
-from compiler.tir.schedule.facts.loop_kinds import check_loop
 from compiler.tir.schedule.facts.roles import BLOCK
-from compiler.tir.schedule.fewer_products import Stages, extents_of, factors_of, region
-from compiler.tir.schedule.primitives.layout import plain_nest
+from compiler.tir.schedule.primitives.fewer_products import Stages, extents_of, factors_of, region, replace_products
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.tree import changed, loops_above, with_child
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.stmt import SeqStmt
@@ -42,26 +37,20 @@ def strassen(state: ScheduleState, block: StmtSRef) -> None:
     indexed by its axes.  Of the axes of A and C alone, of B and C alone, and of those that are summed up, the largest
     is halved; others stay.  Raises ScheduleError if it is another one, or one of them is odd.
     """
-    scope = scope_root(state, block)
-    check_complete_or_reduction_block(state, block, scope)
-    nest = plain_nest(state, block, state.realize_of(block))
-    for loop in loops_above(block):
-        check_loop(state, "strassen", loop)
-    matrices = _matrices(block.block)
-    if matrices is None:
-        refuse(
-            state.mod,
-            "The block is not a product of matrices",
-            "The block {0} must add up products of elements A[…, i, …, k, …] and B[…, k, …, j, …] of float32 or "
-            "float64, whose axes have even extents",
-            block.block,
-        )
-    with derived_from(current_span() | block.block.span):
-        stages = _Quarters(matrices, block.block)
-        body = with_child(scope.block, nest, SeqStmt(tuple(stages.statements)))
-        new = changed(body, alloc_buffers=(*scope.block.alloc_buffers, *stages.buffers))
-    state.replace(scope, new, {scope.block: new, block.block: stages.products})
-    state.rebound(block)
+
+    def made() -> Stages:
+        matrices = _matrices(block.block)
+        if matrices is None:
+            refuse(
+                state.mod,
+                "The block is not a product of matrices",
+                "The block {0} must add up products of elements A[…, i, …, k, …] and B[…, k, …, j, …] of float32 or "
+                "float64, whose axes have even extents",
+                block.block,
+            )
+        return _Quarters(matrices, block.block)
+
+    replace_products(state, block, "strassen", made)
 
 
 def halves(block: Block) -> tuple[int, int, int] | None:

@@ -10,19 +10,21 @@ from typing import TypeAlias
 from compiler.arith.minimal_filtering import Matrix, combination, transform_arrays
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import Add, IntImm, IterVar, PrimExpr, Var, const
-from compiler.ir.origin import current_span, derived_from
 from compiler.tir.expressions.op import all as all_of
 from compiler.tir.expressions.op import if_then_else
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.facts.conditions import check_complete_or_reduction_block, scope_root
-from compiler.tir.schedule.facts.loop_kinds import check_loop
 from compiler.tir.schedule.facts.roles import BLOCK
-from compiler.tir.schedule.fewer_products import Indices, Stages, extents_of, factors_of, region
-from compiler.tir.schedule.primitives.layout import plain_nest
+from compiler.tir.schedule.primitives.fewer_products import (
+    Indices,
+    Stages,
+    extents_of,
+    factors_of,
+    region,
+    replace_products,
+)
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.tree import changed, loops_above, with_child
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.stmt import LetStmt, SeqStmt, Stmt
@@ -50,30 +52,24 @@ def winograd(state: ScheduleState, block: StmtSRef, tile_size: int = 4) -> None:
     with steps and dilations of 1 along two dimensions of square windows; any other index is an axis.  Raises
     ScheduleError if it is another one, and ArgumentError if there are too few or too many points.
     """
-    scope = scope_root(state, block)
-    check_complete_or_reduction_block(state, block, scope)
-    nest = plain_nest(state, block, state.realize_of(block))
-    for loop in loops_above(block):
-        check_loop(state, "winograd", loop)
-    convolution = _convolution(block.block)
-    if convolution is None:
-        refuse(
-            state.mod,
-            "The block is not a convolution with steps of 1",
-            "The block {0} must add up products of elements D[…, h + i, …, w + j, …] and W[…, i, …, j, …] of "
-            "float32 or float64, over square windows of constant extents",
-            block.block,
-        )
-    points = tile_size + convolution.window - 1
-    if tile_size < 2 or points > _MAX_POINTS:
-        most = _MAX_POINTS - convolution.window + 1
-        raise ArgumentError(f"winograd: tile_size must be from 2 to {most}, got {show(tile_size)}")
-    with derived_from(current_span() | block.block.span):
-        stages = _Tiles(convolution, tile_size, block.block)
-        body = with_child(scope.block, nest, SeqStmt(tuple(stages.statements)))
-        new = changed(body, alloc_buffers=(*scope.block.alloc_buffers, *stages.buffers))
-    state.replace(scope, new, {scope.block: new, block.block: stages.products})
-    state.rebound(block)
+
+    def made() -> Stages:
+        convolution = _convolution(block.block)
+        if convolution is None:
+            refuse(
+                state.mod,
+                "The block is not a convolution with steps of 1",
+                "The block {0} must add up products of elements D[…, h + i, …, w + j, …] and W[…, i, …, j, …] of "
+                "float32 or float64, over square windows of constant extents",
+                block.block,
+            )
+        points = tile_size + convolution.window - 1
+        if tile_size < 2 or points > _MAX_POINTS:
+            most = _MAX_POINTS - convolution.window + 1
+            raise ArgumentError(f"winograd: tile_size must be from 2 to {most}, got {show(tile_size)}")
+        return _Tiles(convolution, tile_size, block.block)
+
+    replace_products(state, block, "winograd", made)
 
 
 def is_winograd_possible(block: Block) -> bool:

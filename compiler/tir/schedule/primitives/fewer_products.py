@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from compiler.arith import Analyzer
 from compiler.ir.expr.primexpr import Add, FloatImm, IntImm, IterVar, Mul, PrimExpr, Range, Var, const
+from compiler.ir.origin import current_span, derived_from
 from compiler.tir.schedule.buffers import renamed_buffer
+from compiler.tir.schedule.facts.conditions import check_complete_or_reduction_block, scope_root
+from compiler.tir.schedule.facts.loop_kinds import check_loop
+from compiler.tir.schedule.primitives.layout import plain_nest
 from compiler.tir.schedule.relayout import nest_of_axes
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.tree import changed, loops_above, with_child
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
-from compiler.tir.statements.stmt import Stmt
+from compiler.tir.statements.stmt import SeqStmt, Stmt
 
 _DTYPES = ("float32", "float64")
 """Of numbers with fewer digits rounding errors are large."""
@@ -44,8 +51,29 @@ def factors_of(block: Block) -> tuple[BufferLoad, BufferLoad] | None:
     return (a, b) if own.buffer is out.buffer and [*own.indices] == [*out.indices] else None
 
 
+def replace_products(state: ScheduleState, block: StmtSRef, primitive: str, make: Callable[[], Stages]) -> None:
+    """Let other blocks take the place of one, which must be complete, or a reduction, and its loops its axes.
+
+    Raises ScheduleError if it is another one; ``make`` may, too.
+    """
+    scope = scope_root(state, block)
+    check_complete_or_reduction_block(state, block, scope)
+    nest = plain_nest(state, block, state.realize_of(block))
+    for loop in loops_above(block):
+        check_loop(state, primitive, loop)
+    with derived_from(current_span() | block.block.span):
+        stages = make()
+        body = with_child(scope.block, nest, SeqStmt(tuple(stages.statements)))
+        new = changed(body, alloc_buffers=(*scope.block.alloc_buffers, *stages.buffers))
+    state.replace(scope, new, {scope.block: new, block.block: stages.products})
+    state.rebound(block)
+
+
 class Stages:
     """The blocks that take the place of one, in their order, and the buffers between them."""
+
+    products: Block
+    """The one that stands for the block before."""
 
     def __init__(self, block: Block, out: Buffer) -> None:
         self.block, self._out = block, out
