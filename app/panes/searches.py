@@ -20,6 +20,8 @@ from app.searches import Decision, Value
 
 HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 176, 58, 128, 20, 34
 LABEL_DISTANCE = 13
+ALGORITHMS = ("winograd", "strassen")
+"""What the names of decisions end with that say by which algorithm something is computed."""
 MAX_SECONDS = 1e6
 """Longer times are not drawn: a log may claim any."""
 REACH = 100.0
@@ -119,7 +121,7 @@ def references(
     Python.  The peak is the least time that the operations of the definition take; Winograd's and Strassen's algorithms
     have fewer.  One that a candidate exceeds was measured while others used the machine.
     """
-    has_fewer = any(name.endswith((".winograd", ".strassen")) and value for name, value in table)
+    has_fewer = any(name.rpartition(".")[2] in ALGORITHMS and value for name, value in table)
     peak = "direct peak" if has_fewer else "peak"
     flops = max((m.flops or 0.0 for m in measurements), default=0.0)
     best = min((trial.time for trial in trials if trial.time), default=math.inf)

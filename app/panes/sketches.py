@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from app.panes.searches import Trial, key_of, made_of, option_words
+from app.panes.searches import ALGORITHMS, Trial, key_of, made_of, option_words
 from app.searches import Decision, Refusal
 
-SKETCH = ("winograd", "strassen", "way", "inline", "pack")
+SKETCH = (*ALGORITHMS, "way", "inline", "pack")
 """What the names of decisions end with that say which rules are applied, before numbers."""
 LEVELS = ("sketch", "registers", "caches")
 """What divides candidates, one after another; what is left of the decisions is said at each candidate."""
