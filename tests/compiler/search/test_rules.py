@@ -242,19 +242,29 @@ def test_convolutions_may_have_fewer_products() -> None:
     assert not any(name.endswith(".winograd") for name in offered(matrices(8, 16, 12)))
 
 
-@pytest.mark.parametrize("is_turned", [False, True])
-def test_products_of_matrices_may_be_those_of_quarters(is_turned: bool) -> None:
+@pytest.mark.parametrize(
+    ("wishes", "near"),
+    [
+        ({"turned": False, "1.outer": (1, 1), "2.outer": (1, 1)}, "A_left"),
+        ({"turned": True, "1.outer": (1, 1), "2.outer": (1, 1)}, "B_right"),
+        ({"1.outer": (16, 1), "2.outer": (5, 1)}, ""),
+    ],
+)
+def test_products_of_matrices_may_be_those_of_quarters(wishes: Any, near: str) -> None:
     func = matrices(128, 160, 128)
     (name,) = [name for name in offered(func) if name.endswith(".strassen")]
-    for other in ((126, 160, 128), (128, 160, 126), (129, 160, 128)):
+    for other in ((126, 160, 128), (128, 126, 128), (128, 160, 126), (129, 160, 128)):
         assert name not in offered(matrices(*other)), "quarters are whole, and large"
-    block = name.removesuffix(".strassen")
-    wishes = {name: True, f"{block}.turned": is_turned, f"{block}.2.inner": 16}
-    space = ScheduleSpace(func, replace(MACHINE, cores=1), Wishes(wishes))
-    arrays = random_arrays(func, 0)
+    block, arrays = name.removesuffix(".strassen"), random_arrays(func, 0)
+    wishes = {"1.inner": 4, "2.inner": 16, **wishes}
+    pinned = {name: True, **{f"{block}.{decision}": value for decision, value in wishes.items()}}
+    space = ScheduleSpace(func, replace(MACHINE, cores=1), Wishes(pinned))
     for seed in range(4):
         candidate = space.sample(random.Random(seed))
         assert space.is_sound(candidate)
+        names = {name for name, _ in candidate}
+        assert not {f"{block}.way", f"{block}.vector", f"{block}.pack1", f"{block}_products_global.at"} & names
+        assert {name for name in names if name.endswith(".near")} == ({f"{near}.near"} if near else set())
         build(space.program(candidate), target="llvm")(*arrays)
         np.testing.assert_allclose(arrays[-1], arrays[0] @ arrays[1], rtol=1e-3, atol=1e-3)
     assert not space.refused

@@ -182,6 +182,10 @@ _MALFORMED: list[tuple[Callable[[], Any], str]] = [
     (lambda: relay.nn.adaptive_avg_pool2d(_var(1, 2, 0, 4)), "there is nothing to pool"),
     (lambda: relay.vision.yolo_reorg(_var(1, 0, 2, 2)), "data must have channels"),
     (lambda: relay.nn.contrib_conv2d_winograd_weight_transform(_var(3), 4), "weight must have 2 or 3 spatial"),
+    (lambda: relay.nn.contrib_dense_strassen(_var(6, 8), _var(8, 2, 4, 4)), "there must be one matrix, and 7 or 49"),
+    (lambda: relay.nn.contrib_dense_strassen(_var(2, 6, 8), _var(7, 2, 4, 4)), "there must be one matrix"),
+    (lambda: relay.nn.contrib_dense_strassen(_var(6, 9), _var(7, 2, 4, 4)), "the weight's sums: 9 and 8 differ"),
+    (lambda: relay.nn.contrib_dense_strassen(_var(6, 16), _var(49, 2, 4, 4)), "rows of data must be a multiple of 4"),
     (lambda: relay.qnn.op.simulated_quantize(_var(4), _var(), _var(), out_dtype="int99"), "got 'int99'"),
     (lambda: relay.qnn.op.simulated_quantize(_var(4, dtype="int8"), _var(), _var()), "data must be real numbers"),
 ]

@@ -55,10 +55,11 @@ def test_quarters_are_whole_and_large() -> None:
     assert _ways(_dense((126,), 768, 768)) == (QUARTERS,), "rows in two, and not in four parts"
     assert _ways(_dense((128,), 768, 480)) == (QUARTERS,), "30 panels"
     assert _ways(_dense((128,), 96, 768)) == (QUARTERS,), "six vectors of what is summed up"
+    assert _ways(_dense((128,), 776, 768)) == (), "halves of what is summed up are no whole vectors"
     assert _ways(_dense((64,), 768, 768)) == (QUARTERS,), "parts of 16 rows would be small"
     assert _ways(_dense((127,), 768, 768)) == _ways(_dense((60,), 768, 768)) == ()
     assert _ways(_dense((2, 128), 768, 768)) == (), "two matrices"
-    assert _ways(_dense((128,), 768, 1000)) == (), "the last panel is cut"
+    assert _ways(_dense((128,), 768, 1020)) == (), "the last of 64 panels is cut"
     assert _ways(_dense((128,), 768, 768, "float64")) == ()
     x = relay.var("x", shape=(128, 768))
     assert _ways(relay.nn.dense(x, relay.var("w", shape=(768, 768)))) == (), "sums are made when the weight is known"
