@@ -84,14 +84,13 @@ class Batch(Ladder):
         arrays = self._arrays
         for output in self._program.outputs:
             arrays[output].copyfrom(self._inputs[output])  # or it finds there what another computed
-        function.prepare(tuple(arrays))
-        first = time_call(lambda: function(*arrays))
+        first = time_call(call := function.prepare(tuple(arrays)))
         check = self._check([arrays[i].view().copy() for i in self._program.outputs], None)
         if check is None or not check.ok:
             raise TVMError("its result is wrong" if check else "its result takes too long to check")
         if first > SLOWEST_SECONDS:
             raise TVMError(f"a call takes {first:.1f} s: those of a board take at most {SLOWEST_SECONDS:g}")
-        return _Runner(place, lambda: function(*arrays), first, check)
+        return _Runner(place, call, first, check)
 
 
 def _timed(runners: Sequence[_Runner]) -> list[Timing]:

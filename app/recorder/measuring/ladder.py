@@ -180,8 +180,8 @@ class Ladder:
         part = shortened(module, flops / MANY_FLOPS, self._options.threads) if flops > MANY_FLOPS else None
         if part is None:
             return None
-        _, call = self._loaded(part.module)
-        timing = Timing([whole := time_call(call).per(1 / part.times)], 1)
+        _, prepare = self._loaded(part.module)
+        timing = Timing([whole := time_call(prepare()).per(1 / part.times)], 1)
         if whole.clock < SLOW_SECONDS:
             return None
         estimated = self._measurement("prefix", label, timing, None, step)
@@ -192,21 +192,24 @@ class Ladder:
         """Measure the complete schedule, compared with the unscheduled definition if there is no NumPy program."""
         return self._built("kernel", name, self._program.lowered(), None)
 
-    def _loaded(self, module: IRModule) -> tuple[list[NDArray], Callable[[], object]]:
-        """Return the arguments of a built function, and a callable for its loaded machine code."""
+    def _loaded(self, module: IRModule) -> tuple[list[NDArray], Callable[[], Callable[[], object]]]:
+        """Return the arguments of a built function, and what returns a call of its loaded machine code.
+
+        Such a call has the number of threads of now, and its arguments were checked: that takes longer than a small
+        kernel, and the candidates of searches are measured without it.
+        """
         function = build(module, target=self._target).get_function("main")
         arrays = [array(a, cpu(0)) for a in self._inputs]
-        function.prepare(tuple(arrays))
-        return arrays, lambda: function(*arrays)
+        return arrays, partial(function.prepare, tuple(arrays))
 
     def _built(self, kind: MeasurementKind, name: str, module: IRModule, step: int | None) -> Measurement:
         """Build, check and time a function."""
-        arrays, call = self._loaded(module)
-        first = time_call(call)
+        arrays, prepare = self._loaded(module)
+        first = time_call(call := prepare())
         check = self._check([arrays[i].view().copy() for i in self._program.outputs], step)
         timing = time_calls(call, first) if check is None or check.ok else None
         if timing and step is not None and self._options.threads > 1 and has_parallel_loop(module):
-            self._emit(Measured(measurement=self._on_one_thread(kind, name, call, check, step)))
+            self._emit(Measured(measurement=self._on_one_thread(kind, name, prepare, check, step)))
         alone = timing is not None and self._options.threads == 1
         measurement = self._measurement(kind, name, timing, check, step)
         frequency = measure_frequency() if alone else None
@@ -215,12 +218,17 @@ class Ladder:
         )
 
     def _on_one_thread(
-        self, kind: MeasurementKind, name: str, call: Callable[[], object], check: Check | None, step: int
+        self,
+        kind: MeasurementKind,
+        name: str,
+        prepare: Callable[[], Callable[[], object]],
+        check: Check | None,
+        step: int,
     ) -> Measurement:
         """Time a step with parallel loops again, on a single thread."""
         set_num_threads(1)
         try:
-            timing = time_calls(call)
+            timing = time_calls(prepare())
         finally:
             set_num_threads(self._options.threads)
         measurement = self._measurement(kind, name, timing, check, step)
@@ -257,8 +265,8 @@ class Ladder:
         if self._expected is None and (step == 0 or not self._program.primitives):
             self._expected = outputs
         if self._expected is None and (self._program.flops or 0) <= MAX_REFERENCE_FLOPS:
-            arrays, call = self._loaded(self._program.lowered(0))
-            call()
+            arrays, prepare = self._loaded(self._program.lowered(0))
+            prepare()()
             self._expected = [arrays[i].view().copy() for i in self._program.outputs]
         return None if self._expected is None else compare(outputs, self._expected)
 

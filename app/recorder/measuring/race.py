@@ -61,14 +61,15 @@ class Race(Ladder):
         edited, original = ([(p.shape, p.dtype) for p in x.parameters] for x in (self._program, self._original))
         if edited != original or self._program.outputs != self._original.outputs:
             raise ArgumentError(f"{name} takes different arguments from the original, so the two cannot be compared")
-        arrays, call = self._loaded(self._program.lowered())
-        original_arrays, original_call = self._loaded(self._original.lowered())
-        firsts = time_call(call), time_call(original_call)
+        arrays, prepare = self._loaded(self._program.lowered())
+        original_arrays, prepare_original = self._loaded(self._original.lowered())
+        calls = prepare(), prepare_original()
+        firsts = time_call(calls[0]), time_call(calls[1])
         expected = [original_arrays[i].view().copy() for i in self._original.outputs]
         check = compare([arrays[i].view().copy() for i in self._program.outputs], expected)
         if not check.ok:
             return self._measurement("kernel", name, None, check, None)
-        timing, original_timing = time_in_turns((call, original_call), firsts)
+        timing, original_timing = time_in_turns(calls, firsts)
         self._emit(Measured(measurement=self._measurement("kernel", "original", original_timing, None, None)))
         measured = self._measurement("kernel", name, timing, check, None)
         return msgspec.structs.replace(measured, note=ratio_words(timing, original_timing))

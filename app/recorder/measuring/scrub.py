@@ -44,8 +44,8 @@ class Candidate(Ladder):
             self._inputs, self._expected = same._inputs, same._expected
         else:
             self._expect()
-        arrays, call = self._loaded(self._program.lowered())
-        first = time_call(call)
+        arrays, prepare = self._loaded(self._program.lowered())
+        first = time_call(call := prepare())
         return call, first, self._check([arrays[at].view().copy() for at in self._program.outputs], None)
 
     def _expect(self) -> None:

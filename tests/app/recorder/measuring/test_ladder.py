@@ -141,3 +141,34 @@ def test_the_first_call_does_not_count_the_making_of_machine_code(monkeypatch: p
     monkeypatch.setattr(ladder, "time_call", timed)
     climb()
     assert order[:3] == ["prepared", "timed", "prepared"]
+
+
+def test_arguments_are_not_checked_again_in_each_call_that_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Function, *args: object) -> None:
+        raise AssertionError("a call with its checks takes longer than a small kernel")
+
+    monkeypatch.setattr(Function, "__call__", refuse)
+    assert not [event for event in climb() if isinstance(event, Failed)]
+
+
+def test_a_parallel_step_is_timed_on_one_thread_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = te.placeholder((32,), name="a")
+    b = te.compute((32,), lambda i: a[i] * 2.0, name="b")
+    schedule = te.create_schedule(b.op)
+    schedule[b].parallel(b.op.axis[0])
+    prepared: list[int] = []
+    prepare = Function.prepare
+
+    def noting(self: Function, args: tuple[object, ...]) -> Any:
+        prepared.append(num_threads())
+        return prepare(self, args)
+
+    monkeypatch.setattr(Function, "prepare", noting)
+    events: list[Event] = []
+    threads = num_threads()
+    Ladder(TensorProgram(schedule, [a, b]), Target("llvm"), Options(threads=2), events.append).run_last("f")
+    Ladder(TensorProgram(schedule, [a, b]), Target("llvm"), Options(threads=2), events.append).run()
+    set_num_threads(threads)
+    assert prepared == [2, 2, 2, 1], "a prepared call keeps its number of threads"
+    rows = [event.measurement for event in events if isinstance(event, Measured)]
+    assert [row.threads for row in rows if row.kind == "prefix"] == [2, 1, 2]
