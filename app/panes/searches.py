@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 import msgspec
@@ -26,6 +26,9 @@ MAX_SECONDS = 1e6
 """Longer times are not drawn: a log may claim any."""
 REACH = 100.0
 """How far beyond the measured times expectations are drawn; those still farther off are drawn there."""
+NEAR = 1.25
+"""How far beyond the measured times the scale of their chart goes at least, to lines of what they are compared with."""
+FROM_PYTHON = "NumPy’s time includes calls from Python, about a microsecond for each of its functions"
 PAUSE = 30.0
 """Seconds between two candidates that count at most, such as those of another day."""
 MAX_DECISIONS = 40
@@ -80,12 +83,13 @@ class Point:
 
 @dataclass(frozen=True)
 class Mark:
-    """A line across a chart or a mark of a scale, and its label."""
+    """A line across a chart or a mark of a scale, and its label, with more words where the pointer is."""
 
     place: float
     label: str
     label_place: float = 0.0
     kind: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -153,13 +157,19 @@ def progress_chart(
     chosen: int | None,
     table: Sequence[Decision] = (),
 ) -> SearchChart | None:
-    """Return the times of candidates, and the best so far, against trials or seconds."""
+    """Return the times of candidates, and the best so far, against trials or seconds.
+
+    At least half of the scale is theirs, if they differ; lines farther off are drawn at its edges.
+    """
     candidates = [(at, trial) for at, trial in enumerate(trials) if trial.choices is not None]
     lines = references(trials, measurements, table)
     times = [trial.time for _, trial in candidates if trial.time]
     if not times and not lines:
         return None
-    across = _logarithmic([*times, *(seconds for _, _, seconds in lines)], HEIGHT - BOTTOM, TOP)
+    reach = max(NEAR, math.sqrt(max(times) / min(times))) if len(times) > 1 else math.inf
+    low, high = min(times, default=1.0) / reach, max(times, default=1.0) * reach
+    scaled = [*times, *(seconds for _, _, seconds in lines if low <= seconds <= high)]
+    across = _logarithmic(scaled, HEIGHT - BOTTOM, TOP)
     stamps = [trial.timestamp for _, trial in candidates]
     positions: Sequence[float] = _seconds(stamps) if by_seconds else range(1, 1 + len(stamps))
     last, right = max([*positions, 1.0]), max(room, 340) - RIGHT
@@ -182,10 +192,18 @@ def progress_chart(
     quarters = dict.fromkeys(round(last * part / 4) for part in range(1, 5))
     ends = [Mark(x(value), f"{value}{unit}") for value in quarters]
     words = f"{len(candidates)} candidates, the best {duration(best)}" if points else "no candidate has a time yet"
-    rules = _apart([Mark(across(seconds), f"{name} {duration(seconds)}", kind=kind) for kind, name, seconds in lines])
+
+    def rule(kind: str, name: str, seconds: float) -> Mark:
+        label, title = f"{name} {duration(seconds)}", FROM_PYTHON if kind == "numpy" else ""
+        if low <= seconds <= high:
+            return Mark(across(seconds), label, kind=kind, title=title)
+        place, arrow, side = (HEIGHT - BOTTOM, "↓", "below") if seconds < low else (TOP, "↑", "above")
+        title = ". ".join(filter(None, (f"{name}: {side} what the scale shows", title)))
+        return Mark(place, f"{arrow} {label}", kind=f"{kind} beyond", title=title)
+
+    rules = _apart([rule(*each) for each in lines])
     said = "; ".join([words, *(rule.label for rule in rules)])
-    scale = _scale([*times, *(seconds for _, _, seconds in lines)], across)
-    return SearchChart(right + RIGHT, points, line, scale, ends, rules, said)
+    return SearchChart(right + RIGHT, points, line, _scale(scaled, across), ends, rules, said)
 
 
 def _seconds(stamps: Sequence[float]) -> list[float]:
@@ -244,12 +262,15 @@ def _scale(values: Sequence[float], place: Callable[[float], float]) -> list[Mar
 
 
 def _apart(rules: list[Mark]) -> list[Mark]:
-    """Move overlapping labels apart."""
+    """Move overlapping labels apart, none below the chart."""
     placed: list[Mark] = []
     for rule in sorted(rules, key=lambda rule: rule.place):
-        y = rule.place + 3.5
-        y = max(y, placed[-1].label_place + LABEL_DISTANCE) if placed else y
-        placed.append(Mark(rule.place, rule.label, y, rule.kind))
+        above = placed[-1].label_place + LABEL_DISTANCE if placed else 0.0
+        placed.append(replace(rule, label_place=max(rule.place + 3.5, above)))
+    lowest = HEIGHT - BOTTOM + 3.5
+    for at, rule in reversed(list(enumerate(placed))):
+        placed[at] = replace(rule, label_place=min(rule.label_place, lowest))
+        lowest = placed[at].label_place - LABEL_DISTANCE
     return placed
 
 

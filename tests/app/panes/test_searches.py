@@ -83,6 +83,35 @@ def test_a_search_is_drawn_beside_what_there_is() -> None:
     assert all(b - a >= 13 for a, b in pairwise(labels)), "labels do not overlap"
 
 
+def test_candidates_fill_the_chart_whatever_they_are_compared_with() -> None:
+    far = [
+        Measurement(name="peak", kind="peak", seconds=0.0, gflops=1e6),
+        Measurement(name="NumPy", kind="numpy", seconds=1.9e-3),
+        Measurement(name="default", kind="prefix", seconds=9.0, step=0),
+        Measurement(name="f", kind="kernel", seconds=5e-3, flops=1e8),
+    ]
+    for trials in (TRIALS[:4], [timed(1.00e-3), timed(1.5e-3)]):
+        chart = progress_chart(trials, far, 800, False, None)
+        assert chart is not None
+        heights = [point.y for point in chart.points]
+        assert max(heights) - min(heights) > (chart.base - chart.top) / 2.5
+        places = {rule.kind: (rule.place, rule.label) for rule in chart.rules}
+        assert places["prefix beyond"] == (chart.top, "↑ unscheduled 9 s")
+        assert places["peak beyond"] == (chart.base, "↓ peak 100 ns")
+        assert all(chart.top <= mark.place <= chart.base for mark in chart.rows)
+        labels = [rule.label_place for rule in chart.rules]
+        assert all(b - a >= 13 for a, b in pairwise(labels))
+        assert labels[-1] <= chart.base + 4, "not over the scale below"
+    chart = progress_chart(TRIALS[:4], far, 800, False, None)
+    assert chart is not None
+    titles = {rule.kind: rule.title for rule in chart.rules}
+    assert "below what the scale shows" in titles["peak beyond"]
+    assert "calls from Python" in titles["numpy"]
+    alone = progress_chart([], far, 800, False, None)
+    assert alone is not None
+    assert not [rule for rule in alone.rules if "beyond" in rule.kind], "without candidates all are shown"
+
+
 def test_predictions_are_drawn_where_there_are_some() -> None:
     drawn = cloud(TRIALS, 800, 3)
     assert drawn is not None
@@ -157,6 +186,10 @@ def test_a_search_is_drawn_and_says_when_the_default_stays(client: FlaskClient) 
     busy = [msgspec.to_builtins(Measurement(name="NumPy", kind="numpy", seconds=2e-3, disturbed=True))]
     html = client.post("/search", data=asked(trials, measurements=busy), headers=HX).text
     assert "others used the machine while this was measured" in html
+    assert "timed without such calls" not in html, "milliseconds"
+    busy[0]["seconds"] = 5e-6
+    html = client.post("/search", data=asked(trials, measurements=busy), headers=HX).text
+    assert "timed without such calls" in html
     html = client.post("/search", data=asked(trials, default_seconds=1e-4), headers=HX).text
     assert "no candidate was faster than what the script makes (100 µs)" in html
 
