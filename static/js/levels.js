@@ -1,11 +1,13 @@
 // The two levels of a model: its graph with the kernels, and the loops and code of one kernel.
 import { $, $$ } from "./dom.js";
+import { keepHere, readHere } from "./draft.js";
 import { setLevel } from "./layout.js";
 import { paneOfGroup } from "./panes.js";
 import { on, state } from "./state.js";
 import { setOption } from "./steps.js";
 
 let hadGraph = false; // whether the last answer had a graph
+let before = readHere("level"); // of the model, where the page was reloaded
 let picked = null; // the node of the drawing that was chosen last
 
 export function startLevels() {
@@ -25,12 +27,14 @@ export function startLevels() {
   arrived();
 }
 
-/** A graph that appears is shown; where there is none, the code is. */
+/** A graph that appears is shown, or the level that the visitor was at; where there is none, the code is. */
 function arrived() {
   const graph = Boolean($("#strip .group.graph"));
-  if (graph !== hadGraph) show(graph ? "graph" : "code");
-  else mark();
-  hadGraph = graph;
+  if (graph !== hadGraph) {
+    hadGraph = graph;
+    show(graph ? before || "graph" : "code");
+    if (graph) before = null;
+  } else mark();
   heat();
 }
 
@@ -52,6 +56,7 @@ const show = setLevel;
 
 function mark() {
   const level = $("#right").dataset.level;
+  if (hadGraph) keepHere("level", level);
   for (const button of $$("#strip [data-level]")) button.setAttribute("aria-pressed", String(button.dataset.level === level));
 }
 

@@ -371,3 +371,86 @@ def test_a_search_begins_once_outlives_a_reload_and_keeps_to_its_function_and_wi
     reload(page)
     expect(search.locator(".kept")).to_contain_text("not measured now")
     expect(search.locator(".point[data-trial]")).to_have_count(2)
+
+
+def test_what_is_pinned_and_banned_stays_after_a_reload_and_in_links(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer, script=MATMUL)
+    page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": LOG.encode()}])
+    search = page.locator("#search")
+    search.locator("summary", has_text="way: ").press("Enter")
+    search.get_by_label("Pin C.way as tiles").press("Enter")
+    search.locator("summary", has_text="unroll: ").press("Enter")
+    search.get_by_label("Ban no for C.unroll").press("Enter")
+    expect(search.get_by_label("Ban no for C.unroll")).to_have_attribute("aria-pressed", "true")
+    reload(page)
+    pinned, banned = search.get_by_label("Pin C.way as tiles"), search.get_by_label("Ban no for C.unroll")
+    expect(pinned).to_have_attribute("aria-pressed", "true")
+    expect(banned).to_have_attribute("aria-pressed", "true")
+    page.locator("#share-menu summary").click()
+    expect(page.locator("#shared-link")).to_have_value(re.compile(r"/z/"))
+    other = open_page(page.locator("#shared-link").input_value())
+    expect(other.locator("#search").get_by_label("Pin C.way as tiles")).to_have_attribute("aria-pressed", "true")
+    other.locator("#search").get_by_label("Pin C.way as tiles").press("Enter")
+    with other.expect_request("**/api/searches") as asked:
+        other.locator("#search-start").press("Enter")
+    wanted = json.loads(asked.value.post_data or "")["search"]
+    assert (wanted["pinned"], wanted["banned"]) == ([], [["C.unroll", False]])
+    other.locator("#search-start").press("Enter")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Forget").press("Enter")
+    reload(page)
+    expect(banned).to_have_attribute("aria-pressed", "true")
+    expect(search.get_by_text("No candidate was measured")).to_have_count(0)
+
+
+def test_the_search_of_a_model_is_in_sight_again_after_a_reload(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, script=MODEL)
+    heard: list[Route] = []
+
+    def events(route: Route) -> None:
+        heard.append(route)
+        kernels = [{"name": DENSE, "workload": "w"}, {"name": "other", "workload": "v"}]
+        found = {"kernels": kernels, "type": "model"}
+        body = f"retry: 1000000\nevent: model\ndata: {json.dumps(found)}\n\nevent: tried\ndata: "
+        body += json.dumps({"record": line(1e-5)}) + "\n\n"
+        if len(heard) > 1:
+            body += 'event: ended\ndata: {"status": "ok"}\n\n'
+        route.fulfill(status=200, content_type="text/event-stream", body=body)
+
+    page.route("**/searched", events)
+    page.route("**/api/searches", lambda route: route.fulfill(status=202, json={"id": "1", "events": "/searched"}))
+    page.get_by_role("button", name="Search kernels").press("Enter")
+    search = page.locator("#search")
+    expect(search.locator("[data-of-kernel]")).to_have_count(2)
+    for _ in range(2):  # while it goes on, and once it has ended
+        reload(page)
+        expect(search).to_be_visible()
+        expect(search.locator(".point[data-trial]")).to_have_count(1)
+    assert len(heard) == 2
+    page.click('[data-level="graph"]')
+    reload(page)
+    expect(search).to_be_hidden()
+
+
+def test_more_wishes_than_a_link_holds_are_not_kept_and_strange_ones_are_none(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer, script=MATMUL)
+    kept = """async (pinned) => {
+      const at = new URL("search/wishes.js", document.querySelector("#entry").src);
+      const { keepWishes, readWishes } = await import(at);
+      const { state } = await import(new URL("state.js", document.querySelector("#entry").src));
+      state.view.wishes0 = '["", [["C.way", {}]], []]';
+      const strange = readWishes().size;
+      const wishes = new Map(pinned.map((some, at) => [`${at}`, { pinned: some, banned: [] }]));
+      return [strange, keepWishes(wishes), readWishes().size];
+    }"""
+    for pinned, said in (
+        ([[["C.way", "tiles"]] * 50], [0, True, 1]),
+        ([[["C.way", "tiles"]] * 51], [0, False, 0]),
+        ([[["C.way", "x" * 199]] * 10], [0, False, 0]),
+        ([[["C.way", "tiles"]]] * 12, [0, False, 0]),
+    ):
+        assert page.evaluate(kept, pinned) == said

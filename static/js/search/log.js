@@ -17,7 +17,7 @@ export function parse(line) {
 export const isDecision = (line) => parse(line)?.is_decision === true;
 
 const isValue = (value) => typeof value === "boolean" || (typeof value === "string" ? value.length <= 200 : [value].flat().every(Number.isSafeInteger) && [value].flat().length <= 16);
-const isChoice = (choice) => Array.isArray(choice) && choice.length === 2 && typeof choice[0] === "string" && choice[0].length <= 200 && isValue(choice[1]);
+export const isChoice = (choice) => Array.isArray(choice) && choice.length === 2 && typeof choice[0] === "string" && choice[0].length <= 200 && isValue(choice[1]);
 const number = (value) => (Number.isFinite(value) ? value : null);
 
 /** A record as the server draws it; null for what is none, or a decision. */

@@ -10,6 +10,7 @@ import { recall, remember } from "../memory.js";
 import { ask, busyWords, follow, post, unreached } from "../server.js";
 import { encode, on, state, tell, workspaceJson } from "../state.js";
 import { LOG, MOST_TRIALS, fitting, isDecision, isForeign, parse, read } from "./log.js";
+import { keepWishes, readWishes } from "./wishes.js";
 
 const MOST_KERNELS = 10;
 const ORIGINAL = "original.py"; // what a kernel is raced with
@@ -22,8 +23,7 @@ let lines = []; // of the log
 let picked = false; // whether the visitor chose the kernel whose candidates are shown
 let opened = null; // the file that was read
 let derived = {}; // the candidate whose texts came last, and what was asked for them
-const wishes = new Map(); // by the workload of a kernel; of a function by ""
-const wishesOf = (kernel) => wishes.get(kernel) ?? { pinned: [], banned: [] };
+const wishesOf = (kernel) => readWishes().get(kernel) ?? { pinned: [], banned: [] };
 const hasModel = () => !$("#search-what").hidden;
 const wished = () => (hasModel() && shown.model ? shown.kernel : "");
 
@@ -47,7 +47,11 @@ function begin() {
   on("edited", () => { if (shown) pane.classList.add("stale"); });
   addEventListener("beforeunload", () => { leaving = true; });
   offer();
-  openLog().then(goOn);
+  openLog().then(() => {
+    if (!shown && readWishes().size) shown = fresh();
+    draw();
+    goOn();
+  });
 }
 
 /** Draw what there is. */
@@ -118,7 +122,7 @@ async function start() {
   if (!workspace.files[LOG]) lines = [];
   lines = lines.filter((line) => read(line) || isDecision(line));
   if (lines.length) workspace.files[LOG] = await encode(new Blob([`${lines.join("\n")}\n`]));
-  const wanted = model ? { model, kernels: Object.fromEntries([...wishes].filter(([kernel]) => kernel).slice(0, MOST_KERNELS)) } : wishesOf("");
+  const wanted = model ? { model, kernels: Object.fromEntries([...readWishes()].filter(([kernel]) => kernel).slice(0, MOST_KERNELS)) } : wishesOf("");
   const search = { seconds: Number($("#search-seconds").value), ...wanted };
   const response = await post("/api/searches", { ...workspace, search });
   const { error, id, events } = await response.json();
@@ -253,14 +257,15 @@ function clicked({ target }) {
 
 /** Pin or ban a decision for the next search, or no longer; of a decision, one choice is pinned. */
 function wish(kind, other, decision) {
-  const its = wishesOf(wished());
-  wishes.set(wished(), its);
+  const wishes = readWishes(), its = wishesOf(wished());
   const text = JSON.stringify(decision);
   const same = (each) => JSON.stringify(each) === text;
   const had = its[kind].some(same);
   its[other] = its[other].filter((each) => !same(each));
   its[kind] = its[kind].filter((each) => !same(each) && !(kind === "pinned" && each[0] === decision[0]));
   if (!had) its[kind].push(decision);
+  if (!keepWishes(wishes.set(wished(), its))) toast("No more decisions can be pinned or banned than a link can hold: take some back first");
+  keepWorkspace();
   draw();
 }
 
