@@ -23,7 +23,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from compiler.ir.error import ArgumentError, RPCError, show
+from compiler.ir.error import ArgumentError, RPCError, did_you_mean, show
 from compiler.runtime.rpc.client import RPCSession, session_on
 from compiler.runtime.rpc.frames import Channel, ClosedError, is_hung_up
 from compiler.runtime.rpc.handshake import Text, connected, introduce, welcome
@@ -32,6 +32,8 @@ from compiler.runtime.rpc.messages import Done, Failed, Request
 
 REPEATING = 10.0
 """Seconds between two offers of a server that nobody comes to."""
+_UNKNOWN = 3 * REPEATING
+"""Seconds that a key may be asked for that no server offers: all servers come back to a restarted tracker before."""
 _PATIENCE, _RETRYING = 2.0, 0.5
 
 Port = Annotated[int, msgspec.Meta(ge=1, le=65535)]
@@ -94,12 +96,27 @@ class Tracker(Listening):
             self.changed.notify_all()
 
     def _request(self, channel: Channel, key: str, priority: int) -> tuple[str, int, str]:
-        """Wait for a server and lend it."""
+        """Wait for a server and lend it; ArgumentError if none offers the key for some time."""
         mine = -priority, next(self._numbers), key
+        known_at = time.monotonic()
+
+        def find() -> tuple[str, int, str] | None:
+            nonlocal known_at
+            keys = {server.key for server in self._servers.values()}
+            if key in keys:
+                known_at = time.monotonic()
+            elif time.monotonic() - known_at > _UNKNOWN:
+                known = ", ".join(map(repr, sorted(keys))) or "none"
+                raise ArgumentError(
+                    f"no server has offered the key {key!r} for {_UNKNOWN:g} seconds; "
+                    f"the keys of the tracker now: {known}{did_you_mean(key, keys)}"
+                )
+            return self._lent(mine)
+
         with self.changed:
             self._waiting.append(mine)
         try:
-            return self.wait(channel, lambda: self._lent(mine))
+            return self.wait(channel, find)
         finally:
             with self.changed:
                 self._waiting.remove(mine)
@@ -217,7 +234,8 @@ class TrackerSession:
     ) -> RPCSession:
         """Return a session on a server with a key, once there is one that is free.
 
-        Raises RPCError if none of them answers, or the tracker does not.
+        Raises RPCError if none of them answers, or the tracker does not, or no server offers the key for some time; one
+        that is lent is waited for.
 
         Parameters
         ----------

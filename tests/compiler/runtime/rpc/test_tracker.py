@@ -13,6 +13,7 @@ import pytest
 
 from compiler.ir.error import RPCError
 from compiler.runtime.rpc import listening
+from compiler.runtime.rpc import tracker as trackers
 from compiler.runtime.rpc.client import session_on as connect
 from compiler.runtime.rpc.handshake import listen
 from compiler.runtime.rpc.tracker import Tracker, TrackerSession
@@ -160,3 +161,25 @@ def test_servers_that_vanish_are_lent_no_more() -> None:
         liar.close()
     with pytest.raises(RPCError, match="this is a server of sessions"), serving() as other:
         TrackerSession(HOST, other)
+
+
+def test_a_key_that_no_server_offers_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trackers, "_UNKNOWN", 0.5)
+    with tracking() as port:
+        tracker = TrackerSession(HOST, port)
+        with pytest.raises(
+            RPCError,
+            match=r"request: no server has offered the key 'rasp' for 0.5 seconds; the keys of the tracker now: none$",
+        ):
+            tracker.request("rasp")
+        with serving("raspi", tracker=(HOST, port)):
+            _until(lambda: _free(tracker, "raspi") == 1)
+            with pytest.raises(RPCError, match=r"'rasp' .*now: 'raspi'; did you mean 'raspi'\?$"):
+                tracker.request("rasp")
+            with tracker.request("raspi"):
+                waiting = threading.Thread(target=lambda: TrackerSession(HOST, port).request("raspi").close())
+                waiting.start()
+                time.sleep(1.0)
+                assert waiting.is_alive(), "a server that is lent is waited for"
+            waiting.join(timeout=20)
+            assert not waiting.is_alive()
