@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from contextlib import ContextDecorator
-from typing import NoReturn, TypeVar
+from typing import NoReturn, SupportsIndex, TypeVar
 
 __all__ = [
     "ArgumentError", "AttrsError", "BoundError", "BuildError", "DTypeError", "DiagnosticError", "InternalError",
@@ -48,6 +48,14 @@ class BuildError(TVMError):
 
 class ArgumentError(TVMError, ValueError):
     """Invalid arguments, of a built function at run time or of an API call."""
+
+
+class PartError(ArgumentError):
+    """What a program defines for a part of the compiler lacks a method, or a method returned what it may not."""
+
+
+class UndefinedMethodError(PartError, NotImplementedError):
+    """A method that a base class leaves to the classes that derive from it."""
 
 
 class AttrsError(ArgumentError, AttributeError):
@@ -169,6 +177,19 @@ def expected(operation: str, argument: str, expectation: str, got: object, where
     """Raise the standard error about an argument: ``split: factor must be a positive int, got -4 (axis 'i')``."""
     place = f" ({where})" if where else ""
     raise ArgumentError(f"{operation}: {argument} must be {expectation}, got {show(got)}{place}")
+
+
+def require_int(operation: str, argument: str, value: object, least: int) -> None:
+    """Refuse what is no int of at least so much.  Raises ArgumentError."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex) or value.__index__() < least:
+        expected(operation, argument, f"an int of at least {least}", value)
+
+
+def undefined(part: object, method: str) -> NoReturn:
+    """Raise the error of a method that the base of an object's class leaves to the classes that derive from it."""
+    kind = type(part)
+    base = next(each.__name__ for each in reversed(kind.__mro__) if method in vars(each))
+    raise UndefinedMethodError(f"{kind.__name__}.{method}: a class that derives from {base} must define it")
 
 
 def unknown_name(module: str, name: str, names: Iterable[str]) -> UnknownNameError:

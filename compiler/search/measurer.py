@@ -229,7 +229,7 @@ class Measurer:
         return [array(values).view() for values in self.arrays]
 
     def _serve(
-        self, build: Build, work: Callable[[Kernel], Any], pipe: Connection | None = None, run: float = 0.0
+        self, build: Callable[[], Any], work: Callable[[Any], Any], pipe: Connection | None = None, run: float = 0.0
     ) -> Any:
         """Build a candidate, wait until it is its turn, and do the work, in a child within ``run`` seconds."""
         set_num_threads(self.threads)
@@ -252,7 +252,7 @@ class Measurer:
     # in the parent
 
     def children(
-        self, builds: Sequence[Build], work: Callable[[Kernel], Any], limits: Limits | None = None
+        self, builds: Sequence[Callable[[], Any]], work: Callable[[Any], Any], limits: Limits | None = None
     ) -> Iterator[Any]:
         """Yield what came of each candidate: what the work gave, or a measurement that says why it gave nothing."""
         allowed = limits or self.limits
@@ -276,7 +276,7 @@ class Measurer:
             for child in running.values():
                 _end(child)
 
-    def _start(self, build: Build, work: Callable[[Kernel], Any], limits: Limits) -> _Child:
+    def _start(self, build: Callable[[], Any], work: Callable[[Any], Any], limits: Limits) -> _Child:
         ours, theirs = Pipe()
         pid = os.fork()
         if not pid:

@@ -7,7 +7,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Protocol, TypeAlias, TypeVar
 
-from compiler.ir.error import ArgumentError, TVMError
+from compiler.ir.error import ArgumentError, PartError, TVMError
 from compiler.ir.module import IRModule
 from compiler.search.beginnings import Beginnings
 from compiler.search.blocks import block_facts, blocks_of
@@ -153,6 +153,8 @@ class ScheduleSpace:
         picker.wishes = self.wishes
         try:
             program = self._program(picker)
+        except PartError:
+            raise
         except TVMError as refusal:
             self._note(refusal, picker.choices)
             return None

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from compiler.ir.error import undefined
 from compiler.ir.extension import public_module
 from compiler.runtime.machine import available_cores
 from compiler.target.target import Target
@@ -13,8 +14,9 @@ from compiler.target.target import Target
 if TYPE_CHECKING:
     from compiler.classic.autotvm.task.space import ConfigEntity
     from compiler.classic.autotvm.task.task import Task
-    from compiler.runtime.modules.module import Module
-    from compiler.te.definition.tensor import Tensor
+
+ArgInfo = Sequence[tuple[tuple[int, ...], str]]
+"""The shapes and data types of the arguments of a library."""
 
 __all__ = ["BuildResult", "Builder", "MeasureErrorNo", "MeasureInput", "MeasureResult", "Runner"]
 
@@ -63,10 +65,10 @@ class MeasureResult(NamedTuple):
 
 
 class BuildResult(NamedTuple):
-    """What a builder made of a configuration: code, or, where building failed, what is to be recorded."""
+    """What a builder made of a configuration: a library, or, where building failed, what is to be recorded."""
 
-    module: Module | None
-    args: Sequence[Tensor]
+    filename: str | None
+    arg_info: ArgInfo
     error: MeasureResult | None
     time_cost: float
 
@@ -89,8 +91,8 @@ class Builder:
         self.build_kwargs = {**(build_kwargs or {}), **(self.user_build_kwargs or {})}
 
     def build(self, measure_inputs: Sequence[MeasureInput]) -> list[BuildResult]:
-        """Build candidates.  Raises NotImplementedError in this class."""
-        raise NotImplementedError
+        """Build candidates.  Raises UndefinedMethodError in this class."""
+        undefined(self, "build")
 
 
 class Runner:
@@ -110,8 +112,8 @@ class Runner:
         return {}
 
     def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[BuildResult]) -> list[MeasureResult]:
-        """Run candidates.  Raises NotImplementedError in this class."""
-        raise NotImplementedError
+        """Run candidates.  Raises UndefinedMethodError in this class."""
+        undefined(self, "run")
 
 
 if not TYPE_CHECKING:

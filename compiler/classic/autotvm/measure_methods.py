@@ -6,11 +6,21 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from compiler.classic.autotvm.measure import Builder, BuildResult, MeasureErrorNo, MeasureInput, MeasureResult, Runner
+from compiler.classic.autotvm.measure import (
+    ArgInfo,
+    Builder,
+    BuildResult,
+    MeasureErrorNo,
+    MeasureInput,
+    MeasureResult,
+    Runner,
+)
 from compiler.classic.autotvm.task import Task
 from compiler.classic.autotvm.task.space import InstantiationError
 from compiler.classic.rpc.devices import check_remote, request_remote
@@ -18,13 +28,14 @@ from compiler.driver.build import build
 from compiler.ir.error import RPCError, RPCSessionTimeoutError, TVMError, expected
 from compiler.ir.expr.scalars import int_value
 from compiler.ir.instrument import uninstrumented
-from compiler.runtime.arrays.ndarray import NDArray, array, numpy_dtype
+from compiler.runtime.arrays.ndarray import array, numpy_dtype
 from compiler.runtime.device import Device, cpu
 from compiler.runtime.machine import available_cores
+from compiler.runtime.modules.library import load_module
 from compiler.runtime.modules.module import Module
 from compiler.runtime.parallel.threads import num_threads
 from compiler.search.measurer import Limits, Measurement, Measurer
-from compiler.te.definition.tensor import Tensor
+from compiler.search.parts import results_of, wrong_times
 
 __all__ = [
     "BuildResult", "LocalBuilder", "LocalRunner", "MeasureBatch", "RPCRunner", "check_remote", "create_measure_batch",
@@ -36,36 +47,63 @@ MeasureBatch = Callable[[Sequence[MeasureInput]], list[MeasureResult]]
 
 
 class LocalBuilder(Builder):
-    """Builds candidates in this process, one after the other; nothing is interrupted by a ``timeout``."""
+    """Builds candidates, ``n_parallel`` at a time, in processes of their own that ``timeout`` seconds by the clock end.
+
+    The libraries are there until the next ones are built. A function ``build_func`` makes a library by its name, with
+    the ending ``build_func.output_format``, of object files.
+    """
 
     def __init__(
-        self,
-        timeout: float = 10,
-        n_parallel: int | None = None,
-        build_kwargs: Mapping[str, object] | None = None,
-        **options: object,
-    ) -> None:
+        self, timeout: float = 10, n_parallel: int | None = None, build_kwargs: Mapping[str, object] | None = None,
+        build_func: Callable[[str, Sequence[str]], object] | str = "default", do_fork: bool = False,
+        runtime: object = None,
+    ) -> None:  # fmt: skip
         super().__init__(timeout, n_parallel, build_kwargs)
+        if build_func != "default" and not callable(build_func):
+            expected("LocalBuilder", "build_func", "a function or 'default'", build_func)
+        self.build_func = build_func
 
     def build(self, measure_inputs: Sequence[MeasureInput]) -> list[BuildResult]:
         """Build candidates; one that fails, or that its template refuses, has what is to be recorded of it."""
-        with uninstrumented():
-            return [_built(inp) for inp in measure_inputs]
+        self._folder = TemporaryDirectory(prefix="autotvm_")
+        limits = Limits(self.timeout, self.timeout, self.timeout)
+        builds = [partial(self._built, at, inp) for at, inp in enumerate(measure_inputs)]
+        made = Measurer((), parallel=self.n_parallel, limits=limits).children(builds, lambda built: built)
+        return [_ended(each) if isinstance(each, Measurement) else each for each in made]
+
+    def _built(self, at: int, inp: MeasureInput) -> BuildResult:
+        started = time.time()
+        try:
+            with inp.target:
+                schedule, args = inp.task.instantiate(inp.config)
+                path = self._library(build(schedule, list(args), inp.target), f"{self._folder.name}/{at}")
+            info = tuple((tuple(map(int_value, arg.shape)), str(arg.dtype)) for arg in args)
+            return BuildResult(path, info, None, time.time() - started)
+        except InstantiationError as refused:
+            return _failed(MeasureErrorNo.INSTANTIATION_ERROR, str(refused), time.time() - started)
+        except Exception as raised:  # the template's own code ran
+            name = type(raised).__name__
+            return _failed(MeasureErrorNo.COMPILE_HOST, f"{name}: {raised}", time.time() - started)
+
+    def _library(self, module: Module, path: str) -> str:
+        if isinstance(self.build_func, str):
+            module.export_library(f"{path}.tar")
+            return f"{path}.tar"
+        module.export_library(f"{path}.o")
+        name = f"{path}.{getattr(self.build_func, 'output_format', 'so')}"
+        self.build_func(name, [f"{path}.o"])
+        return name
 
 
-def _built(inp: MeasureInput) -> BuildResult:
-    started = time.time()
-    failed: Exception
-    try:
-        with inp.target:
-            schedule, args = inp.task.instantiate(inp.config)
-            return BuildResult(build(schedule, list(args), inp.target), args, None, time.time() - started)
-    except InstantiationError as refused:
-        failed, error = refused, MeasureErrorNo.INSTANTIATION_ERROR
-    except Exception as raised:  # the template's own code ran
-        failed, error = raised, MeasureErrorNo.COMPILE_HOST
-    seconds = time.time() - started
-    return BuildResult(None, (), MeasureResult((failed,), int(error), seconds, time.time()), seconds)
+def _ended(made: Measurement) -> BuildResult:
+    error = MeasureErrorNo.BUILD_TIMEOUT if made.kind == "hung" else MeasureErrorNo.COMPILE_HOST
+    return _failed(error, f"LocalBuilder: {made.kind}: {made.message}", made.seconds)
+
+
+def _failed(error: MeasureErrorNo, message: str, seconds: float) -> BuildResult:
+    return BuildResult(
+        None, (), MeasureResult((RuntimeError(message),), int(error), seconds, time.time()), seconds
+    )  # fmt: skip
 
 
 class LocalRunner(Runner):
@@ -93,11 +131,11 @@ class LocalRunner(Runner):
             return [self._measured(built) for built in build_results]
 
     def _measured(self, built: BuildResult) -> MeasureResult:
-        if built.module is None:
+        if built.filename is None:
             assert built.error is not None
             return built.error
         started = time.time()
-        costs, error = self._costs(partial(self.seconds, built.module, built.args))
+        costs, error = self._costs(partial(self.seconds, built.filename, built.arg_info))
         time.sleep(self.cooldown_interval)
         return MeasureResult(costs, int(error), built.time_cost + time.time() - started, time.time())
 
@@ -111,13 +149,13 @@ class LocalRunner(Runner):
         is_late = made.kind == "hung"
         return (RuntimeError(made.message),), MeasureErrorNo.RUN_TIMEOUT if is_late else MeasureErrorNo.RUNTIME_DEVICE
 
-    def seconds(self, module: Module, args: Sequence[Tensor]) -> tuple[float, ...]:
-        """Measure one function."""
-        return self._timed(module, args, cpu())
+    def seconds(self, filename: str, arg_info: ArgInfo) -> tuple[float, ...]:
+        """Measure one library."""
+        return self._timed(load_module(filename), arg_info, cpu())
 
-    def _timed(self, module: Module, args: Sequence[Tensor], device: Device) -> tuple[float, ...]:
+    def _timed(self, module: Module, arg_info: ArgInfo, device: Device) -> tuple[float, ...]:
         rng = np.random.default_rng(0)
-        arrays = [array(_random(rng, arg), device) for arg in args]
+        arrays = [array(rng.uniform(0, 8, shape).astype(numpy_dtype(dtype)), device) for shape, dtype in arg_info]
         flush = "cache_flush_cpu_non_first_arg" if self.enable_cpu_cache_flush else ""
         evaluate = module.time_evaluator(
             module.entry_name, device, self.number, self.repeat, min_repeat_ms=self.min_repeat_ms, f_preproc=flush
@@ -162,16 +200,11 @@ class RPCRunner(LocalRunner):
             is_late = isinstance(failed, RPCSessionTimeoutError)
             return (failed,), MeasureErrorNo.RUN_TIMEOUT if is_late else MeasureErrorNo.RUNTIME_DEVICE
 
-    def seconds(self, module: Module, args: Sequence[Tensor]) -> tuple[float, ...]:
-        """Measure one function."""
+    def seconds(self, filename: str, arg_info: ArgInfo) -> tuple[float, ...]:
+        """Measure one library."""
         with request_remote(self.key, self.host, self.port, self.priority, self.timeout) as remote:
-            remote.upload(module.exported("candidate.tar"), "candidate.tar")
-            return self._timed(remote.load_module("candidate.tar"), args, remote.cpu())
-
-
-def _random(rng: np.random.Generator, tensor: Tensor) -> NDArray:
-    shape = tuple(map(int_value, tensor.shape))
-    return array(rng.uniform(0, 8, shape).astype(numpy_dtype(tensor.dtype)))
+            remote.upload(filename)
+            return self._timed(remote.load_module(Path(filename).name), arg_info, remote.cpu())
 
 
 def measure_option(builder: Builder | str, runner: Runner | str) -> dict[str, object]:
@@ -191,4 +224,17 @@ def create_measure_batch(task: Task, option: Mapping[str, Any]) -> MeasureBatch:
     runner: Runner = option["runner"]
     runner.set_task(task)
     builder.set_task(task, runner.get_build_kwargs())
-    return lambda inputs: runner.run(inputs, builder.build(inputs))
+
+    def measure(inputs: Sequence[MeasureInput]) -> list[MeasureResult]:
+        built = results_of(builder, "build", builder.build(inputs), BuildResult, len(inputs))
+        made = results_of(runner, "run", runner.run(inputs, built), MeasureResult, len(inputs))
+        return [_checked(runner, result) for result in made]
+
+    return measure
+
+
+def _checked(runner: Runner, result: MeasureResult) -> MeasureResult:
+    """Return a result, as a failure if it has costs that no time is."""
+    if result.error_no or not (wrong := wrong_times(runner, result.costs)):
+        return result
+    return result._replace(costs=(RuntimeError(wrong),), error_no=int(MeasureErrorNo.UNKNOWN_ERROR))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from compiler.classic.autotvm.measure import MeasureInput, MeasureResult
 from compiler.classic.autotvm.measure_methods import create_measure_batch
 from compiler.classic.autotvm.task import ConfigEntity, Task
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, undefined
 from compiler.ir.extension import public_module
 
 __all__ = ["GATuner", "GridSearchTuner", "RandomTuner", "Tuner"]
@@ -60,9 +60,9 @@ class Tuner:
     def next_index(self) -> int:
         """Return the number of a candidate that was not measured.
 
-        Raises NotImplementedError in this class, which has no order.
+        Raises UndefinedMethodError in this class, which has no order.
         """
-        raise NotImplementedError
+        undefined(self, "next_index")
 
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         """Take notice of measurements."""

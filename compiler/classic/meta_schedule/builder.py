@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from compiler.driver.build import build
-from compiler.ir.error import expected
+from compiler.ir.error import expected, undefined
 from compiler.ir.module import IRModule
 from compiler.runtime.machine import available_cores
 from compiler.runtime.modules.module import Module
@@ -37,8 +37,8 @@ class Builder:
     """Makes artifacts; a program's own one derives from this class, or from its other name ``PyBuilder``."""
 
     def build(self, build_inputs: Sequence[BuilderInput]) -> Sequence[BuilderResult]:
-        """Build programs.  Raises NotImplementedError in this class."""
-        raise NotImplementedError
+        """Build programs.  Raises UndefinedMethodError in this class."""
+        undefined(self, "build")
 
 
 PyBuilder = Builder

@@ -12,12 +12,13 @@ import numpy as np
 
 from compiler.classic.meta_schedule.runner import RunnerResult, TensorInfo, args_info
 from compiler.classic.meta_schedule.space_generator import GeneratedSpace
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, undefined
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.search.choices import Choices
 from compiler.search.cost_model import LearnedModel
 from compiler.search.features import features
 from compiler.search.machine import Machine
+from compiler.search.parts import scores_of
 from compiler.search.search import Trial
 from compiler.tir.schedule.schedule import Schedule
 
@@ -40,24 +41,24 @@ Results = Sequence[RunnerResult]
 class CostModel:
     """Scores candidates; a program's own model derives from this class, or from its other name.
 
-    All methods raise NotImplementedError in this class.
+    All methods raise UndefinedMethodError in this class.
     """
 
     def load(self, path: str) -> None:
-        """Read what was learned from a file.  Raises NotImplementedError in this class."""
-        raise NotImplementedError
+        """Read what was learned from a file.  Raises UndefinedMethodError in this class."""
+        undefined(self, "load")
 
     def save(self, path: str) -> None:
-        """Write what was learned to a file.  Raises NotImplementedError in this class."""
-        raise NotImplementedError
+        """Write what was learned to a file.  Raises UndefinedMethodError in this class."""
+        undefined(self, "save")
 
     def update(self, context: TuneContext, candidates: Candidates, results: Results) -> None:
-        """Take notice of measured candidates.  Raises NotImplementedError in this class."""
-        raise NotImplementedError
+        """Take notice of measured candidates.  Raises UndefinedMethodError in this class."""
+        undefined(self, "update")
 
     def predict(self, context: TuneContext, candidates: Candidates) -> Sequence[float] | NumPyArray:
-        """Return a number for each candidate, the larger the faster.  Raises NotImplementedError in this class."""
-        raise NotImplementedError
+        """Return a number for each candidate, the larger the faster.  Raises UndefinedMethodError in this class."""
+        undefined(self, "predict")
 
     @staticmethod
     def create(kind: str, *args: Any, **options: Any) -> CostModel | None:
@@ -142,15 +143,12 @@ class Asked:
     def expect(self, candidates: Sequence[Choices]) -> list[float]:
         """Return a number for each candidate, the smaller the faster.
 
-        Raises ArgumentError if the model has not one for each.
+        Raises PartError if the model has not one for each.
         """
         if not candidates:
             return []
-        scores = [float(s) for s in self.model.predict(self.context, [self._candidate(each) for each in candidates])]
-        if len(scores) != len(candidates):
-            name = f"{type(self.model).__name__}.predict"
-            raise ArgumentError(f"{name}: expected {len(candidates)} numbers, got {len(scores)}")
-        return [-score for score in scores]
+        predicted = self.model.predict(self.context, [self._candidate(each) for each in candidates])
+        return [-score for score in scores_of(self.model, predicted, len(candidates))]
 
     def told(self, trials: Sequence[Trial[Choices]]) -> None:
         """Tell the model what was measured."""

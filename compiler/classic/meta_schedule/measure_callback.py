@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from compiler.classic.meta_schedule.builder import BuilderResult
 from compiler.classic.meta_schedule.cost_model import Candidates, Results
 from compiler.classic.meta_schedule.database import TuningRecord
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, undefined
 
 if TYPE_CHECKING:
     from compiler.classic.meta_schedule.task_scheduler import TaskScheduler
@@ -25,8 +25,8 @@ class MeasureCallback:
         builder_results: Sequence[BuilderResult],
         runner_results: Results,
     ) -> None:
-        """Take notice of a round of a task.  Raises NotImplementedError in this class."""
-        raise NotImplementedError
+        """Take notice of a round of a task.  Raises UndefinedMethodError in this class."""
+        undefined(self, "apply")
 
     @staticmethod
     def create(kind: str = "default") -> MeasureCallback | list[MeasureCallback]:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from compiler.classic.meta_schedule.part import Part
 from compiler.classic.meta_schedule.picked_schedule import PickedSchedule
 from compiler.classic.meta_schedule.schedule_rule import require_llvm
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, undefined
 from compiler.search.choices import Choices, Picker
 from compiler.tir.schedule.trace import Trace
 
@@ -22,9 +22,9 @@ class Mutator(Part):
     def apply(self, trace: Trace, _: int = 0) -> Trace | None:
         """Return a trace with other decisions of the same steps; None if it has none to change.
 
-        Raises NotImplementedError in this class.
+        Raises UndefinedMethodError in this class.
         """
-        raise NotImplementedError
+        undefined(self, "apply")
 
     def picker(self, candidate: Choices, sch: PickedSchedule, rng: random.Random) -> Picker | None:
         """Return what makes the choices of a candidate but for those that become others; None without any.

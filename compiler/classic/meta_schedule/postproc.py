@@ -8,7 +8,7 @@ from compiler.classic.meta_schedule.part import Part
 from compiler.classic.meta_schedule.picked_schedule import derivation_of
 from compiler.classic.meta_schedule.schedule_rule import ROWS, TENSORIZE, require_llvm
 from compiler.classic.tir.transform.remove_weight_layout_rewrite_block import LAYOUT_REWRITE
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, undefined
 from compiler.ir.expr.primexpr import IntImm, is_const_int
 from compiler.ir.expr.substitute import substitute
 from compiler.search.blocks import blocks_of
@@ -24,8 +24,8 @@ class Postproc(Part):
     """Changes a schedule, or refuses it; a program's own one derives from this class, or from its other name."""
 
     def apply(self, sch: Schedule) -> bool:
-        """Change a schedule, and return whether it may be a candidate.  Raises NotImplementedError in this class."""
-        raise NotImplementedError
+        """Change a schedule, and return whether it may be a candidate.  Raises UndefinedMethodError in this class."""
+        undefined(self, "apply")
 
     def act(self, d: Derivation) -> None:
         """Change what was derived.

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.classic.meta_schedule.database import Database, is_meta_schedule_enabled
-from compiler.classic.meta_schedule.tune import ExtractedTask, contexts_of, tune_tasks
+from compiler.classic.meta_schedule.tune import ExtractedTask, contexts_of, known_options, tune_extracted
 from compiler.classic.meta_schedule.tune_context import TuneContext
 from compiler.driver.relay.build import BuiltGraph, build
 from compiler.ir.error import ArgumentError, TVMError
@@ -67,17 +67,14 @@ def tune_relay(
     The other options are those of :func:`tune_tir`.
     """
     tasks = extract_tasks(mod, target, params, pass_config=pass_config, opt_level=opt_level)
-    own = {name: options.pop(name) for name in _OF_CONTEXTS & set(options)}
-    return tune_tasks(*contexts_of(tasks, **own), work_dir, max_trials_global, **options)
-
-
-_OF_CONTEXTS = {"space", "strategy", "num_tuning_cores", "seed", "special_space"}
+    return tune_extracted("tune_relay", tasks, work_dir, max_trials_global, options)
 
 
 def extracted_tasks_to_tune_contexts(
     extracted_tasks: Sequence[ExtractedTask], work_dir: str | os.PathLike[str], **options: Any
 ) -> tuple[list[TuneContext], list[float]]:
     """Return contexts of tasks and their weights; the options are those of :func:`tune_tir` before the search's own."""
+    known_options("extracted_tasks_to_tune_contexts", options, contexts_of)
     return contexts_of(extracted_tasks, **options)
 
 

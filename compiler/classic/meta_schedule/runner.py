@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler.classic.contrib.popen_pool import PopenPoolExecutor
-from compiler.classic.meta_schedule.builder import Builder, BuilderInput, LocalBuilder
+from compiler.classic.meta_schedule.builder import Builder, BuilderInput, BuilderResult, LocalBuilder
 from compiler.classic.rpc.devices import request_remote
-from compiler.ir.error import ArgumentError, expected
+from compiler.ir.error import ArgumentError, undefined
 from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import array
 from compiler.runtime.device import cpu
@@ -25,6 +25,7 @@ from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.rpc.client import RPCSession
 from compiler.search.measurer import Build, Limits, Measurement, Measurer, Measuring, program_of
 from compiler.search.pairing import Pairing, Patience
+from compiler.search.parts import results_of, wrong_times
 from compiler.search.remote import RemoteMeasurer
 from compiler.search.tuning import random_array
 from compiler.target.target import Target
@@ -113,10 +114,10 @@ class RunnerFuture:
     def result(self) -> RunnerResult:
         """Return what came of it, as soon as it has ended.
 
-        Raises NotImplementedError if neither a function was given nor a class says what comes of it.
+        Raises UndefinedMethodError if neither a function was given nor a class says what comes of it.
         """
         if self._result is None:
-            raise NotImplementedError
+            undefined(self, "result")
         return self._result()
 
 
@@ -131,8 +132,8 @@ class Runner:
     """Measures artifacts; a program's own one derives from this class, or from its other name ``PyRunner``."""
 
     def run(self, runner_inputs: Sequence[RunnerInput]) -> Sequence[RunnerFuture]:
-        """Begin to measure artifacts.  Raises NotImplementedError in this class."""
-        raise NotImplementedError
+        """Begin to measure artifacts.  Raises UndefinedMethodError in this class."""
+        undefined(self, "run")
 
 
 PyRunner = Runner
@@ -188,10 +189,10 @@ class RunnerMeasurer:
     def expect(self, build: Build) -> Measurement:
         """Take the default as the reference."""
         made = self._run([build])[0]
-        if made.run_secs:
-            self._reference = statistics.fmean(made.run_secs)
-            return Measurement()
-        return Measurement("refused", made.error_msg or "")
+        if wrong := self._wrong(made):
+            return Measurement("refused", wrong)
+        self._reference = statistics.fmean(made.run_secs or ())
+        return Measurement()
 
     def refer(self, build: Build) -> None:
         """Take another kernel as the reference."""
@@ -201,34 +202,36 @@ class RunnerMeasurer:
     def measure(self, builds: Sequence[Build], patience: Patience | None = None) -> Iterator[Measurement]:
         """Measure candidates, all of them together."""
         for made in self._run(builds):
-            if not made.run_secs:
-                yield Measurement("refused", made.error_msg or "the runner returned no times")
+            if wrong := self._wrong(made):
+                yield Measurement("refused", wrong)
                 continue
-            seconds = statistics.fmean(made.run_secs)
-            logs = [math.log(each / self._reference) for each in made.run_secs]
+            times = tuple(made.run_secs or ())
+            seconds, logs = statistics.fmean(times), [math.log(each / self._reference) for each in times]
             error = statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else 0.0
-            pairing = Pairing(seconds / self._reference, error, seconds, self._reference, tuple(made.run_secs))
-            yield Measurement(pairing=pairing)
+            yield Measurement(pairing=Pairing(seconds / self._reference, error, seconds, self._reference, times))
+
+    def _wrong(self, made: RunnerResult) -> str:
+        """Return why a result has no times that can be compared; empty if it has."""
+        if not made.run_secs:
+            return made.error_msg or "the runner returned no times"
+        return wrong_times(self.runner, made.run_secs)
 
     def _run(self, builds: Sequence[Build]) -> list[RunnerResult]:
         """Return what runs of programs take; their artifacts are removed."""
-        built = self.builder.build([BuilderInput(program_of(build), self.target) for build in builds])
+        given = [BuilderInput(program_of(build), self.target) for build in builds]
+        built = results_of(self.builder, "build", self.builder.build(given), BuilderResult, len(given))
         info = [TensorInfo(str(a.dtype), a.shape) for a in self.arrays]
         device = "cpu" if self.target.kind == "llvm" else self.target.kind
         inputs = [RunnerInput(one.artifact_path, device, info) for one in built if one.artifact_path is not None]
-        begun: object = self.runner.run(inputs) if inputs else ()
-        if not isinstance(begun, Sequence) or len(begun) != len(inputs):
-            expected(f"{type(self.runner).__name__}.run", "its result", f"a list of {len(inputs)} futures", begun)
-        futures = iter(begun)
         try:
-            return [
-                RunnerResult(None, one.error_msg) if one.artifact_path is None else next(futures).result()
-                for one in built
-            ]
+            begun = results_of(self.runner, "run", self.runner.run(inputs) if inputs else [], RunnerFuture, len(inputs))
+            ended = [future.result() for future in begun]
+            results = iter(results_of(begun[0] if begun else None, "result", ended, RunnerResult, len(inputs)))
+            return [RunnerResult(None, one.error_msg) if one.artifact_path is None else next(results) for one in built]
         finally:
             if isinstance(self.builder, LocalBuilder):
-                for given in inputs:
-                    shutil.rmtree(Path(given.artifact_path).parent)
+                for each in inputs:
+                    shutil.rmtree(Path(each.artifact_path).parent)
 
 
 class RPCRunner(Runner):

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from compiler.classic.meta_schedule.part import Part
 from compiler.classic.meta_schedule.picked_schedule import derivation_of
-from compiler.ir.error import ArgumentError, expected
+from compiler.ir.error import ArgumentError, undefined
 from compiler.ir.expr.primexpr import Call, StringImm
 from compiler.ir.functor import nodes_of
 from compiler.runtime.modules.packed_func import get_global_func
 from compiler.search.blocks import block_facts
+from compiler.search.parts import schedules_of
 from compiler.search.rules import RULES, Derivation, are_reduced, reduction
 from compiler.tir.expressions.intrin_registry import TensorIntrin
 from compiler.tir.schedule.facts.loop_mapping import get_tensorize_loop_mapping, innermost
@@ -38,9 +39,9 @@ class ScheduleRule(Part):
     def apply(self, sch: Schedule, block: BlockRV) -> Sequence[Schedule]:
         """Return schedules in which something was done to a block, the one that was given or copies of it.
 
-        Raises NotImplementedError in this class.
+        Raises UndefinedMethodError in this class.
         """
-        raise NotImplementedError
+        undefined(self, "apply")
 
     def act(self, d: Derivation, rv: BlockRV, name: str) -> None:
         """Let a derivation go on with one of the schedules, the choice of which has a name.
@@ -48,9 +49,7 @@ class ScheduleRule(Part):
         Raises ArgumentError if there is none.
         """
         chosen = f"{d.name(rv)}.{name}"
-        made = self.apply(d.sch, rv)
-        if not isinstance(made, (list, tuple)) or not all(isinstance(each, Schedule) for each in made):
-            expected(f"{type(self).__name__}.apply", "its result", "a list of schedules", made)
+        made = schedules_of(self, "apply", self.apply(d.sch, rv))
         if not made:
             raise ArgumentError(f"{type(self).__name__}.apply: no schedule is left")
         d.sch = made[d.choose(chosen, range(len(made)))]

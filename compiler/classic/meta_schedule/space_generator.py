@@ -18,10 +18,11 @@ from compiler.classic.meta_schedule.schedule_rule import (
     ScheduleRule,
     custom_rule,
 )
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, expected, undefined
 from compiler.ir.module import IRModule
 from compiler.search.choices import Choices, Picker
 from compiler.search.machine import Machine
+from compiler.search.parts import schedules_of
 from compiler.search.rules import RULES, Derivation, Rule, derive, reduction
 from compiler.search.space import ScheduleSpace
 from compiler.tir.schedule.random_variables import BlockRV
@@ -82,14 +83,15 @@ class SpaceGenerator(Part):
         return twin
 
     def generate_design_space(self, mod: IRModule | PrimFunc) -> Sequence[Schedule]:
-        """Return schedules whose random decisions can be made otherwise.  Raises NotImplementedError in this class."""
-        raise NotImplementedError
+        """Return schedules whose random decisions can be made otherwise.  Raises UndefinedMethodError in this class."""
+        undefined(self, "generate_design_space")
 
     def derive(self, d: Derivation) -> None:
         """Make a schedule by the choices of a derivation."""
         if self._traces is None:
             func = d.sch.mod
-            self._traces = [sch.trace for sch in self.generate_design_space(func) if sch.trace is not None]
+            made = schedules_of(self, "generate_design_space", self.generate_design_space(func))
+            self._traces = [sch.trace for sch in made if sch.trace is not None]
         replay(self._traces, d)
 
     @staticmethod
@@ -131,11 +133,21 @@ class _Default(SpaceGenerator):
             sch_rules = ScheduleRule.create("llvm" if sch_rules == _FROM_TARGET else sch_rules)
         if isinstance(postprocs, str):
             postprocs = Postproc.create("llvm" if postprocs == _FROM_TARGET else postprocs)
-        self.sch_rules, self.postprocs = list(sch_rules or ()), list(postprocs or ())
+        self.sch_rules = self._all("sch_rules", sch_rules or (), ScheduleRule)
+        self.postprocs = self._all("postprocs", postprocs or (), Postproc)
         if not isinstance(mutator_probs, str):
+            self._all("mutator_probs", mutator_probs or (), Mutator)
             self.mutator_probs = dict(mutator_probs or {})
+            if not all(isinstance(share, (int, float)) and share >= 0 for share in self.mutator_probs.values()):
+                expected(type(self).__name__, "mutator_probs", "a number of at least 0 for each mutator", mutator_probs)
         elif mutator_probs != _FROM_TARGET:
             self.mutator_probs = Mutator.create(mutator_probs)
+
+    def _all(self, name: str, given: Iterable[Any], kind: type[Part]) -> list[Any]:
+        """Return what an argument gives; raises ArgumentError unless all of it is of a kind."""
+        if not isinstance(given, Iterable) or not all(isinstance(each, kind) for each in given):
+            expected(type(self).__name__, name, f"objects of the class {kind.__name__}", given)
+        return list(given)
 
 
 class ScheduleFn(_Default):
@@ -159,7 +171,7 @@ class ScheduleFn(_Default):
 
     def _schedules(self, sch: Schedule) -> Sequence[Schedule]:
         made = self.sch_fn(sch)
-        return [sch] if made is None else [made] if isinstance(made, Schedule) else made
+        return [sch] if made is None else [made] if isinstance(made, Schedule) else schedules_of(self, "sch_fn", made)
 
 
 class PostOrderApply(_Default):
@@ -243,7 +255,7 @@ class SpaceGeneratorUnion(_Default):
 
     def __init__(self, space_generators: Sequence[SpaceGenerator], *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.space_generators = space_generators
+        self.space_generators = self._all("space_generators", space_generators, SpaceGenerator)
 
     def _initialize_with_tune_context(self, context: TuneContext) -> None:
         super()._initialize_with_tune_context(context)

@@ -26,7 +26,7 @@ from compiler.classic.meta_schedule.search_strategy import ChosenTuning, SearchS
 from compiler.classic.meta_schedule.space_generator import GeneratedSpace, PostOrderApply
 from compiler.classic.meta_schedule.tune_context import TuneContext
 from compiler.driver.build import build
-from compiler.ir.error import ArgumentError, TVMError
+from compiler.ir.error import ArgumentError, PartError, TVMError
 from compiler.search import CostModel as Learning
 from compiler.search import Database as Log
 from compiler.search import LearnedModel, Machine, ScheduleSpace
@@ -71,15 +71,15 @@ class TaskRecord:
     def search(self, count: int, is_told: bool) -> bool:
         """Measure so many schedules at most, and keep them for callbacks; return whether there are others.
 
-        Raises TVMError if a task that has no default but itself cannot be searched; others end.
+        Raises TVMError if a task that has no default but itself cannot be searched; others end, unless a part is wrong.
         """
         try:
             if not self.is_begun:
                 self.is_begun = True
                 self.tuning.begin()
             made = self.tuning.round(count)
-        except TVMError:
-            if self.ctx.default is None:
+        except TVMError as failed:
+            if self.ctx.default is None or isinstance(failed, PartError):
                 raise
             return False
         self.measure_candidates = [self._candidate(trial) for trial in made] if is_told else None
@@ -104,7 +104,8 @@ class TaskRecord:
         schedule = found.schedule or Schedule(self.ctx.func)
         assert schedule.trace is not None
         workload = database.commit_workload(self.ctx.mod)
-        database.commit_tuning_record(TuningRecord(schedule.trace, workload, [found.seconds], self.ctx.target))
+        seconds = [found.seconds] if math.isfinite(found.seconds) else None  # unknown where nothing could be compared
+        database.commit_tuning_record(TuningRecord(schedule.trace, workload, seconds, self.ctx.target))
 
 
 class _Still:

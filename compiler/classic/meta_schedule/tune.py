@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from compiler.classic.meta_schedule.runner import Runner
 from compiler.classic.meta_schedule.search_strategy import SearchStrategy
 from compiler.classic.meta_schedule.task_scheduler import TaskScheduler
 from compiler.classic.meta_schedule.tune_context import TuneContext
-from compiler.ir.error import ArgumentError, expected
+from compiler.ir.error import ArgumentError, did_you_mean, expected, require_int
 from compiler.ir.module import IRModule
 from compiler.search import Database as Log
 from compiler.search.turns import STRATEGIES
@@ -71,13 +72,35 @@ def tune_tir(
     special_space : dict of str to such a space
         Of functions with these names.
     """
+    if not isinstance(mod, (IRModule, PrimFunc)):
+        expected("tune_tir", "mod", "an IRModule or a PrimFunc", mod)
     mod, made_for = IRModule({"main": mod}) if isinstance(mod, PrimFunc) else mod, Target.target_or_current(target)
     named = {var.name_hint: func for var, func in mod.functions.items() if isinstance(func, PrimFunc)}
     tasks = [ExtractedTask(name, IRModule({"main": func}), made_for, 1) for name, func in named.items()]
-    return tune_tasks(
-        *contexts_of(tasks, space, strategy, num_tuning_cores, seed, special_space), work_dir, max_trials_global,
-        **options,
-    )  # fmt: skip
+    own = {"space": space, "strategy": strategy, "num_tuning_cores": num_tuning_cores, "seed": seed}
+    own |= {"special_space": special_space, **options}
+    return tune_extracted("tune_tir", tasks, work_dir, max_trials_global, own)
+
+
+def tune_extracted(
+    operation: str, tasks: Sequence[ExtractedTask], work_dir: str | os.PathLike[str], max_trials_global: int,
+    options: Mapping[str, Any],
+) -> Database:  # fmt: skip
+    """Search tasks by options of their contexts and of :func:`tune_tasks`; raises ArgumentError for other options."""
+    known = known_options(operation, options, contexts_of, tune_tasks)
+    own = {name: value for name, value in options.items() if known[name] is contexts_of}
+    others = {name: value for name, value in options.items() if name not in own}
+    return tune_tasks(*contexts_of(tasks, **own), work_dir, max_trials_global, **others)
+
+
+def known_options(operation: str, options: Iterable[str], *functions: Callable[..., Any]) -> dict[str, Any]:
+    """Return which function has which option; raises ArgumentError if one of those that are given is of none."""
+    parts = {f: signature(f).parameters.values() for f in functions}
+    known = {p.name: f for f, given in parts.items() for p in given if p.default is not p.empty}
+    for name in options:
+        if name not in known:
+            raise ArgumentError(f"{operation}: there is no option {name!r}{did_you_mean(name, known)}")
+    return known
 
 
 def contexts_of(
@@ -134,11 +157,17 @@ def tune_tasks(
     task_scheduler : TaskScheduler or str
         Whose round is next: ``gradient``, the function that takes most time and still gets faster, or ``round-robin``.
     """
+    require_int("tune_tasks", "max_trials_global", max_trials_global, 0)
+    require_int("tune_tasks", "max_trials_per_task", max_trials_per_task or 0, 0)
+    require_int("tune_tasks", "num_trials_per_iter", num_trials_per_iter, 1)
+    if not all(isinstance(task, TuneContext) for task in tasks) or len(tasks) != len(task_weights):
+        expected("tune_tasks", "tasks", f"as many TuneContexts as there are weights, {len(task_weights)}", tasks)
     given = {
         "builder": ("local" if isinstance(builder, Builder) else builder, ("local",)),
         "runner": ("local" if isinstance(runner, Runner) else runner, ("local",)),
-        "measure_callbacks": (measure_callbacks if isinstance(measure_callbacks, str) else "default", ("default",)),
-        "task_scheduler": (task_scheduler if isinstance(task_scheduler, str) else "gradient", STRATEGIES),
+        "cost_model": ("xgb" if isinstance(cost_model, CostModel) else cost_model, ("xgb", "random", "none")),
+        "measure_callbacks": ("default" if _are_callbacks(measure_callbacks) else measure_callbacks, ("default",)),
+        "task_scheduler": ("gradient" if isinstance(task_scheduler, TaskScheduler) else task_scheduler, STRATEGIES),
         "module_equality": (module_equality, ("structural",)),
     }
     _require_known(given)
@@ -158,11 +187,17 @@ def tune_tasks(
     return kept
 
 
+def _are_callbacks(given: object) -> bool:
+    if isinstance(given, (list, tuple)):
+        return all(isinstance(each, MeasureCallback) for each in given)
+    return isinstance(given, MeasureCallback)
+
+
 def _require_known(given: Mapping[str, tuple[object, Sequence[str]]]) -> None:
     """Refuse options with another value than those that are known."""
     for name, (value, known) in given.items():
         if value not in known:
-            expected("tune_tir", name, " or ".join(map(repr, known)), value)
+            expected("tune_tasks", name, " or ".join(map(repr, known)), value)
 
 
 def tune_te(

@@ -6,12 +6,13 @@ import copy
 import logging
 import random
 from collections.abc import Sequence
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from compiler.classic.meta_schedule.cost_model import Candidates, MeasureCandidate, Results
 from compiler.classic.meta_schedule.search_strategy import SearchStrategy
 from compiler.classic.meta_schedule.space_generator import SpaceGenerator
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, expected, require_int
 from compiler.ir.module import IRModule
 from compiler.runtime.machine import available_cores
 from compiler.search.machine import Machine
@@ -45,9 +46,14 @@ class TuneContext:
         space_generator: Any = None, search_strategy: SearchStrategy | str | None = None, task_name: str = "main",
         rand_state: int = -1, num_threads: int | str = "physical", logger: logging.Logger | None = None,
     ) -> None:  # fmt: skip
+        if not isinstance(mod, (IRModule, PrimFunc, NoneType)):
+            expected("TuneContext", "mod", "an IRModule or a PrimFunc", mod)
         self.mod = IRModule({"main": mod}) if isinstance(mod, PrimFunc) else mod or IRModule()
         self.target = Target.target_or_current(target)
         self.task_name, self.rand_state, self.logger = task_name, rand_state, logger
+        if num_threads not in ("physical", "logical"):
+            require_int("TuneContext", "num_threads", num_threads, 1)
+        require_int("TuneContext", "rand_state", rand_state, -1)
         self.num_threads = available_cores() if isinstance(num_threads, str) else num_threads
         self.random = random.Random(None if rand_state == -1 else rand_state)
         given, strategy = space_generator, search_strategy
@@ -55,6 +61,8 @@ class TuneContext:
         self.space_generator: SpaceGenerator | None = given if is_made else SpaceGenerator.create(given)
         self.search_strategy = SearchStrategy.create(strategy) if isinstance(strategy, str) else strategy
         self.design_spaces: Sequence[Schedule] | None = None
+        if not isinstance(self.search_strategy, (SearchStrategy, NoneType)):
+            expected("TuneContext", "search_strategy", "a SearchStrategy or its name", strategy)
         for part in (self.space_generator, self.search_strategy):
             if part is not None:
                 part._initialize_with_tune_context(self)
@@ -67,9 +75,10 @@ class TuneContext:
     @property
     def func(self) -> PrimFunc:
         """The only function of the program."""
-        (func,) = self.mod.functions.values()
-        assert isinstance(func, PrimFunc)
-        return func
+        funcs = list(self.mod.functions.values())
+        if len(funcs) != 1 or not isinstance(funcs[0], PrimFunc):
+            expected("TuneContext", "mod", "a module of one PrimFunc", [var.name_hint for var in self.mod.functions])
+        return funcs[0]
 
     def clone(self) -> Self:
         """Return a context with clones of its parts."""

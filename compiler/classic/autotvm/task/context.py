@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 from compiler.classic.autotvm.env import GLOBAL_SCOPE
 from compiler.classic.autotvm.task.space import ConfigSpace, FallbackConfigEntity
 from compiler.classic.autotvm.task.workload import Workload
+from compiler.ir.error import undefined
 from compiler.target.target import Target
 
 
@@ -30,14 +31,14 @@ class DispatchContext:
 
     def _query_inside(self, target: Target | None, workload: Workload | None) -> ConfigSpace | None:
         """Return what this context chooses; None if it has nothing."""
-        raise NotImplementedError
+        undefined(self, "_query_inside")
 
     def update(self, target: Target, workload: Workload, cfg: ConfigSpace) -> None:
         """Choose a configuration from now on.
 
-        Raises NotImplementedError if this context goes by a rule instead.
+        Raises UndefinedMethodError if this context goes by a rule instead.
         """
-        raise NotImplementedError
+        undefined(self, "update")
 
     def __enter__(self) -> Self:
         self._outer.append(DispatchContext.current)

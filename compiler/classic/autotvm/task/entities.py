@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, undefined
 from compiler.ir.expr.primexpr import IterVar
 from compiler.te.definition.tensor import Operation, Tensor
 from compiler.te.scheduling.schedule import Schedule
@@ -22,7 +22,7 @@ class Entity:
 
     def value(self) -> Any:
         """Return what a record says, of JSON's types."""
-        raise NotImplementedError
+        undefined(self, "value")
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and isinstance(other, Entity) and self.value() == other.value()

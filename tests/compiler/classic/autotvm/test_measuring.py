@@ -1,8 +1,11 @@
 """Builders and runners of a program's own, counted operations, and records by workload."""
 
 import logging
+import math
 import os
 import signal
+import time
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +16,8 @@ from compiler.classic.autotvm.callback import log_to_file
 from compiler.classic.autotvm.measure import MeasureErrorNo, MeasureResult, Runner
 from compiler.classic.autotvm.task.record import decode, encode, load_from_file, measure_str_key, split_workload
 from compiler.classic.autotvm.task.task import FlopCalculationError, compute_flop
-from compiler.ir.error import ArgumentError
+from compiler.classic.contrib import cc
+from compiler.ir.error import ArgumentError, show
 from tests.compiler.classic.autotvm.tasks import DummyRunner, get_sample_records, get_sample_task
 
 install()
@@ -23,7 +27,7 @@ class Counting(Runner):
     """Says that each candidate took as long as its number, and that odd ones failed."""
 
     def run(self, measure_inputs, build_results):
-        assert all(built.error is None and built.module is not None for built in build_results)
+        assert all(built.error is None and Path(built.filename).suffix == ".tar" for built in build_results)
         return [MeasureResult((1.0 + i.config.index,), i.config.index % 2, 0.1, 0.0) for i in measure_inputs]
 
 
@@ -40,8 +44,8 @@ def test_a_runner_of_a_program_measures():
 class Ending(autotvm.LocalRunner):
     """Its first candidate crashes, its second one never ends, its third one takes a second."""
 
-    def seconds(self, module, args):
-        at = self.measured.index(module)
+    def seconds(self, filename, arg_info):
+        at = self.measured.index(filename)
         if at == 0:
             os.kill(os.getpid(), signal.SIGSEGV)
         while at == 1:
@@ -49,7 +53,7 @@ class Ending(autotvm.LocalRunner):
         return (1.0,)
 
     def run(self, measure_inputs, build_results):
-        self.measured = [built.module for built in build_results]
+        self.measured = [built.filename for built in build_results]
         return super().run(measure_inputs, build_results)
 
 
@@ -81,7 +85,7 @@ def test_what_a_template_raises_for_one_configuration_is_a_record():
     tuner = autotvm.tuner.GridSearchTuner(task)
     tuner.tune(n_trial=2, measure_option=option, callbacks=[lambda tuner, inputs, results: made.extend(results)])
     assert [result.error_no for result in made] == [MeasureErrorNo.NO_ERROR, MeasureErrorNo.COMPILE_HOST]
-    assert isinstance(made[1].costs[0], KeyError)
+    assert str(made[1].costs[0]) == "KeyError: 'none'"
 
 
 def test_a_tuner_without_candidates_ends():
@@ -180,3 +184,89 @@ def test_a_record_that_was_cut_off_is_left_out_and_the_next_has_a_line_of_its_ow
     with pytest.warns(UserWarning, match="line 2 of a log was cut off"):
         read = list(load_from_file(log))
     assert [inp.config.index for inp, _ in read] == [records[at][0].config.index for at in (0, 2)]
+
+
+@autotvm.template("test_measuring.ends")
+def _ends(n):
+    a = te.placeholder((n,), name="a")
+    b = te.compute((n,), lambda i: a[i] + 1.0, name="b")
+    config = autotvm.get_config()
+    config.define_knob("way", [0, 1, 2, 3])
+    if config["way"].val == 1:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    while config["way"].val == 2:
+        pass
+    if config["way"].val == 3:
+        raise autotvm.task.space.InstantiationError("it does not fit")
+    return te.create_schedule(b.op), [a, b]
+
+
+def _measured(option, template="test_measuring.ends", trials=4):
+    made = []
+    tuner = autotvm.tuner.GridSearchTuner(autotvm.task.create(template, args=(8,), target="llvm"))
+    tuner.tune(trials, option, callbacks=[lambda tuner, inputs, results: made.extend(results)])
+    return made
+
+
+def test_templates_that_crash_or_hang_while_they_are_built_are_records():
+    builder = autotvm.LocalBuilder(timeout=2, n_parallel=4)
+    started = time.monotonic()
+    made = _measured(autotvm.measure_option(builder, autotvm.LocalRunner(number=1, repeat=1)))
+    assert time.monotonic() - started < 8
+    assert [result.error_no for result in made] == [
+        MeasureErrorNo.NO_ERROR, MeasureErrorNo.COMPILE_HOST, MeasureErrorNo.BUILD_TIMEOUT,
+        MeasureErrorNo.INSTANTIATION_ERROR,
+    ]  # fmt: skip
+    words = [str(result.costs[0]) for result in made[1:]]
+    assert "LocalBuilder: crashed: its process ended with SIGSEGV" in words[0]
+    assert "LocalBuilder: hung: it took too long to build" in words[1]
+    assert words[2] == "it does not fit"
+
+
+def test_a_program_says_how_libraries_are_linked():
+    linked = []
+
+    def link(name, objects):
+        cc.create_shared(name, objects)
+        Path(name + ".seen").write_text(",".join(objects))
+
+    class Seeing(autotvm.LocalRunner):
+        def run(self, measure_inputs, build_results):
+            linked.extend((Path(b.filename).suffix, Path(b.filename + ".seen").read_text()) for b in build_results)
+            return super().run(measure_inputs, build_results)
+
+    option = autotvm.measure_option(autotvm.LocalBuilder(build_func=link), Seeing(number=1, repeat=1))
+    (made,) = _measured(option, trials=1)
+    assert made.error_no == 0
+    assert linked[0][0] == ".so"
+    assert linked[0][1].endswith("0.o")
+    with pytest.raises(ArgumentError, match="LocalBuilder: build_func must be a function or 'default', got 'ndk'"):
+        autotvm.LocalBuilder(build_func="ndk")
+
+
+@pytest.mark.parametrize("cost", [math.nan, -1.0, 0.0, math.inf, "fast"])
+def test_costs_that_no_time_is_are_failures(cost):
+    class Wrong(Runner):
+        def run(self, measure_inputs, build_results):
+            return [MeasureResult((1.0, cost), 0, 0.1, 0.0) for _ in measure_inputs]
+
+    (made,) = _measured(autotvm.measure_option("local", Wrong()), trials=1)
+    assert made.error_no == MeasureErrorNo.UNKNOWN_ERROR
+    assert str(made.costs[0]) == f"Wrong.run: times must be finite seconds above 0, got {show(cost)}"
+
+
+def test_what_builders_and_runners_return_is_held_against_the_inputs():
+    class Wrong(Runner):
+        def run(self, measure_inputs, build_results):
+            return self.made
+
+    runner = Wrong()
+    for made, got in ((None, "got None"), ([], r"got 0 of them: \[\]"), ([1.0], r"got 1 of them: \[1.0\]")):
+        runner.made = made
+        with pytest.raises(ArgumentError, match=rf"Wrong.run: its result must be a list of 1 × MeasureResult, {got}"):
+            _measured(autotvm.measure_option("local", runner), trials=1)
+    with pytest.raises(NotImplementedError, match=r"^Runner.run: a class that derives from Runner must define it$"):
+        _measured(autotvm.measure_option("local", Runner()), trials=1)
+    task, _ = get_sample_task(16)
+    with pytest.raises(NotImplementedError, match=r"^Tuner.next_index: a class that derives from Tuner must define"):
+        autotvm.tuner.Tuner(task).next_batch(1)

@@ -500,3 +500,23 @@ def test_a_profiler_says_where_the_time_of_a_search_goes(tmp_path: Path) -> None
     assert seconds["Total"] >= seconds["own"] > 0
     assert seconds["deriving"] > 0
     assert [line.split("|")[1].strip() for line in profiler.table().splitlines()[2:]] == list(seconds)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"sch_rules": [INLINE, "tile"]}, "PostOrderApply: sch_rules must be objects of the class ScheduleRule, got"),
+        ({"sch_rules": 3}, "PostOrderApply: sch_rules must be objects of the class ScheduleRule, got 3"),
+        ({"postprocs": [INLINE]}, "PostOrderApply: postprocs must be objects of the class Postproc, got"),
+        ({"mutator_probs": {"tile": 0.5}}, "PostOrderApply: mutator_probs must be objects of the class Mutator, got"),
+        (
+            {"mutator_probs": {ms.mutator.MutateTileSize(): -0.5}},
+            "PostOrderApply: mutator_probs must be a number of at least 0 for each mutator, got",
+        ),
+    ],
+)
+def test_lists_of_parts_are_of_parts(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ArgumentError, match=said):
+        PostOrderApply(**options)
+    with pytest.raises(ArgumentError, match="SpaceGeneratorUnion: space_generators must be objects of the class Space"):
+        ms.space_generator.SpaceGeneratorUnion([3])  # type: ignore[list-item]

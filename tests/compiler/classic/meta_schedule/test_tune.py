@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,8 @@ import compiler as tvm
 from compiler import relay, te
 from compiler.classic import meta_schedule
 from compiler.classic.contrib import graph_executor
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, show
+from compiler.search import Database as Log
 
 
 def _tensors() -> list[te.Tensor]:
@@ -280,7 +283,7 @@ def test_a_builder_has_a_name_and_a_runner_a_future_for_each(tmp_path: Path) -> 
         def run(self, runner_inputs: Sequence[meta_schedule.runner.RunnerInput]) -> list[object]:
             return []
 
-    with pytest.raises(ArgumentError, match=r"Runner.run: its result must be a list of 1 futures, got \[\]"):
+    with pytest.raises(ArgumentError, match=r"Runner.run: its result must be a list of 1 × RunnerFuture, got 0 of"):
         meta_schedule.tune_tir(te.create_prim_func(_copied(8)), "llvm", tmp_path, 1, runner=Runner())
 
 
@@ -295,3 +298,138 @@ def test_a_build_that_hangs_or_returns_no_module_ends() -> None:
     late, none = (each.error_msg or "" for each in builder.build(inputs))
     assert late == "LocalBuilder: hung: it took too long to build"
     assert "what f_build returns must be a built module, got None" in none
+
+
+class _Numbers(meta_schedule.builder.PyBuilder):
+    """Builds nothing: each path is another one."""
+
+    def build(
+        self, build_inputs: Sequence[meta_schedule.builder.BuilderInput]
+    ) -> list[meta_schedule.builder.BuilderResult]:
+        return [meta_schedule.builder.BuilderResult(f"/{at}", None) for at in range(len(build_inputs))]
+
+
+def _tuned(work_dir: Path, max_trials_global: Any = 2, **options: Any) -> meta_schedule.Database:
+    func = options.pop("func", None) or te.create_prim_func(_tensors())
+    options = {"num_tuning_cores": 1, "seed": 1, **options}
+    return meta_schedule.tune_tir(func, "llvm", work_dir, max_trials_global, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"func": "text"}, "tune_tir: mod must be an IRModule or a PrimFunc, got 'text'"),
+        ({"max_trials_global": "many"}, "max_trials_global must be an int of at least 0, got 'many'"),
+        ({"max_trials_global": -1}, "max_trials_global must be an int of at least 0, got -1"),
+        ({"num_trials_per_iter": "8"}, "num_trials_per_iter must be an int of at least 1, got '8'"),
+        ({"num_trials_per_iter": 0}, "num_trials_per_iter must be an int of at least 1, got 0"),
+        ({"max_trials_per_task": -3}, "max_trials_per_task must be an int of at least 0, got -3"),
+        ({"num_trials_per_iteration": 8}, "tune_tir: there is no option .*; did you mean 'num_trials_per_iter'"),
+        ({"task_scheduler": 3}, "task_scheduler must be 'gradient' or 'round-robin', got 3"),
+        ({"measure_callbacks": [3]}, r"measure_callbacks must be 'default', got \[3\]"),
+        ({"cost_model": 3}, "cost_model must be 'xgb' or 'random' or 'none', got 3"),
+        ({"strategy": 3}, "search_strategy must be a SearchStrategy or its name, got 3"),
+        ({"num_tuning_cores": "all"}, "num_threads must be an int of at least 1, got 'all'"),
+        ({"seed": "x"}, "rand_state must be an int of at least -1, got 'x'"),
+        ({"space": lambda sch: 3}, "ScheduleFn.sch_fn: its result must be a list of schedules, got 3"),
+    ],
+)
+def test_what_an_option_may_not_be_is_said(tmp_path: Path, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ArgumentError, match=said):
+        _tuned(tmp_path, **options)
+
+
+def test_tasks_and_options_of_models_are_held_against_what_there_is(tmp_path: Path) -> None:
+    func = te.create_prim_func(_copied(8))
+    context = meta_schedule.TuneContext(func, target="llvm", num_threads=1)
+    for tasks, weights in (([context], [1, 2]), ([func], [1])):
+        with pytest.raises(ArgumentError, match=r"tasks must be as many TuneContexts as there are weights, [12], got"):
+            meta_schedule.tune_tasks(tasks, weights, tmp_path, 1)  # type: ignore[arg-type]
+    x = relay.var("x", shape=(4, 8))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.nn.relu(x)))
+    with pytest.raises(ArgumentError, match="tune_relay: there is no option 'sed'; did you mean 'seed'"):
+        meta_schedule.relay_integration.tune_relay(mod, {}, "llvm", tmp_path, 1, sed=1)
+    with pytest.raises(ArgumentError, match="extracted_tasks_to_tune_contexts: there is no option 'builder'"):
+        meta_schedule.relay_integration.extracted_tasks_to_tune_contexts([], tmp_path, builder="local")
+    two = tvm.IRModule({"main": func, "other": func})
+    with pytest.raises(ArgumentError, match=r"mod must be a module of one PrimFunc, got \['main', 'other'"):
+        meta_schedule.tune_tasks([meta_schedule.TuneContext(two, target="llvm", num_threads=1)], [1], tmp_path, 1)
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), -1.0, 0.0, float("inf"), "fast"])
+def test_times_that_are_none_are_failed_records(tmp_path: Path, seconds: Any) -> None:
+    class Runner(_Counted):
+        def run(
+            self, runner_inputs: Sequence[meta_schedule.runner.RunnerInput]
+        ) -> list[meta_schedule.runner.RunnerFuture]:
+            self.seen += runner_inputs
+            is_default = len(self.seen) == 1
+            return [_Future(1.0 if is_default else seconds) for _ in runner_inputs]
+
+    database = _tuned(tmp_path, runner=Runner(), builder=_Numbers())
+    said = f"Runner.run: times must be finite seconds above 0, got {show(seconds)}"
+    failed = [record for record in Log(str(tmp_path / "search.jsonl")) if record.kind != "ok"]
+    assert [(record.kind, record.message) for record in failed] == [("refused", said)] * 2
+    (record,) = database.get_all_tuning_records()
+    assert record.run_secs is None, "nothing is faster than the function as it stands"
+
+    class Never(_Counted):
+        def run(
+            self, runner_inputs: Sequence[meta_schedule.runner.RunnerInput]
+        ) -> list[meta_schedule.runner.RunnerFuture]:
+            return [_Future(seconds) for _ in runner_inputs]
+
+    with pytest.raises(ArgumentError, match=f"the default cannot be measured: {said.replace('Runner', 'Never')}"):
+        _tuned(tmp_path / "other", runner=Never(), builder=_Numbers())
+
+
+class _Returning:
+    """Has every method of a part, which returns what it is given."""
+
+    def __init__(self, made: object) -> None:
+        self.build = self.run = self.predict = lambda *given: made
+
+
+class _WrongBuilder(_Returning, meta_schedule.builder.PyBuilder):
+    pass
+
+
+class _WrongRunner(_Returning, meta_schedule.runner.PyRunner):
+    pass
+
+
+class _WrongModel(_Returning, meta_schedule.cost_model.PyCostModel):
+    pass
+
+
+_NO_RESULT = [meta_schedule.runner.RunnerFuture(f_result=lambda: 3)]  # type: ignore[arg-type,return-value]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"builder": _WrongBuilder(None)}, "_WrongBuilder.build: its result must be a list of 1 × BuilderResult"),
+        ({"builder": _WrongBuilder(["x"])}, r"must be a list of 1 × BuilderResult, got 1 of them: \['x'\]"),
+        ({"runner": _WrongRunner(3)}, "_WrongRunner.run: its result must be a list of 1 × RunnerFuture, got 3"),
+        ({"runner": _WrongRunner([1.0])}, r"its result must be a list of 1 × RunnerFuture, got 1 of them: \[1.0\]"),
+        ({"runner": _WrongRunner(_NO_RESULT)}, "RunnerFuture.result: its result must be a list of 1 × RunnerResult"),
+        ({"cost_model": _WrongModel([1.0])}, r"_WrongModel.predict: its result must be \d+ numbers, got \[1.0\]"),
+        ({"cost_model": _WrongModel(None)}, r"_WrongModel.predict: its result must be \d+ numbers, got None"),
+        ({"cost_model": _WrongModel("abc")}, r"_WrongModel.predict: its result must be \d+ numbers, got 'abc'"),
+        ({"builder": meta_schedule.builder.PyBuilder()}, "Builder.build: a class that derives from Builder must"),
+        ({"runner": meta_schedule.runner.PyRunner()}, "Runner.run: a class that derives from Runner must define it"),
+        ({"cost_model": meta_schedule.CostModel()}, "CostModel.predict: a class that derives from CostModel must"),
+        ({"space": meta_schedule.SpaceGenerator()}, "SpaceGenerator.generate_design_space: a class that derives"),
+    ],
+)
+@pytest.mark.parametrize("is_of_model", [False, True])
+def test_what_a_programs_parts_return_is_said_for_functions_and_models(
+    tmp_path: Path, options: dict[str, Any], said: str, is_of_model: bool
+) -> None:
+    given = {"builder": _Numbers(), "runner": _Faster(), "num_tuning_cores": 1, "seed": 1, **options}
+    x, w = relay.var("x", shape=(4, 8)), relay.var("w", shape=(16, 8))
+    mod = tvm.IRModule.from_expr(relay.Function([x, w], relay.nn.dense(x, w)))
+    tune_relay = meta_schedule.relay_integration.tune_relay
+    tune = partial(tune_relay, mod, {}, "llvm") if is_of_model else _tuned
+    with pytest.raises(ArgumentError, match=said):
+        tune(work_dir=tmp_path, max_trials_global=2, **given)
