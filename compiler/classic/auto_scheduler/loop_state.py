@@ -9,9 +9,10 @@ from typing import Any
 
 from compiler.classic.auto_scheduler.transform_steps import FIRST_THREAD, THREADS, Replay, Step, StepState, naming
 from compiler.classic.auto_scheduler.workload import ComputeDAG, extent_of
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.error import ArgumentError, expected, require_int, show
 from compiler.ir.expr.primexpr import IntImm, IterVar, Range
 from compiler.te.definition.tensor import Operation, Tensor
+from compiler.te.lowering.bounds import infer_bound
 from compiler.te.scheduling.stage import Stage
 
 _UNROLLED, _VECTORIZED, _PARALLEL = 1, 2, 3
@@ -98,6 +99,8 @@ class State:
 
     def bind(self, stage: StageKey, iterator: Iterator, thread_name: str) -> Iterator:
         """Bind a loop to threads, e.g. of ``threadIdx.x``."""
+        if thread_name not in THREADS:
+            expected("auto_scheduler.State.bind", "thread_name", f"one of {', '.join(THREADS)}", thread_name)
         return self._annotate(stage, iterator, FIRST_THREAD + THREADS.index(thread_name))
 
     def parallel(self, stage: StageKey, iterator: Iterator) -> Iterator:
@@ -106,6 +109,7 @@ class State:
 
     def unroll(self, stage: StageKey, iterator: Iterator, max_unroll: int | None = None) -> Iterator:
         """Unroll a loop, unless it is known to have more than ``max_unroll`` iterations."""
+        self._place(stage, iterator)
         if max_unroll is not None and (iterator.extent or 0) > max_unroll:
             return iterator
         return self._annotate(stage, iterator, _UNROLLED)
@@ -121,10 +125,12 @@ class State:
 
     def fuse(self, stage: StageKey, iters: Sequence[Iterator]) -> Iterator:
         """Fuse neighbouring loops."""
-        at, extents = self._stage(stage), [each.extent for each in iters]
-        first, *others = (self._place(at, each)[1] for each in iters)
-        self._take("FU", at, (first, *others))
-        return self._note(at, first, None if None in extents else math.prod(e or 1 for e in extents))
+        at, loops = self._places(stage, iters)
+        extents = [each.extent for each in iters]
+        if not loops:
+            expected("auto_scheduler.State.fuse", "iters", "a list of one iterator at least", iters)
+        self._take("FU", at, loops)
+        return self._note(at, loops[0], None if None in extents else math.prod(e or 1 for e in extents))
 
     def pragma(self, stage: StageKey, iterator: Iterator, pragma_type: str) -> None:
         """Give a loop a pragma, e.g. ``auto_unroll_max_step$64``."""
@@ -132,14 +138,17 @@ class State:
 
     def reorder(self, stage: StageKey, order: Sequence[Iterator]) -> None:
         """Put all loops of a stage in another order."""
-        at = self._stage(stage)
-        self._take("RE", at, tuple(self._place(at, each)[1] for each in order))
+        self._take("RE", *self._places(stage, order))
 
     def split(
         self, stage: StageKey, iterator: Iterator, lengths: Sequence[int | None], inner_to_outer: bool = True
     ) -> list[Iterator]:
         """Split a loop by the lengths of all loops but the outermost one, or but the innermost."""
         at, loop = self._place(stage, iterator)
+        if not isinstance(lengths, (list, tuple)):
+            expected("auto_scheduler.State.split", "lengths", "a list", lengths)
+        for length in lengths:
+            require_int("auto_scheduler.State.split", "a length", 1 if length is None else length, 1)
         given = tuple(None if each is None else int(each) for each in lengths)
         self._take("SP", at, loop, iterator.extent, given, int(inner_to_outer))
         return self._parts(at, loop, len(given), iterator, given, inner_to_outer)
@@ -155,6 +164,8 @@ class State:
     ) -> list[Iterator]:
         """Split a loop by what earlier steps made of several at one level."""
         at, loop = self._place(stage, iterator)
+        if not isinstance(src_step_ids, (list, tuple)):
+            expected("auto_scheduler.State.follow_fused_split", "src_step_ids", "a list of ints", src_step_ids)
         self._take("FFSP", at, loop, tuple(src_step_ids), level, int(factor_or_nparts))
         return self._parts(at, loop, 1, iterator, (None,), True)
 
@@ -179,6 +190,8 @@ class State:
     def cache_read(self, stage: StageKey, scope_name: str, reader_stages: Sequence[StageKey]) -> Operation:
         """Return a copy of a stage that others read instead."""
         at = self._stage(stage)
+        if not isinstance(reader_stages, (list, tuple)):
+            expected("auto_scheduler.State.cache_read", "reader_stages", "a list of stages", reader_stages)
         return self._added(at + 1, "CHR", at, scope_name, tuple(map(self._stage, reader_stages)))
 
     def cache_write(self, stage: StageKey, scope_name: str) -> Operation:
@@ -191,15 +204,24 @@ class State:
         at, loop = self._place(stage, iterator)
         return self._added(at, "RF", at, loop, factor_iter_id)
 
+    def infer_bounds(self) -> None:
+        """Find out how many iterations the loops have where the stages are computed."""
+        if any(step[0] == "SP" and None in step[4] for step in self._steps):
+            raise ArgumentError("infer_bound_from_state: all lengths of splits must be chosen, some are None")
+        domains = infer_bound(self._replay.schedule.normalize()).domains
+        for axis in [axis for loops in self._replay.loops.values() for axis in loops if axis in domains]:
+            extent = domains[axis].extent
+            self._known[axis] = Iterator(axis, extent.value if isinstance(extent, IntImm) else None)
+
     # bookkeeping
 
     def _take(self, *step: Any) -> None:
         filled = step
         if step[0] == "SP":
             filled = (*step[:4], tuple(length or 1 for length in step[4]), *step[5:])
-        self._filled.append(filled)
         with naming(len(self._steps), step):
             self._replay.take(filled)
+        self._filled.append(filled)
         self._steps.append(step)
 
     def _added(self, at: int, *step: Any) -> Operation:
@@ -209,23 +231,31 @@ class State:
         return stage.op
 
     def _stage(self, key: StageKey) -> int:
-        if isinstance(key, int):
-            return key
-        op = key.op if isinstance(key, Tensor) else key
         stages = self._replay.stages
-        found = [at for at, stage in enumerate(stages) if stage.op is op or stage is self._ops.get(op)]
+        if isinstance(key, int):
+            found = [key] if 0 <= key < len(stages) else []
+        else:
+            op = key.op if isinstance(key, Tensor) else key
+            found = [at for at, stage in enumerate(stages) if stage.op is op or stage is self._ops.get(op)]
         if not found:
             raise ArgumentError(f"auto_scheduler.State: it has no stage of {show(key)}")
         return found[0]
 
     def _place(self, stage: StageKey, iterator: Iterator) -> tuple[int, int]:
-        at = self._stage(stage)
+        at, given = self._stage(stage), iterator
+        if not isinstance(given, Iterator):
+            expected("auto_scheduler.State", "a loop", "an iterator, as state[op].iters has them", given)
         loops = self._replay.loops[self._replay.stages[at]]
         found = [place for place, loop in enumerate(loops) if loop is iterator.axis]
         found = found or [place for place, loop in enumerate(loops) if loop.var.name == iterator.name]  # of a copy
         if not found:
             raise ArgumentError(f"auto_scheduler.State: {iterator.name} is no loop of stage {at}")
         return at, found[0]
+
+    def _places(self, stage: StageKey, iters: Sequence[Iterator]) -> tuple[int, tuple[int, ...]]:
+        if not isinstance(iters, (list, tuple)):
+            expected("auto_scheduler.State", "the loops", "a list of iterators", iters)
+        return self._stage(stage), tuple(self._place(stage, each)[1] for each in iters)
 
     def _iterators(self, stage: Stage) -> list[Iterator]:
         return [self._iterator(axis) for axis in self._replay.loops[stage]]

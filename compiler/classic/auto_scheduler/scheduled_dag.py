@@ -10,6 +10,7 @@ from compiler.classic.auto_scheduler.sketch import Sketch, State
 from compiler.classic.auto_scheduler.transform_steps import StepState
 from compiler.classic.auto_scheduler.workload import ComputeDAG
 from compiler.driver.lower import lower
+from compiler.ir.error import expected
 from compiler.ir.lazy_attribute import lazy_attribute
 from compiler.ir.module import IRModule
 from compiler.search import Machine
@@ -46,8 +47,7 @@ class ScheduledDAG(ComputeDAG):
 
         ``layout_rewrite``, of :class:`LayoutRewriteOption`, says how layout-free placeholders become packed.
         """
-        if isinstance(state, LoopState):
-            state = state.state_object
+        state = _chosen(state)
         if layout_rewrite and self._is_layout_free:
             return self._rewritten(state, layout_rewrite)[1]
         if isinstance(state, StepState):
@@ -58,8 +58,7 @@ class ScheduledDAG(ComputeDAG):
 
     def rewrite_layout_from_state(self, state: State | StepState | LoopState) -> ScheduledDAG:
         """Return the operations with packed placeholders in place of the layout-free ones."""
-        given = state.state_object if isinstance(state, LoopState) else state
-        return self._rewritten(given, LayoutRewriteOption.REWRITE_FOR_PRE_TRANSFORMED)[0]
+        return self._rewritten(_chosen(state), LayoutRewriteOption.REWRITE_FOR_PRE_TRANSFORMED)[0]
 
     def _rewritten(self, state: State | StepState, option: int) -> tuple[ScheduledDAG, tuple[Schedule, list[Tensor]]]:
         """Return the operations with packed placeholders, or copies, and the schedule of a state for them."""
@@ -80,6 +79,18 @@ class ScheduledDAG(ComputeDAG):
     def get_init_state(self) -> LoopState:
         """Return a state without any steps, which programs change."""
         return LoopState(StepState(()), self)
+
+    def infer_bound_from_state(self, state: StepState | LoopState) -> LoopState:
+        """Return a state of the same steps whose loops have the extents of where their stages are computed.
+
+        Raises ArgumentError if some lengths are still to be found.
+        """
+        steps = _chosen(state)
+        if not isinstance(steps, StepState):
+            expected("ComputeDAG.infer_bound_from_state", "state", "a state of steps", state)
+        made = LoopState(steps, self)
+        made.infer_bounds()
+        return made
 
     def lowered(self, state: State | StepState, layout_rewrite: int = LayoutRewriteOption.NO_REWRITE) -> IRModule:
         """Return the loops of a state, the same ones each time."""
@@ -105,6 +116,14 @@ class ScheduledDAG(ComputeDAG):
     def print_python_code_from_state(self, state: State | StepState | LoopState) -> str:
         """Return the schedule of a state as Python code."""
         return primitives_as_code(self.apply_steps_from_state(state)[0])
+
+
+def _chosen(state: State | StepState | LoopState) -> State | StepState:
+    """Return what a state of a sketch or of steps chooses."""
+    given = state.state_object if isinstance(state, LoopState) else state
+    if not isinstance(given, (State, StepState)):
+        expected("ComputeDAG", "state", "a state", given)
+    return given
 
 
 def primitives_as_code(schedule: Schedule) -> str:

@@ -47,7 +47,7 @@ class StepState:
 def naming(number: int, step: Step) -> Iterator[None]:
     try:
         yield
-    except (TVMError, IndexError, TypeError, ValueError) as exc:
+    except (TVMError, AttributeError, IndexError, TypeError, ValueError) as exc:
         raise ArgumentError(
             f"auto_scheduler: step {number} of the record, {show(list(step))}, does not fit the workload: {exc}"
         ) from exc
@@ -93,6 +93,8 @@ class Replay:
     def fuse(self, stage_id: int, loop_ids: Sequence[int]) -> None:
         stage, loops = self._of(stage_id)
         first = loop_ids[0] if loop_ids else 0
+        if list(loop_ids) != list(range(first, first + len(loop_ids))):
+            raise ArgumentError("only neighbouring loops are fused, from the outermost on")
         loops[first : first + len(loop_ids)] = [stage.fuse(*(loops[i] for i in loop_ids))]
 
     def pragma(self, stage_id: int, loop_id: int, what: str) -> None:
@@ -129,6 +131,8 @@ class Replay:
     def follow_split(self, stage_id: int, loop_id: int, source: int, count: int) -> None:
         """Split as an earlier step did; what its loops have more than ``count`` goes into the last one."""
         lengths = self._lengths(source)
+        if not 0 < count <= len(lengths):
+            raise ArgumentError(f"step {source}, which it follows, has {len(lengths)} lengths")
         self.split(stage_id, loop_id, None, [*lengths[: count - 1], math.prod(lengths[count - 1 :])])
 
     def follow_fused_split(

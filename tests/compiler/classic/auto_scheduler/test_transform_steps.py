@@ -166,3 +166,59 @@ def test_outputs_come_in_the_order_in_which_records_number_them():
         ([third, first, p[1], second, p[0]], ["P1", "C1", "P0", "C2", "C0"]),
     ):
         assert [op.name for op in auto_scheduler.ComputeDAG(tensors).ops] == names
+
+
+def _product_and_sum():
+    a, b = (te.placeholder((16, 16), name=name) for name in "AB")
+    k = te.reduce_axis((0, 16), "k")
+    c = te.compute((16, 16), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    dag = auto_scheduler.ComputeDAG([a, b, te.compute((16, 16), lambda i, j: c[i, j] + 1.0, name="D")])
+    state = dag.get_init_state()
+    return dag, state, *state.stage_ops[2:]
+
+
+@pytest.mark.parametrize(
+    ("step", "problem"),
+    [
+        (lambda s, c, d: s.split(d, "i", [2]), "a loop must be an iterator, as state.op..iters has them, got 'i'"),
+        (lambda s, c, d: s.unroll(d, "i", 8), "a loop must be an iterator"),
+        (lambda s, c, d: s.compute_at(c, d, "i"), "a loop must be an iterator"),
+        (lambda s, c, d: s.reorder(d, "ij"), "the loops must be a list of iterators, got 'ij'"),
+        (lambda s, c, d: s.reorder(d, ["i", "j"]), "a loop must be an iterator"),
+        (lambda s, c, d: s.split(d, s[d].iters[0], ["x"]), "split: a length must be an int of at least 1, got 'x'"),
+        (lambda s, c, d: s.split(d, s[d].iters[0], [0]), "split: a length must be an int of at least 1, got 0"),
+        (lambda s, c, d: s.split(d, s[d].iters[0], 4), "split: lengths must be a list, got 4"),
+        (lambda s, c, d: s.fuse(d, []), "fuse: iters must be a list of one iterator at least"),
+        (lambda s, c, d: s.fuse(d, s[d].iters[::-1]), "only neighbouring loops are fused, from the outermost on"),
+        (lambda s, c, d: s.bind(d, s[d].iters[0], "threadIdx.q"), "thread_name must be one of vthread, blockIdx.x, "),
+        (lambda s, c, d: s.pragma(d, s[d].iters[0], 3), r"step 0 of the record, \['PR', 3, 0, 3\], does not fit"),
+        (lambda s, c, d: s[99], "it has no stage of 99"),
+        (lambda s, c, d: s.cache_read(c, "local", d), "reader_stages must be a list of stages"),
+        (lambda s, c, d: s.follow_fused_split(d, s[d].iters[0], 0, 0, True), "src_step_ids must be a list of ints"),
+        (lambda s, c, d: s.compute_dag.apply_steps_from_state("x"), "ComputeDAG: state must be a state, got 'x'"),
+    ],
+)
+def test_a_step_of_a_program_that_is_none_is_told_and_changes_nothing(step, problem):
+    _dag, state, c, d = _product_and_sum()
+    with pytest.raises(ArgumentError, match=problem):
+        step(state, c, d)
+    state.split(d, state[d].iters[0], [4])
+    with pytest.raises(ArgumentError, match="step 0, which it follows, has 1 lengths"):
+        state.follow_split(d, state[d].iters[2], 0, 2)
+    state.follow_split(d, state[d].iters[2], 0, 1)
+    assert [loop.extent for loop in state[d].iters[:2]] == [4, 4]
+
+
+def test_extents_are_inferred_as_tvm_infers_them():
+    dag, state, c, d = _product_and_sum()
+    state.split(d, state[d].iters[0], [2, 4])
+    state.split(c, state[c].iters[0], [8])
+    state.compute_at(c, d, state[d].iters[1])
+    for given in (state, state.state_object):
+        inferred = dag.infer_bound_from_state(given)
+        assert [int(loop.range.extent) for loop in inferred.stages[2].iters] == [1, 4, 16, 16]  # by TVM 0.19
+        assert [int(loop.range.extent) for loop in inferred.stages[3].iters] == [2, 2, 4, 16]
+        assert inferred.transform_steps == state.transform_steps
+    state.split(d, state[d].iters[3], [None])
+    with pytest.raises(ArgumentError, match="all lengths of splits must be chosen, some are None"):
+        dag.infer_bound_from_state(state)
