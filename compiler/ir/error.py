@@ -185,6 +185,14 @@ def require_int(operation: str, argument: str, value: object, least: int) -> Non
         expected(operation, argument, f"an int of at least {least}", value)
 
 
+def require_options(operation: str, given: Iterable[object], known: Iterable[str]) -> None:
+    """Refuse the names of options that there are not.  Raises ArgumentError."""
+    names = list(known)
+    for name in given:
+        if name not in names:
+            raise ArgumentError(f"{operation}: there is no option {show(name)}{did_you_mean(str(name), names)}")
+
+
 def undefined(part: object, method: str) -> NoReturn:
     """Raise the error of a method that the base of an object's class leaves to the classes that derive from it."""
     kind = type(part)

@@ -35,9 +35,10 @@ from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import array
+from compiler.runtime.machine import available_cores
 from compiler.runtime.modules.module import Module
 from compiler.runtime.numpy_types import NumPyArray
-from compiler.runtime.parallel.threads import set_num_threads
+from compiler.runtime.parallel.threads import num_threads, set_num_threads
 from compiler.search.pairing import Pairing, Patience, paired
 from compiler.tir.statements.function import PrimFunc
 
@@ -94,6 +95,24 @@ class Measurement:
     """Processor time of checking and comparing."""
     timestamp: float = field(default_factory=time.time)
     """When it was measured, in seconds since 1970."""
+
+
+def apart(calls: Sequence[Callable[[], Any]], seconds: float, parallel: int = 1) -> list[Any]:
+    """Return what calls return, each in a process of its own that ``seconds`` by the clock end.
+
+    Of one that raises, crashes or hangs, it is a measurement that says so.
+    """
+
+    def made(call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except Exception as raised:  # what a program defines may raise anything
+            return Measurement("refused", f"{type(raised).__name__}: {raised}")
+
+    of_all_threads = seconds * available_cores()
+    limits = Limits(of_all_threads, of_all_threads, seconds)
+    measurer = Measurer((), num_threads(), parallel, limits)
+    return list(measurer.children([partial(made, call) for call in calls], lambda result: result))
 
 
 def program_of(build: Build) -> IRModule:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
@@ -16,7 +16,9 @@ from compiler.driver.build import build
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
-from compiler.runtime.arrays.ndarray import numpy_dtype
+from compiler.runtime.arrays.ndarray import array, numpy_dtype
+from compiler.runtime.device import Device
+from compiler.runtime.modules.module import Module
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.search.choices import Choices, Wishes, algorithm
 from compiler.search.cost_model import CostModel, LearnedModel
@@ -311,6 +313,18 @@ def random_arrays(func: PrimFunc, seed: int) -> list[NumPyArray]:
         shape = [int(getattr(dim, "value", 0)) for dim in buffer.shape]
         arrays.append(random_array(rng, shape, buffer.dtype))
     return arrays
+
+
+def timed(
+    module: Module, info: Iterable[tuple[Sequence[int], str]], device: Device, number: int, repeat: int,
+    min_repeat_ms: int, is_flushing: bool,
+) -> list[float]:  # fmt: skip
+    """Return the seconds of each measurement of a function on arguments of some shapes and data types."""
+    rng = np.random.default_rng(0)
+    arrays = [array(random_array(rng, shape, dtype), device) for shape, dtype in info]
+    flush = "cache_flush_cpu_non_first_arg" if is_flushing else ""
+    evaluate = module.time_evaluator(module.entry_name, device, number, repeat, min_repeat_ms, f_preproc=flush)
+    return list(evaluate(*arrays).results)
 
 
 def random_array(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> NumPyArray:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from compiler.classic.auto_scheduler.measure import MeasureInput, MeasureResult
-from compiler.classic.auto_scheduler.record import StoredTask, load_records, mean_cost
+from compiler.classic.auto_scheduler.record import StoredTask, load_records
 from compiler.classic.auto_scheduler.sketch import State
 from compiler.classic.auto_scheduler.transform_steps import StepState
 from compiler.search import LearnedModel
+from compiler.search.fastest import mean_cost
 
 if TYPE_CHECKING:
     from compiler.classic.auto_scheduler.search_task import SearchTask
@@ -60,8 +60,7 @@ class XGBModel(RandomModel):
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         for inp, res in zip(inputs, results, strict=True):
             if not isinstance(inp.task, StoredTask) or isinstance(inp.state, State):  # no record of classic TVM
-                seconds = math.inf if res.error_no else mean_cost(res)
-                self._seconds.setdefault(inp.task.workload_key, {})[inp.state] = seconds
+                self._seconds.setdefault(inp.task.workload_key, {})[inp.state] = mean_cost(res)
 
     def update_from_file(self, file_name: str, n_lines: int | None = None) -> None:
         """Take notice of the records of a file, all or the first ``n_lines``."""

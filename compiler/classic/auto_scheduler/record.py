@@ -16,6 +16,7 @@ from compiler.classic.auto_scheduler.sketch import State
 from compiler.classic.auto_scheduler.transform_steps import StepState
 from compiler.ir.error import ArgumentError
 from compiler.runtime.log_lines import append_lines, whole_lines
+from compiler.search.fastest import keep_fastest, mean_cost
 from compiler.target.target import Target, TargetLike
 
 if TYPE_CHECKING:
@@ -137,13 +138,11 @@ def load_record_from_string(record: str) -> Record:
 
 def distill_record_file(in_file: str | PathLike[str], out_file: str | PathLike[str]) -> None:
     """Write the fastest record of each workload and target to a file."""
-    best: dict[tuple[str, str], tuple[float, str]] = {}
+    best: dict[tuple[str, str], tuple[str, MeasureResult]] = {}
     for line in whole_lines(Path(in_file).read_text(encoding="utf-8").splitlines(keepends=True)):
         inp, res = decode(line)
-        key = (inp.task.workload_key, str(inp.task.target))
-        if not res.error_no and (key not in best or mean_cost(res) < best[key][0]):
-            best[key] = (mean_cost(res), line)
-    Path(out_file).write_text("".join(line for _, line in best.values()), encoding="utf-8")
+        keep_fastest(best, (inp.task.workload_key, str(inp.task.target)), (line, res))
+    Path(out_file).write_text("".join(line for line, _ in best.values()), encoding="utf-8")
 
 
 def load_best_record(
@@ -171,8 +170,3 @@ def is_for(measured: Target, target: Target) -> bool:
         one.pop("mtriple", None)
         other.pop("mtriple", None)
     return (measured.kind, one) == (target.kind, other)
-
-
-def mean_cost(result: MeasureResult) -> float:
-    """Return the mean seconds of a measurement."""
-    return sum(result.costs) / len(result.costs)

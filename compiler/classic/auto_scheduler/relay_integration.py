@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from compiler.classic.auto_scheduler.measure import MeasureInput, MeasureResult
-from compiler.classic.auto_scheduler.record import load_records, mean_cost
+from compiler.classic.auto_scheduler.record import load_records
 from compiler.classic.auto_scheduler.scheduled_dag import ScheduledDAG
 from compiler.classic.auto_scheduler.search_task import HardwareParams, SearchTask
 from compiler.classic.auto_scheduler.sketch import State
@@ -23,6 +23,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.passes.context import PassContext
 from compiler.relay.function import Function
 from compiler.runtime.arrays.ndarray import ArrayLike
+from compiler.search.fastest import keep_fastest
 from compiler.target.target import Target, TargetLike
 from compiler.te.definition.operation import ComputeOp
 
@@ -79,7 +80,7 @@ class ApplyHistoryBest(Instrument):
     """
 
     def __init__(self, records: Records, n_lines: int | None = None, include_compatible: bool = False) -> None:
-        self._best: dict[tuple[str, str], tuple[float, State | StepState]] = {}
+        self._best: dict[tuple[str, str], tuple[State | StepState, MeasureResult]] = {}
         self._target = ""
         self._active: list[AbstractContextManager[object]] = []
         self.load(records, n_lines)
@@ -88,9 +89,7 @@ class ApplyHistoryBest(Instrument):
         """Add records."""
         given = load_records(records) if isinstance(records, (str, PathLike)) else records
         for inp, res in list(given)[:n_lines]:
-            key = (inp.task.workload_key, str(inp.task.target))
-            if not res.error_no and (key not in self._best or mean_cost(res) < self._best[key][0]):
-                self._best[key] = (mean_cost(res), inp.state)
+            keep_fastest(self._best, (inp.task.workload_key, str(inp.task.target)), (inp.state, res))
 
     def graph_build_begin(self, module: IRModule, target: Target) -> None:
         self._target = str(target)
@@ -98,9 +97,9 @@ class ApplyHistoryBest(Instrument):
     def kernel_defined(self, name: str, function: Function, definition: KernelDefinition) -> KernelDefinition | None:
         dag = _dag(definition)
         best = self._best.get((dag.workload_key(), self._target))
-        if best is None or best[1] == State(()):  # the schedule that there is
+        if best is None or best[0] == State(()):  # the schedule that there is
             return None
-        schedule, _ = dag.apply_steps_from_state(best[1])
+        schedule, _ = dag.apply_steps_from_state(best[0])
         return KernelDefinition(definition.inputs, definition.outputs, schedule)
 
     def __enter__(self) -> ApplyHistoryBest:

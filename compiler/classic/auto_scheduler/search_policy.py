@@ -21,7 +21,7 @@ from compiler.classic.auto_scheduler.measure import (
     RPCRunner,
     TuningOptions,
 )
-from compiler.classic.auto_scheduler.record import load_records, mean_cost
+from compiler.classic.auto_scheduler.record import load_records
 from compiler.classic.auto_scheduler.sketch import State
 from compiler.classic.auto_scheduler.sketch_rules import PreloadCustomSketchRule, RuledSketches
 from compiler.classic.auto_scheduler.transform_steps import StepState
@@ -33,6 +33,7 @@ from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.runtime.machine import available_cores
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.search import Evolution, Limits, Machine, Measurer, Patience, Search, Trial
+from compiler.search.fastest import mean_cost
 from compiler.search.measurer import Kernel, Measuring
 from compiler.search.remote import RemoteMeasurer
 
@@ -202,7 +203,7 @@ class SketchPolicy:
         for inp, res in zip(inputs, results, strict=True):
             if type(inp.state) is not self._kind or inp.state == State(()):  # of other sketches, or the default
                 continue
-            cost = self._known[inp.state] = float("inf") if res.error_no else mean_cost(res)
+            cost = self._known[inp.state] = mean_cost(res)
             if cost < self.best_cost:
                 self.best_cost, self.best_state = cost, inp.state
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from compiler.classic.autotvm.extraction import extract_from_program
-from compiler.classic.autotvm.task.history import Record, Records, mean_cost, read_records
+from compiler.classic.autotvm.measure import Record
+from compiler.classic.autotvm.task.history import Records, read_records
 from compiler.classic.autotvm.task.record import encode
 from compiler.classic.autotvm.task.workload import Workload
 from compiler.ir.error import ArgumentError
@@ -23,6 +24,7 @@ from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.infer_type import InferType
 from compiler.runtime.arrays.ndarray import numpy_dtype
+from compiler.search.fastest import keep_fastest
 from compiler.target.target import TargetLike
 
 __all__ = ["BaseGraphTuner", "DPTuner", "PBQPTuner"]
@@ -54,11 +56,8 @@ class BaseGraphTuner:
         self._best: dict[Workload, Record] = {}
         workloads = {task.workload for task in tasks}
         for record in read_records(records):
-            workload = record[0].task.workload
-            if record[1].error_no or workload not in workloads:
-                continue
-            if workload not in self._best or mean_cost(record) < mean_cost(self._best[workload]):
-                self._best[workload] = record
+            if record[0].task.workload in workloads:
+                keep_fastest(self._best, record[0].task.workload, record)
         if not self._best:
             raise ArgumentError(f"graph_tuner: no record is of one of the {len(tasks)} tasks of the graph")
         self._chosen: list[Record] = []

@@ -64,6 +64,9 @@ class MeasureResult(NamedTuple):
     timestamp: float
 
 
+Record = tuple[MeasureInput, MeasureResult]
+
+
 class BuildResult(NamedTuple):
     """What a builder made of a configuration: a library, or, where building failed, what is to be recorded."""
 
@@ -91,7 +94,7 @@ class Builder:
         self.build_kwargs = {**(build_kwargs or {}), **(self.user_build_kwargs or {})}
 
     def build(self, measure_inputs: Sequence[MeasureInput]) -> list[BuildResult]:
-        """Build candidates.  Raises UndefinedMethodError in this class."""
+        """Build candidates."""
         undefined(self, "build")
 
 
@@ -112,7 +115,7 @@ class Runner:
         return {}
 
     def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[BuildResult]) -> list[MeasureResult]:
-        """Run candidates.  Raises UndefinedMethodError in this class."""
+        """Run candidates."""
         undefined(self, "run")
 
 

@@ -10,8 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-
 from compiler.classic.autotvm.measure import (
     ArgInfo,
     Builder,
@@ -28,14 +26,12 @@ from compiler.driver.build import build
 from compiler.ir.error import RPCError, RPCSessionTimeoutError, TVMError, expected
 from compiler.ir.expr.scalars import int_value
 from compiler.ir.instrument import uninstrumented
-from compiler.runtime.arrays.ndarray import array, numpy_dtype
 from compiler.runtime.device import Device, cpu
-from compiler.runtime.machine import available_cores
 from compiler.runtime.modules.library import load_module
 from compiler.runtime.modules.module import Module
-from compiler.runtime.parallel.threads import num_threads
-from compiler.search.measurer import Limits, Measurement, Measurer
+from compiler.search.measurer import Measurement, apart
 from compiler.search.parts import results_of, wrong_times
+from compiler.search.tuning import timed
 
 __all__ = [
     "BuildResult", "LocalBuilder", "LocalRunner", "MeasureBatch", "RPCRunner", "check_remote", "create_measure_batch",
@@ -66,9 +62,8 @@ class LocalBuilder(Builder):
     def build(self, measure_inputs: Sequence[MeasureInput]) -> list[BuildResult]:
         """Build candidates; one that fails, or that its template refuses, has what is to be recorded of it."""
         self._folder = TemporaryDirectory(prefix="autotvm_")
-        limits = Limits(self.timeout, self.timeout, self.timeout)
-        builds = [partial(self._built, at, inp) for at, inp in enumerate(measure_inputs)]
-        made = Measurer((), parallel=self.n_parallel, limits=limits).children(builds, lambda built: built)
+        calls = [partial(self._built, at, inp) for at, inp in enumerate(measure_inputs)]
+        made = apart(calls, self.timeout, self.n_parallel)
         return [_ended(each) if isinstance(each, Measurement) else each for each in made]
 
     def _built(self, at: int, inp: MeasureInput) -> BuildResult:
@@ -81,9 +76,6 @@ class LocalBuilder(Builder):
             return BuildResult(path, info, None, time.time() - started)
         except InstantiationError as refused:
             return _failed(MeasureErrorNo.INSTANTIATION_ERROR, str(refused), time.time() - started)
-        except Exception as raised:  # the template's own code ran
-            name = type(raised).__name__
-            return _failed(MeasureErrorNo.COMPILE_HOST, f"{name}: {raised}", time.time() - started)
 
     def _library(self, module: Module, path: str) -> str:
         if isinstance(self.build_func, str):
@@ -141,9 +133,7 @@ class LocalRunner(Runner):
 
     def _costs(self, measure: Callable[[], tuple[float, ...]]) -> Costs:
         """Measure in a child; return the seconds, or why there are none."""
-        of_all_threads = self.timeout * available_cores()
-        limits = Limits(of_all_threads, of_all_threads, self.timeout)
-        (made,) = Measurer((), num_threads(), limits=limits).children([lambda: measure], lambda call: call())
+        (made,) = apart([measure], self.timeout)
         if not isinstance(made, Measurement):
             return made, MeasureErrorNo.NO_ERROR
         is_late = made.kind == "hung"
@@ -154,13 +144,8 @@ class LocalRunner(Runner):
         return self._timed(load_module(filename), arg_info, cpu())
 
     def _timed(self, module: Module, arg_info: ArgInfo, device: Device) -> tuple[float, ...]:
-        rng = np.random.default_rng(0)
-        arrays = [array(rng.uniform(0, 8, shape).astype(numpy_dtype(dtype)), device) for shape, dtype in arg_info]
-        flush = "cache_flush_cpu_non_first_arg" if self.enable_cpu_cache_flush else ""
-        evaluate = module.time_evaluator(
-            module.entry_name, device, self.number, self.repeat, min_repeat_ms=self.min_repeat_ms, f_preproc=flush
-        )
-        return tuple(evaluate(*arrays).results)
+        flushing = self.enable_cpu_cache_flush
+        return tuple(timed(module, arg_info, device, self.number, self.repeat, self.min_repeat_ms, flushing))
 
 
 class RPCRunner(LocalRunner):

@@ -7,15 +7,15 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from compiler.classic.autotvm.measure import MeasureInput, MeasureResult
+from compiler.classic.autotvm.measure import MeasureInput, MeasureResult, Record
 from compiler.classic.autotvm.measure_methods import create_measure_batch
 from compiler.classic.autotvm.task import ConfigEntity, Task
 from compiler.ir.error import ArgumentError, undefined
 from compiler.ir.extension import public_module
+from compiler.search.fastest import mean_cost
 
 __all__ = ["GATuner", "GridSearchTuner", "RandomTuner", "Tuner"]
 
-Record = tuple[MeasureInput, MeasureResult]
 Callback = Callable[["Tuner", Sequence[MeasureInput], Sequence[MeasureResult]], None]
 
 _BATCH = 8
@@ -58,10 +58,7 @@ class Tuner:
         return made
 
     def next_index(self) -> int:
-        """Return the number of a candidate that was not measured.
-
-        Raises UndefinedMethodError in this class, which has no order.
-        """
+        """Return the number of a candidate that was not measured."""
         undefined(self, "next_index")
 
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
@@ -132,11 +129,7 @@ class Tuner:
 
 def flops(record: Record) -> float:
     """Return the floating-point operations a second of a record, or calls a second where a task has none."""
-    inp, res = record
-    costs = [cost for cost in res.costs if not isinstance(cost, Exception)]
-    if res.error_no or not costs:
-        return 0.0
-    return (inp.task.flop or 1) * len(costs) / sum(costs)
+    return (record[0].task.flop or 1) / mean_cost(record[1])
 
 
 class _RangeTuner(Tuner):

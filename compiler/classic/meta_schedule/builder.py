@@ -14,7 +14,7 @@ from compiler.ir.module import IRModule
 from compiler.runtime.machine import available_cores
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.packed_func import get_global_func
-from compiler.search.measurer import Limits, Measurement, Measurer
+from compiler.search.measurer import Measurement, apart
 from compiler.target.target import Target
 
 
@@ -37,7 +37,7 @@ class Builder:
     """Makes artifacts; a program's own one derives from this class, or from its other name ``PyBuilder``."""
 
     def build(self, build_inputs: Sequence[BuilderInput]) -> Sequence[BuilderResult]:
-        """Build programs.  Raises UndefinedMethodError in this class."""
+        """Build programs."""
         undefined(self, "build")
 
 
@@ -62,25 +62,22 @@ class LocalBuilder(Builder):
 
     def build(self, build_inputs: Sequence[BuilderInput]) -> list[BuilderResult]:
         """Build programs."""
-        limits = Limits(self.timeout_sec, self.timeout_sec, self.timeout_sec)
-        measurer = Measurer((), parallel=self.max_workers or available_cores(), limits=limits)
-        made = measurer.children([partial(self._built, given) for given in build_inputs], _exported)
-        return [_failed(each) if isinstance(each, Measurement) else BuilderResult(each, None) for each in made]
+        calls = [partial(self._built, given) for given in build_inputs]
+        return [
+            BuilderResult(None, f"LocalBuilder: {made.kind}: {made.message}")
+            if isinstance(made, Measurement)
+            else BuilderResult(made, None)
+            for made in apart(calls, self.timeout_sec, self.max_workers or available_cores())
+        ]
 
-    def _built(self, given: BuilderInput) -> Module:
+    def _built(self, given: BuilderInput) -> str:
+        built: object
         if self.f_build is None:
-            return build(given.mod, target=given.target)
-        built: object = self.f_build(given.mod, given.target, given.params)
+            built = build(given.mod, target=given.target)
+        else:
+            built = self.f_build(given.mod, given.target, given.params)
         if not isinstance(built, Module):
             expected("LocalBuilder", "what f_build returns", "a built module", built)
-        return built
-
-
-def _exported(built: Any) -> str:
-    path = Path(tempfile.mkdtemp(prefix="meta_schedule_")) / "program.tar"
-    built.export_library(str(path))
-    return str(path)
-
-
-def _failed(made: Measurement) -> BuilderResult:
-    return BuilderResult(None, made.message if made.kind == "refused" else f"LocalBuilder: {made.kind}: {made.message}")
+        path = Path(tempfile.mkdtemp(prefix="meta_schedule_")) / "program.tar"
+        built.export_library(str(path))
+        return str(path)

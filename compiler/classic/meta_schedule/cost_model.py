@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compiler.classic.meta_schedule.part import created
 from compiler.classic.meta_schedule.runner import RunnerResult, TensorInfo, args_info
 from compiler.classic.meta_schedule.space_generator import GeneratedSpace
-from compiler.ir.error import ArgumentError, undefined
+from compiler.ir.error import undefined
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.search.choices import Choices
 from compiler.search.cost_model import LearnedModel
@@ -39,39 +40,31 @@ Results = Sequence[RunnerResult]
 
 
 class CostModel:
-    """Scores candidates; a program's own model derives from this class, or from its other name.
-
-    All methods raise UndefinedMethodError in this class.
-    """
+    """Scores candidates; a program's own model derives from this class, or from its other name."""
 
     def load(self, path: str) -> None:
-        """Read what was learned from a file.  Raises UndefinedMethodError in this class."""
+        """Read what was learned from a file."""
         undefined(self, "load")
 
     def save(self, path: str) -> None:
-        """Write what was learned to a file.  Raises UndefinedMethodError in this class."""
+        """Write what was learned to a file."""
         undefined(self, "save")
 
     def update(self, context: TuneContext, candidates: Candidates, results: Results) -> None:
-        """Take notice of measured candidates.  Raises UndefinedMethodError in this class."""
+        """Take notice of measured candidates."""
         undefined(self, "update")
 
     def predict(self, context: TuneContext, candidates: Candidates) -> Sequence[float] | NumPyArray:
-        """Return a number for each candidate, the larger the faster.  Raises UndefinedMethodError in this class."""
+        """Return a number for each candidate, the larger the faster."""
         undefined(self, "predict")
 
     @staticmethod
     def create(kind: str, *args: Any, **options: Any) -> CostModel | None:
-        """Return a model that learns (``xgb``), one by chance (``random``), or ``none``.
-
-        Raises ArgumentError if the kind is another one.
-        """
+        """Return a model that learns (``xgb``), one by chance (``random``), or ``none``."""
         kinds: dict[str, Callable[..., CostModel | None]] = {
             "xgb": XGBModel, "random": RandomModel, "none": lambda: None,
         }  # fmt: skip
-        if kind not in kinds:
-            raise ArgumentError(f"CostModel.create: kind must be of {', '.join(kinds)}, got {kind!r}")
-        return kinds[kind](*args, **options)
+        return created("CostModel.create", kinds, kind, *args, **options)
 
 
 PyCostModel = CostModel

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from compiler.classic.auto_scheduler.record import is_for
 from compiler.classic.meta_schedule.cost_model import MeasureCandidate
+from compiler.classic.meta_schedule.part import created
 from compiler.classic.meta_schedule.runner import TensorInfo, args_info
 from compiler.driver.relay.lower import KernelDefinition
 from compiler.ir.base import load_json, save_json
-from compiler.ir.error import ArgumentError, TVMError
+from compiler.ir.error import ArgumentError, TVMError, expected
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
 from compiler.ir.passes.context import PassContext
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from compiler.relay.function import Function
 
+Program = IRModule | PrimFunc
 Row = TypeVar("Row")
 _CURRENT: list[tuple[Database, AbstractContextManager[object]]] = []
 
@@ -45,7 +47,7 @@ def is_meta_schedule_enabled() -> bool:
 class Workload:
     """A program that is tuned."""
 
-    def __init__(self, mod: IRModule | PrimFunc) -> None:
+    def __init__(self, mod: Program) -> None:
         self.mod = mod if isinstance(mod, IRModule) else IRModule({"main": mod})
 
     def as_json(self) -> list[str]:
@@ -124,11 +126,11 @@ class Database:
         self._workloads: list[Workload] = []
         self._records: list[TuningRecord] = []
 
-    def has_workload(self, mod: IRModule | PrimFunc) -> bool:
+    def has_workload(self, mod: Program) -> bool:
         """Return whether a program was committed."""
         return self._found(mod) is not None
 
-    def commit_workload(self, mod: IRModule | PrimFunc) -> Workload:
+    def commit_workload(self, mod: Program) -> Workload:
         """Add a program, unless it is there, and return it."""
         workload = self._found(mod)
         if workload is None:
@@ -149,27 +151,43 @@ class Database:
         """Return all records."""
         return list(self._records)
 
-    def query_tuning_record(
-        self, mod: IRModule | PrimFunc, target: TargetLike, workload_name: str = "main"
-    ) -> TuningRecord | None:
+    def query_tuning_record(self, mod: Program, target: TargetLike, workload_name: str = "main") -> TuningRecord | None:
         """Return the fastest record of a program for a target, None if there is none."""
         workload, wanted = self._found(mod), Target(target)
         records = [] if workload is None else self.get_top_k(workload, len(self._records))
         return next((record for record in records if record.target is None or is_for(record.target, wanted)), None)
 
-    def query_schedule(
-        self, mod: IRModule | PrimFunc, target: TargetLike, workload_name: str = "main"
-    ) -> Schedule | None:
+    def query_schedule(self, mod: Program, target: TargetLike, workload_name: str = "main") -> Schedule | None:
         """Return the fastest schedule of a program for a target, None if there is none."""
         record = self.query_tuning_record(mod, target)
         return None if record is None else record.schedule()
 
-    def query_ir_module(
-        self, mod: IRModule | PrimFunc, target: TargetLike, workload_name: str = "main"
-    ) -> IRModule | None:
+    def query_ir_module(self, mod: Program, target: TargetLike, workload_name: str = "main") -> IRModule | None:
         """Return a program with its fastest schedule for a target, None if there is none."""
         schedule = self.query_schedule(mod, target)
         return None if schedule is None else schedule.mod
+
+    def query(
+        self, mod: Program, target: TargetLike, *, workload_name: str = "main", kind: str = "schedule"
+    ) -> Schedule | TuningRecord | IRModule | None:
+        """Return the best that is known of a program, as a ``schedule``, a ``record`` or an ``ir_module``."""
+        asked: dict[str, Callable[..., Schedule | TuningRecord | IRModule | None]] = {
+            "schedule": self.query_schedule, "record": self.query_tuning_record, "ir_module": self.query_ir_module,
+        }  # fmt: skip
+        return created("Database.query", asked, kind, mod, target, workload_name)
+
+    def dump_pruned(self, destination: Database) -> None:
+        """Add the fastest record of each program, of all targets, to another database."""
+        if not isinstance(destination, Database):
+            expected("Database.dump_pruned", "destination", "a Database", destination)
+        best: dict[Workload, TuningRecord] = {}
+        for record in sorted(self.get_all_tuning_records(), key=lambda each: each.seconds):
+            if math.isfinite(record.seconds) and record.workload not in best:
+                best[record.workload] = record
+        for record in best.values():
+            workload = destination.commit_workload(record.workload.mod)
+            made = TuningRecord(record.trace, workload, record.run_secs, record.target, record.args_info)
+            destination.commit_tuning_record(made)
 
     def __len__(self) -> int:
         return len(self._records)
@@ -190,7 +208,7 @@ class Database:
     ) -> None:
         _CURRENT.pop()[1].__exit__(kind, error, trace)
 
-    def _found(self, mod: IRModule | PrimFunc) -> Workload | None:
+    def _found(self, mod: Program) -> Workload | None:
         wanted = Workload(mod).mod
         return next((workload for workload in self._workloads if structural_equal(workload.mod, wanted)), None)
 
@@ -226,17 +244,14 @@ class UnionDatabase(Database):
         super().__init__()
         self.databases = databases
 
-    def has_workload(self, mod: IRModule | PrimFunc) -> bool:
+    def has_workload(self, mod: Program) -> bool:
         """Return whether a program was committed to one of them."""
         return any(database.has_workload(mod) for database in self.databases)
 
-    def query_tuning_record(
-        self, mod: IRModule | PrimFunc, target: TargetLike, workload_name: str = "main"
-    ) -> TuningRecord | None:
-        """Return the fastest record of a program for a target, None if there is none."""
+    def query_tuning_record(self, mod: Program, target: TargetLike, workload_name: str = "main") -> TuningRecord | None:
         return min(self._answers(mod, target, workload_name), key=lambda record: record.seconds, default=None)
 
-    def _answers(self, mod: IRModule | PrimFunc, target: TargetLike, workload_name: str) -> list[TuningRecord]:
+    def _answers(self, mod: Program, target: TargetLike, workload_name: str) -> list[TuningRecord]:
         asked = [database.query_tuning_record(mod, target, workload_name) for database in self.databases]
         return [record for record in asked if record is not None]
 
@@ -247,7 +262,7 @@ class UnionDatabase(Database):
     def __len__(self) -> int:
         return sum(map(len, self.databases))
 
-    def commit_workload(self, mod: IRModule | PrimFunc) -> Workload:
+    def commit_workload(self, mod: Program) -> Workload:
         """Refuse: it would not be clear in which database it is to be.
 
         Raises ArgumentError always.
@@ -258,9 +273,7 @@ class UnionDatabase(Database):
 class OrderedUnionDatabase(UnionDatabase):
     """Answers with what the first of several databases has that knows a program; nothing is added to it."""
 
-    def query_tuning_record(
-        self, mod: IRModule | PrimFunc, target: TargetLike, workload_name: str = "main"
-    ) -> TuningRecord | None:
+    def query_tuning_record(self, mod: Program, target: TargetLike, workload_name: str = "main") -> TuningRecord | None:
         """Return the record of a program for a target, None if there is none."""
         return next(iter(self._answers(mod, target, workload_name)), None)
 
@@ -272,9 +285,7 @@ class ScheduleFnDatabase(Database):
         super().__init__()
         self._schedule_fn = schedule_fn
 
-    def query_tuning_record(
-        self, mod: IRModule | PrimFunc, target: TargetLike, workload_name: str = "main"
-    ) -> TuningRecord | None:
+    def query_tuning_record(self, mod: Program, target: TargetLike, workload_name: str = "main") -> TuningRecord | None:
         """Return the program's schedule as a record without times, None if the function has none for it."""
         workload = Workload(mod)
         sch = Schedule(workload.mod)
@@ -313,7 +324,7 @@ class JSONDatabase(Database):
         self._places = {workload: at for at, workload in enumerate(self._workloads)}
         self._records = _said(self._file, lambda row: TuningRecord.from_json(row[1], self._workloads[row[0]]))
 
-    def commit_workload(self, mod: IRModule | PrimFunc) -> Workload:
+    def commit_workload(self, mod: Program) -> Workload:
         """Add a program, unless it is there, and return it."""
         count, workload = len(self._workloads), super().commit_workload(mod)
         if len(self._workloads) > count:
@@ -345,15 +356,10 @@ def _said(path: Path, read: Callable[[Any], Row]) -> list[Row]:
 
 
 def create(kind: str | Callable[[Schedule], bool | None] = "json", *args: Any, **kwargs: Any) -> Database:
-    """Return a database of a kind: ``json``, ``memory``, ``union``, ``ordered_union``, or by a function of schedules.
-
-    Raises ArgumentError if the kind is another one.
-    """
+    """Return a database: ``json``, ``memory``, ``union`` or ``ordered_union``, or by a function of schedules."""
     if callable(kind):
         return ScheduleFnDatabase(kind)
     kinds: dict[str, Callable[..., Database]] = {
         "json": JSONDatabase, "memory": MemoryDatabase, "union": UnionDatabase, "ordered_union": OrderedUnionDatabase,
     }  # fmt: skip
-    if kind not in kinds:
-        raise ArgumentError(f"Database.create: kind must be of {', '.join(kinds)}, got {kind!r}")
-    return kinds[kind](*args, **kwargs)
+    return created("Database.create", kinds, kind, *args, **kwargs)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from compiler.classic.meta_schedule.builder import BuilderResult
 from compiler.classic.meta_schedule.cost_model import Candidates, Results
 from compiler.classic.meta_schedule.database import TuningRecord
-from compiler.ir.error import ArgumentError, undefined
+from compiler.classic.meta_schedule.part import created
+from compiler.ir.error import undefined
 
 if TYPE_CHECKING:
     from compiler.classic.meta_schedule.task_scheduler import TaskScheduler
@@ -25,24 +26,20 @@ class MeasureCallback:
         builder_results: Sequence[BuilderResult],
         runner_results: Results,
     ) -> None:
-        """Take notice of a round of a task.  Raises UndefinedMethodError in this class."""
+        """Take notice of a round of a task."""
         undefined(self, "apply")
 
     @staticmethod
     def create(kind: str = "default") -> MeasureCallback | list[MeasureCallback]:
-        """Return the callbacks of a search (``default``), or one of them.
-
-        Raises ArgumentError if the kind is another one.
-        """
+        """Return the callbacks of a search (``default``), or one of them."""
         kinds: dict[str, Callable[[], MeasureCallback]] = {
             "add-to-database": AddToDatabase, "remove-build-artifact": RemoveBuildArtifact,
             "update-cost-model": UpdateCostModel,
         }  # fmt: skip
-        if kind == "default":
-            return [made() for made in kinds.values()]
-        if kind not in kinds:
-            raise ArgumentError(f"MeasureCallback.create: kind must be of default, {', '.join(kinds)}, got {kind!r}")
-        return kinds[kind]()
+        every: dict[str, Callable[[], MeasureCallback | list[MeasureCallback]]] = {
+            "default": lambda: [made() for made in kinds.values()], **kinds,
+        }  # fmt: skip
+        return created("MeasureCallback.create", every, kind)
 
 
 PyMeasureCallback = MeasureCallback

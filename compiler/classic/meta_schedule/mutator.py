@@ -20,10 +20,7 @@ class Mutator(Part):
     """Changes decisions of traces; a program's own one derives from this class, or from its other name."""
 
     def apply(self, trace: Trace, _: int = 0) -> Trace | None:
-        """Return a trace with other decisions of the same steps; None if it has none to change.
-
-        Raises UndefinedMethodError in this class.
-        """
+        """Return a trace with other decisions of the same steps; None if it has none to change."""
         undefined(self, "apply")
 
     def picker(self, candidate: Choices, sch: PickedSchedule, rng: random.Random) -> Picker | None:

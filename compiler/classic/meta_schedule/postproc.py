@@ -24,7 +24,7 @@ class Postproc(Part):
     """Changes a schedule, or refuses it; a program's own one derives from this class, or from its other name."""
 
     def apply(self, sch: Schedule) -> bool:
-        """Change a schedule, and return whether it may be a candidate.  Raises UndefinedMethodError in this class."""
+        """Change a schedule, and return whether it may be a candidate."""
         undefined(self, "apply")
 
     def act(self, d: Derivation) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.classic.meta_schedule.database import Database, is_meta_schedule_enabled
-from compiler.classic.meta_schedule.tune import ExtractedTask, contexts_of, known_options, tune_extracted
+from compiler.classic.meta_schedule.tune import ExtractedTask, contexts_of, options_of, tune_extracted
 from compiler.classic.meta_schedule.tune_context import TuneContext
 from compiler.driver.relay.build import BuiltGraph, build
-from compiler.ir.error import ArgumentError, TVMError
+from compiler.ir.error import ArgumentError, TVMError, require_options
 from compiler.ir.module import IRModule
 from compiler.ir.passes.context import PassContext
 from compiler.relay.function import Function
@@ -74,7 +74,7 @@ def extracted_tasks_to_tune_contexts(
     extracted_tasks: Sequence[ExtractedTask], work_dir: str | os.PathLike[str], **options: Any
 ) -> tuple[list[TuneContext], list[float]]:
     """Return contexts of tasks and their weights; the options are those of :func:`tune_tir` before the search's own."""
-    known_options("extracted_tasks_to_tune_contexts", options, contexts_of)
+    require_options("extracted_tasks_to_tune_contexts", options, options_of(contexts_of))
     return contexts_of(extracted_tasks, **options)
 
 

@@ -7,27 +7,25 @@ import shutil
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from compiler.classic.contrib.popen_pool import PopenPoolExecutor
 from compiler.classic.meta_schedule.builder import Builder, BuilderInput, BuilderResult, LocalBuilder
+from compiler.classic.meta_schedule.part import created
 from compiler.classic.rpc.devices import request_remote
 from compiler.ir.error import ArgumentError, undefined
 from compiler.ir.module import IRModule
-from compiler.runtime.arrays.ndarray import array
 from compiler.runtime.device import cpu
 from compiler.runtime.modules.library import load_module
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.rpc.client import RPCSession
-from compiler.search.measurer import Build, Limits, Measurement, Measurer, Measuring, program_of
+from compiler.search.measurer import Build, Limits, Measurement, Measurer, Measuring, apart, program_of
 from compiler.search.pairing import Pairing, Patience
 from compiler.search.parts import results_of, wrong_times
 from compiler.search.remote import RemoteMeasurer
-from compiler.search.tuning import random_array
+from compiler.search.tuning import timed
 from compiler.target.target import Target
 from compiler.tir.statements.function import PrimFunc
 
@@ -132,7 +130,7 @@ class Runner:
     """Measures artifacts; a program's own one derives from this class, or from its other name ``PyRunner``."""
 
     def run(self, runner_inputs: Sequence[RunnerInput]) -> Sequence[RunnerFuture]:
-        """Begin to measure artifacts.  Raises UndefinedMethodError in this class."""
+        """Begin to measure artifacts."""
         undefined(self, "run")
 
 
@@ -149,14 +147,13 @@ class LocalRunner(Runner):
 
     def run(self, runner_inputs: Sequence[RunnerInput]) -> list[RunnerFuture]:
         """Measure artifacts, one after another."""
-        with PopenPoolExecutor(1, self.timeout_sec) as pool:
-            made = []
-            for given in runner_inputs:
-                future = pool.submit(_seconds, given, self.evaluator_config)
-                error = future.exception()
-                failed = None if error is None else f"LocalRunner: {type(error).__name__}: {error}"
-                made.append(RunnerResult(None, failed) if failed else RunnerResult(future.result(), None))
-        return [LocalRunnerFuture(*result) for result in made]
+        made = apart([partial(_seconds, given, self.evaluator_config) for given in runner_inputs], self.timeout_sec)
+        return [
+            LocalRunnerFuture(None, f"LocalRunner: {each.kind}: {each.message}")
+            if isinstance(each, Measurement)
+            else LocalRunnerFuture(each)
+            for each in made
+        ]
 
     def measuring(self, arrays: Sequence[NumPyArray], threads: int) -> Measurer:
         """Return what measures with some arguments of a function."""
@@ -167,12 +164,8 @@ class LocalRunner(Runner):
 
 
 def _seconds(given: RunnerInput, config: EvaluatorConfig) -> list[float]:
-    module, rng = load_module(given.artifact_path), np.random.default_rng(0)
-    flush = "cache_flush_cpu_non_first_arg" if config.enable_cpu_cache_flush else ""
-    evaluate = module.time_evaluator(
-        module.entry_name, cpu(0), config.number, config.repeat, config.min_repeat_ms, f_preproc=flush
-    )
-    return list(evaluate(*(array(random_array(rng, info.shape, info.dtype)) for info in given.args_info)).results)
+    info = [(each.shape, each.dtype) for each in given.args_info]
+    return timed(load_module(given.artifact_path), info, cpu(0), *config)
 
 
 @dataclass
@@ -253,13 +246,9 @@ class RPCRunner(Runner):
 
 
 def create(kind: str = "local", *args: Any, **options: Any) -> Runner:
-    """Return a runner on this machine, ``local``, or by a tracker, ``rpc``.
-
-    Raises ArgumentError for another kind.
-    """
-    if kind not in ("local", "rpc"):
-        raise ArgumentError(f"runner.create: kind must be 'local' or 'rpc', got {kind!r}")
-    return (LocalRunner if kind == "local" else RPCRunner)(*args, **options)
+    """Return a runner on this machine, ``local``, or by a tracker, ``rpc``."""
+    kinds: dict[str, Callable[..., Runner]] = {"local": LocalRunner, "rpc": RPCRunner}
+    return created("runner.create", kinds, kind, *args, **options)
 
 
 MeasuringBy = Callable[[Sequence[NumPyArray], int], Measuring]

@@ -37,10 +37,7 @@ class ScheduleRule(Part):
     """Does something to a block; a program's own rule derives from this class, or from its other name."""
 
     def apply(self, sch: Schedule, block: BlockRV) -> Sequence[Schedule]:
-        """Return schedules in which something was done to a block, the one that was given or copies of it.
-
-        Raises UndefinedMethodError in this class.
-        """
+        """Return schedules in which something was done to a block, the one that was given or copies of it."""
         undefined(self, "apply")
 
     def act(self, d: Derivation, rv: BlockRV, name: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from compiler.classic.meta_schedule.cost_model import Asked, Candidates, CostModel, MeasureCandidate, Results, result_of
 from compiler.classic.meta_schedule.database import Database
-from compiler.classic.meta_schedule.part import Part
+from compiler.classic.meta_schedule.part import Part, created
 from compiler.classic.meta_schedule.runner import args_info
 from compiler.classic.meta_schedule.space_generator import GeneratedSpace, SpaceGenerator
 from compiler.driver.build import build
@@ -104,18 +104,12 @@ class SearchStrategy(Part):
 
     @staticmethod
     def create(kind: str = "evolutionary", *args: Any, **options: Any) -> SearchStrategy:
-        """Return a strategy: ``evolutionary``, ``replay-trace`` or ``replay-func``.
-
-        Raises ArgumentError if the kind is another one.
-        """
-        if kind == "evolutionary" and not args and not options:
-            return SearchStrategy()
+        """Return a strategy: ``evolutionary``, ``replay-trace`` or ``replay-func``."""
         kinds: dict[str, Callable[..., SearchStrategy]] = {
-            "evolutionary": EvolutionarySearch, "replay-trace": ReplayTrace, "replay-func": ReplayFunc,
+            "evolutionary": EvolutionarySearch if args or options else SearchStrategy, "replay-trace": ReplayTrace,
+            "replay-func": ReplayFunc,
         }  # fmt: skip
-        if kind not in kinds:
-            raise ArgumentError(f"SearchStrategy.create: kind must be of {', '.join(kinds)}, got {kind!r}")
-        return kinds[kind](*args, **options)
+        return created("SearchStrategy.create", kinds, kind, *args, **options)
 
 
 PySearchStrategy = SearchStrategy

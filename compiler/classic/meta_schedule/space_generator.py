@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compiler.classic.meta_schedule.mutator import Mutator
-from compiler.classic.meta_schedule.part import Part
+from compiler.classic.meta_schedule.part import Part, created
 from compiler.classic.meta_schedule.picked_schedule import PickedSchedule
 from compiler.classic.meta_schedule.postproc import Postproc, RewriteLayout
 from compiler.classic.meta_schedule.schedule_rule import (
@@ -18,7 +18,7 @@ from compiler.classic.meta_schedule.schedule_rule import (
     ScheduleRule,
     custom_rule,
 )
-from compiler.ir.error import ArgumentError, expected, undefined
+from compiler.ir.error import expected, undefined
 from compiler.ir.module import IRModule
 from compiler.search.choices import Choices, Picker
 from compiler.search.machine import Machine
@@ -83,7 +83,7 @@ class SpaceGenerator(Part):
         return twin
 
     def generate_design_space(self, mod: IRModule | PrimFunc) -> Sequence[Schedule]:
-        """Return schedules whose random decisions can be made otherwise.  Raises UndefinedMethodError in this class."""
+        """Return schedules whose random decisions can be made otherwise."""
         undefined(self, "generate_design_space")
 
     def derive(self, d: Derivation) -> None:
@@ -96,15 +96,13 @@ class SpaceGenerator(Part):
 
     @staticmethod
     def create(kind: Any = "post-order-apply", *args: Any, **options: Any) -> SpaceGenerator:
-        """Return a generator of a kind: ``post-order-apply``, ``union``, or by a function of schedules.
-
-        Raises ArgumentError if the kind is another one.
-        """
+        """Return a generator of a kind: ``post-order-apply``, ``union``, or by a function of schedules."""
         if callable(kind):
             return ScheduleFn(kind, *args, **options)
-        if kind not in ("post-order-apply", "union"):
-            raise ArgumentError(f"SpaceGenerator.create: kind must be 'post-order-apply' or 'union', got {kind!r}")
-        return (SpaceGeneratorUnion if kind == "union" else PostOrderApply)(*args, **options)
+        kinds: dict[str, Callable[..., SpaceGenerator]] = {
+            "post-order-apply": PostOrderApply, "union": SpaceGeneratorUnion,
+        }  # fmt: skip
+        return created("SpaceGenerator.create", kinds, kind, *args, **options)
 
 
 PySpaceGenerator = SpaceGenerator

@@ -20,6 +20,7 @@ from compiler.classic.meta_schedule.cost_model import (
 )
 from compiler.classic.meta_schedule.database import Database, TuningRecord
 from compiler.classic.meta_schedule.measure_callback import AddToDatabase, MeasureCallback, UpdateCostModel
+from compiler.classic.meta_schedule.part import created
 from compiler.classic.meta_schedule.profiler import profile
 from compiler.classic.meta_schedule.runner import MeasuringBy, Runner, args_info, measuring_by
 from compiler.classic.meta_schedule.search_strategy import ChosenTuning, SearchStrategy
@@ -245,14 +246,9 @@ class TaskScheduler:
 
     @staticmethod
     def create(kind: str = "gradient", *args: Any, **options: Any) -> TaskScheduler:
-        """Return a scheduler: ``gradient`` or ``round-robin``.
-
-        Raises ArgumentError if the kind is another one.
-        """
+        """Return a scheduler: ``gradient`` or ``round-robin``."""
         kinds: dict[str, Callable[..., TaskScheduler]] = {"gradient": GradientBased, "round-robin": RoundRobin}
-        if kind not in kinds:
-            raise ArgumentError(f"TaskScheduler.create: kind must be of {', '.join(kinds)}, got {kind!r}")
-        return kinds[kind](*args, **options)
+        return created("TaskScheduler.create", kinds, kind, *args, **options)
 
 
 PyTaskScheduler = TaskScheduler

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,14 @@ from compiler.classic.meta_schedule.builder import Builder
 from compiler.classic.meta_schedule.cost_model import CostModel
 from compiler.classic.meta_schedule.database import Database, JSONDatabase, MemoryDatabase
 from compiler.classic.meta_schedule.measure_callback import MeasureCallback
+from compiler.classic.meta_schedule.part import created
 from compiler.classic.meta_schedule.runner import Runner
 from compiler.classic.meta_schedule.search_strategy import SearchStrategy
 from compiler.classic.meta_schedule.task_scheduler import TaskScheduler
 from compiler.classic.meta_schedule.tune_context import TuneContext
-from compiler.ir.error import ArgumentError, did_you_mean, expected, require_int
+from compiler.ir.error import expected, require_int, require_options
 from compiler.ir.module import IRModule
 from compiler.search import Database as Log
-from compiler.search.turns import STRATEGIES
 from compiler.target.target import Target, TargetLike
 from compiler.te.definition.tensor import Tensor
 from compiler.te.lowering.create_prim_func import create_prim_func
@@ -87,20 +88,16 @@ def tune_extracted(
     options: Mapping[str, Any],
 ) -> Database:  # fmt: skip
     """Search tasks by options of their contexts and of :func:`tune_tasks`; raises ArgumentError for other options."""
-    known = known_options(operation, options, contexts_of, tune_tasks)
-    own = {name: value for name, value in options.items() if known[name] is contexts_of}
-    others = {name: value for name, value in options.items() if name not in own}
+    of_contexts = options_of(contexts_of)
+    require_options(operation, options, of_contexts | options_of(tune_tasks))
+    own = {name: value for name, value in options.items() if name in of_contexts}
+    others = {name: value for name, value in options.items() if name not in of_contexts}
     return tune_tasks(*contexts_of(tasks, **own), work_dir, max_trials_global, **others)
 
 
-def known_options(operation: str, options: Iterable[str], *functions: Callable[..., Any]) -> dict[str, Any]:
-    """Return which function has which option; raises ArgumentError if one of those that are given is of none."""
-    parts = {f: signature(f).parameters.values() for f in functions}
-    known = {p.name: f for f, given in parts.items() for p in given if p.default is not p.empty}
-    for name in options:
-        if name not in known:
-            raise ArgumentError(f"{operation}: there is no option {name!r}{did_you_mean(name, known)}")
-    return known
+def options_of(function: Callable[..., Any]) -> set[str]:
+    """Return the names of the parameters of a function that can be left out."""
+    return {each.name for each in signature(function).parameters.values() if each.default is not each.empty}
 
 
 def contexts_of(
@@ -165,24 +162,25 @@ def tune_tasks(
     given = {
         "builder": ("local" if isinstance(builder, Builder) else builder, ("local",)),
         "runner": ("local" if isinstance(runner, Runner) else runner, ("local",)),
-        "cost_model": ("xgb" if isinstance(cost_model, CostModel) else cost_model, ("xgb", "random", "none")),
         "measure_callbacks": ("default" if _are_callbacks(measure_callbacks) else measure_callbacks, ("default",)),
-        "task_scheduler": ("gradient" if isinstance(task_scheduler, TaskScheduler) else task_scheduler, STRATEGIES),
         "module_equality": (module_equality, ("structural",)),
     }
     _require_known(given)
     folder = Path(work_dir)
     folder.mkdir(parents=True, exist_ok=True)
-    kept, scheduler = _database(database, folder), task_scheduler
-    if isinstance(scheduler, str):
-        scheduler = TaskScheduler.create(scheduler)
+    kinds: dict[str, Callable[[], Database]] = {
+        "json": partial(JSONDatabase, work_dir=folder),
+        "memory": MemoryDatabase,
+    }
+    kept = database if isinstance(database, Database) else created("tune_tasks: database", kinds, database)
+    scheduler = task_scheduler if isinstance(task_scheduler, TaskScheduler) else TaskScheduler.create(task_scheduler)
     scheduler.log = Log(str(folder / _LOG))
     callbacks = None if isinstance(measure_callbacks, str) else measure_callbacks
     scheduler.tune(
         tasks, task_weights, max_trials_global, max_trials_per_task or max_trials_global,
         min(num_trials_per_iter, max(max_trials_global // max(len(tasks), 1), 1)), builder, runner,
         [callbacks] if isinstance(callbacks, MeasureCallback) else callbacks, kept,
-        CostModel.create(cost_model) if isinstance(cost_model, str) else cost_model,
+        cost_model if isinstance(cost_model, CostModel) else CostModel.create(cost_model),
     )  # fmt: skip
     return kept
 
@@ -213,11 +211,3 @@ def tune_te(
     """
     func = create_prim_func(tensors)
     return tune_tir(func, target, work_dir, max_trials_global, **options).query_schedule(func, target)
-
-
-def _database(database: Database | str, folder: Path) -> Database:
-    if isinstance(database, Database):
-        return database
-    if database not in ("json", "memory"):
-        raise ArgumentError(f"tune_tir: database must be a Database, 'json' or 'memory', got {database!r}")
-    return JSONDatabase(work_dir=folder) if database == "json" else MemoryDatabase()

@@ -59,10 +59,10 @@ class TuneContext:
         given, strategy = space_generator, search_strategy
         is_made = given is None or isinstance(given, SpaceGenerator)
         self.space_generator: SpaceGenerator | None = given if is_made else SpaceGenerator.create(given)
-        self.search_strategy = SearchStrategy.create(strategy) if isinstance(strategy, str) else strategy
+        if not isinstance(strategy, (SearchStrategy, NoneType)):
+            strategy = SearchStrategy.create(strategy)
+        self.search_strategy: SearchStrategy | None = strategy
         self.design_spaces: Sequence[Schedule] | None = None
-        if not isinstance(self.search_strategy, (SearchStrategy, NoneType)):
-            expected("TuneContext", "search_strategy", "a SearchStrategy or its name", strategy)
         for part in (self.space_generator, self.search_strategy):
             if part is not None:
                 part._initialize_with_tune_context(self)

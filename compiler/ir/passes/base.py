@@ -12,7 +12,7 @@ from dataclasses import FrozenInstanceError, dataclass, replace
 from types import new_class
 from typing import ClassVar, Self, dataclass_transform
 
-from compiler.ir.error import ArgumentError, did_you_mean, errors_of_program, show
+from compiler.ir.error import ArgumentError, did_you_mean, errors_of_program, require_options, show
 from compiler.ir.extension import extension_point
 from compiler.ir.instrument import PassInstrument, active_instruments
 from compiler.ir.module import IRModule
@@ -253,10 +253,7 @@ def registered_passes() -> list[type[Pass]]:
 
 def check_option_names(name: str, cls: type[Pass], options: Mapping[str, object]) -> None:
     """Reject options that the constructor of a pass does not take."""
-    names = inspect.signature(cls).parameters
-    for option in options:
-        if option not in names:
-            raise ArgumentError(f"{name}: there is no option {option!r}{did_you_mean(str(option), names)}")
+    require_options(name, options, inspect.signature(cls).parameters)
 
 
 def required_pass(name: str) -> Pass:

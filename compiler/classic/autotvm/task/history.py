@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
-from compiler.classic.autotvm.measure import MeasureInput, MeasureResult
+from compiler.classic.autotvm.measure import Record
 from compiler.classic.autotvm.task.context import DispatchContext
 from compiler.classic.autotvm.task.record import load_from_file
 from compiler.classic.autotvm.task.space import ConfigSpace
 from compiler.classic.autotvm.task.workload import Workload
 from compiler.ir.error import ArgumentError
+from compiler.search.fastest import keep_fastest, mean_cost
 from compiler.target.target import Target
 
 __all__ = ["ApplyGraphBest", "ApplyHistoryBest"]
 
-Record = tuple[MeasureInput, MeasureResult]
 Records = str | PathLike[str] | Iterable[Record]
 
 
@@ -42,12 +42,10 @@ class ApplyHistoryBest(DispatchContext):
     def load(self, records: Records) -> None:
         """Add records."""
         for inp, res in read_records(records):
-            if res.error_no:
-                continue
-            workload = inp.task.workload
+            inp.config.cost = mean_cost(res)
             for key in inp.target.keys:
-                _better(self.best_by_targetkey, (key, workload), (inp, res))
-            _better(self.best_by_model, (inp.target.model, workload), (inp, res))
+                keep_fastest(self.best_by_targetkey, (key, inp.task.workload), (inp, res))
+            keep_fastest(self.best_by_model, (inp.target.model, inp.task.workload), (inp, res))
 
     def _query_inside(self, target: Target | None, workload: Workload | None) -> ConfigSpace | None:
         if target is None:
@@ -65,19 +63,6 @@ class ApplyHistoryBest(DispatchContext):
     def update(self, target: Target, workload: Workload, cfg: ConfigSpace) -> None:
         for key in (target.model, *target.keys):
             self._set[key, workload] = cfg
-
-
-def _better(table: dict[tuple[str, Workload], Record], key: tuple[str, Workload], record: Record) -> None:
-    """Enter a record, unless there is a faster one; its configuration says its cost."""
-    if key not in table or mean_cost(record) < mean_cost(table[key]):
-        table[key] = record
-    record[0].config.cost = mean_cost(record)
-
-
-def mean_cost(record: Record) -> float:
-    """Return the mean of a record's times, in seconds."""
-    costs = [float(cost) for cost in record[1].costs if not isinstance(cost, Exception)]
-    return sum(costs) / len(costs)
 
 
 class ApplyGraphBest(DispatchContext):

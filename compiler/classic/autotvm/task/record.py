@@ -11,13 +11,14 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from compiler.classic.autotvm.measure import MeasureInput, MeasureResult
+from compiler.classic.autotvm.measure import MeasureInput, MeasureResult, Record
 from compiler.classic.autotvm.task.space import ConfigEntity
 from compiler.classic.autotvm.task.task import Task
 from compiler.classic.autotvm.task.workload import Workload
 from compiler.ir.error import ArgumentError
 from compiler.ir.extension import public_module
 from compiler.runtime.log_lines import whole_lines
+from compiler.search.fastest import keep_fastest
 from compiler.target.target import Target
 
 __all__ = [
@@ -26,8 +27,6 @@ __all__ = [
 ]  # fmt: skip
 
 AUTOTVM_LOG_VERSION = 0.2
-
-Record = tuple[MeasureInput, MeasureResult]
 
 
 def measure_str_key(inp: MeasureInput, include_config: bool = True) -> str:
@@ -106,20 +105,13 @@ def pick_best(in_file: str | PathLike[str] | Iterable[Record], out_file: str | P
     """Write the best of some records, or of a file of them, of each workload and target."""
     best: dict[tuple[str, Workload], Record] = {}
     records = load_from_file(in_file) if isinstance(in_file, (str, PathLike)) else in_file
-    for inp, res in records:
-        key = (str(inp.target), inp.task.workload)
-        if not res.error_no and (key not in best or _mean(res) < _mean(best[key][1])):
-            best[key] = (inp, res)
+    for record in records:
+        keep_fastest(best, (str(record[0].target), record[0].task.workload), record)
     lines = "".join(encode(*record) + "\n" for record in best.values())
     if isinstance(out_file, (str, PathLike)):
         Path(out_file).write_text(lines, encoding="utf-8")
     else:
         out_file.write(lines)
-
-
-def _mean(result: MeasureResult) -> float:
-    costs = [float(cost) for cost in result.costs if not isinstance(cost, Exception)]
-    return sum(costs) / len(costs)
 
 
 def split_workload(in_file: str | PathLike[str], clean: bool = True) -> None:

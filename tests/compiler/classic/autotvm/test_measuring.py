@@ -85,7 +85,7 @@ def test_what_a_template_raises_for_one_configuration_is_a_record():
     tuner = autotvm.tuner.GridSearchTuner(task)
     tuner.tune(n_trial=2, measure_option=option, callbacks=[lambda tuner, inputs, results: made.extend(results)])
     assert [result.error_no for result in made] == [MeasureErrorNo.NO_ERROR, MeasureErrorNo.COMPILE_HOST]
-    assert str(made[1].costs[0]) == "KeyError: 'none'"
+    assert str(made[1].costs[0]) == "LocalBuilder: refused: KeyError: 'none'"
 
 
 def test_a_tuner_without_candidates_ends():

@@ -216,7 +216,7 @@ def test_candidates_are_measured_as_the_programs_model_expects_them_and_it_learn
     assert all(seconds == pytest.approx(1.0 + tile) for tile, seconds in model.learned)
     assert ms.runner.config.EvaluatorConfig is ms.runner.EvaluatorConfig
     assert isinstance(ms.runner.create("rpc", ms.runner.RPCConfig()), ms.runner.RPCRunner)
-    with pytest.raises(ArgumentError, match="kind must be 'local' or 'rpc', got 'far'"):
+    with pytest.raises(ArgumentError, match="kind must be of local, rpc, got 'far'"):
         ms.runner.create("far")
     assert isinstance(ms.CostModel.create("random"), ms.cost_model.RandomModel)
     with pytest.raises(ArgumentError, match="kind must be of xgb, random, none, got 'mlp'"):

@@ -325,10 +325,11 @@ def _tuned(work_dir: Path, max_trials_global: Any = 2, **options: Any) -> meta_s
         ({"num_trials_per_iter": 0}, "num_trials_per_iter must be an int of at least 1, got 0"),
         ({"max_trials_per_task": -3}, "max_trials_per_task must be an int of at least 0, got -3"),
         ({"num_trials_per_iteration": 8}, "tune_tir: there is no option .*; did you mean 'num_trials_per_iter'"),
-        ({"task_scheduler": 3}, "task_scheduler must be 'gradient' or 'round-robin', got 3"),
+        ({"task_scheduler": 3}, "TaskScheduler.create: kind must be of gradient, round-robin, got 3"),
+        ({"database": "text"}, "tune_tasks: database: kind must be of json, memory, got 'text'"),
         ({"measure_callbacks": [3]}, r"measure_callbacks must be 'default', got \[3\]"),
-        ({"cost_model": 3}, "cost_model must be 'xgb' or 'random' or 'none', got 3"),
-        ({"strategy": 3}, "search_strategy must be a SearchStrategy or its name, got 3"),
+        ({"cost_model": 3}, "CostModel.create: kind must be of xgb, random, none, got 3"),
+        ({"strategy": 3}, "SearchStrategy.create: kind must be of evolutionary, replay-trace, replay-func, got 3"),
         ({"num_tuning_cores": "all"}, "num_threads must be an int of at least 1, got 'all'"),
         ({"seed": "x"}, "rand_state must be an int of at least -1, got 'x'"),
         ({"space": lambda sch: 3}, "ScheduleFn.sch_fn: its result must be a list of schedules, got 3"),
@@ -433,3 +434,28 @@ def test_what_a_programs_parts_return_is_said_for_functions_and_models(
     tune = partial(tune_relay, mod, {}, "llvm") if is_of_model else _tuned
     with pytest.raises(ArgumentError, match=said):
         tune(work_dir=tmp_path, max_trials_global=2, **given)
+
+
+def test_a_database_is_asked_by_kind_and_pruned_to_the_fastest_of_each_program(tmp_path: Path) -> None:
+    database, funcs = meta_schedule.database.create("memory"), [te.create_prim_func(_copied(n)) for n in (8, 9, 10)]
+    rows = [(0, [1.0], "llvm"), (0, [0.5], "llvm -mcpu=haswell"), (1, None, "llvm"), (2, [3.0, 1.0], "llvm")]
+    for at, seconds, target in rows:
+        schedule = tvm.tir.Schedule(funcs[at])
+        schedule.parallel(schedule.get_loops(schedule.get_block("compute"))[0])
+        workload = database.commit_workload(funcs[at])
+        database.commit_tuning_record(meta_schedule.database.TuningRecord(schedule.trace, workload, seconds, target))
+    record = database.query(funcs[0], "llvm", kind="record")
+    assert isinstance(record, meta_schedule.database.TuningRecord)
+    assert record.run_secs == [1.0]
+    assert isinstance(database.query(funcs[0], "llvm"), tvm.tir.Schedule)
+    assert isinstance(database.query(funcs[0], "llvm", workload_name="main", kind="ir_module"), tvm.IRModule)
+    assert database.query(te.create_prim_func(_tensors()), "llvm") is None
+    with pytest.raises(ValueError, match=r"Database.query: kind must be of schedule, record, ir_module, got 'best'"):
+        database.query(funcs[0], "llvm", kind="best")
+    pruned = meta_schedule.database.JSONDatabase(work_dir=tmp_path)
+    database.dump_pruned(pruned)
+    opened = meta_schedule.database.JSONDatabase(work_dir=tmp_path)
+    assert [row.run_secs for row in opened.get_all_tuning_records()] == [[0.5], [3.0, 1.0]]  # as TVM 0.19 has it
+    assert opened.query_ir_module(funcs[2], "llvm") is not None
+    with pytest.raises(ArgumentError, match=r"Database\.dump_pruned: destination must be a Database, got 'there'"):
+        database.dump_pruned("there")  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from enum import IntEnum
 from types import TracebackType
 
-from compiler.ir.error import ArgumentError, did_you_mean
+from compiler.ir.error import require_options
 from compiler.relay.expr import Call
 from compiler.relay.operator import op_name
 
@@ -113,11 +113,8 @@ def qconfig(**kwargs: object) -> QConfig:
 
     Raises ArgumentError if there is no such option.
     """
-    options = {field.name for field in fields(QConfig)}
     given = {name: value for name, value in kwargs.items() if name not in _MISSPELT}
-    for name in given:
-        if name not in options:
-            raise ArgumentError(f"qconfig: there is no option {name!r}{did_you_mean(name, options)}")
+    require_options("qconfig", given, [field.name for field in fields(QConfig)])
     return QConfig(**given)  # type: ignore[arg-type]
 
 
