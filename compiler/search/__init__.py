@@ -9,7 +9,8 @@
     pairing    which of two kernels is faster   measurer     candidates in processes of their own
     database   the log                          search       rounds       tuning   from a function to its schedule
     writing    what was found, as a script            models     all kernels of a model, by expected gain
-    ledger     where the time went
+    ledger     where the time went      fastest   of records
+    parts      what those that a program defines return is held against what they are to return
 
 No search returns what is slower than what was there: the default is the first reference, and the winner is compared
 with it once more.

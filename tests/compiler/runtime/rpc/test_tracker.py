@@ -167,10 +167,7 @@ def test_a_key_that_no_server_offers_is_not_waited_for_for_ever(monkeypatch: pyt
     monkeypatch.setattr(trackers, "_UNKNOWN", 0.5)
     with tracking() as port:
         tracker = TrackerSession(HOST, port)
-        with pytest.raises(
-            RPCError,
-            match=r"'rasp' for 0.5 seconds; the keys of the tracker now: none$",
-        ):
+        with pytest.raises(RPCError, match=r"'rasp' for 0.5 seconds; the keys of the tracker now: none$"):
             tracker.request("rasp")
         with serving("raspi", tracker=(HOST, port)):
             _until(lambda: _free(tracker, "raspi") == 1)
