@@ -31,6 +31,7 @@ ProposedPrimitive = Literal[
     "reverse_compute_at",
     "reverse_compute_inline",
     "decompose_reduction",
+    "cache_write",
 ]
 """The primitives that can be proposed, of tensor expressions and TensorIR."""
 Position = Annotated[int, Meta(ge=0, le=100_000)]

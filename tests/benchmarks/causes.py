@@ -1,4 +1,4 @@
-"""Twenty-one kernels with one known defect each: whether it is ranked first, and what is predicted and gained.
+"""Twenty-two kernels with one known defect each: whether it is ranked first, and what is predicted and gained.
 
 ``python -m tests.benchmarks.causes [-mcpu=…] [--time]`` prints each planted defect, the cause that is said first, the
 predicted gain of its remedy (of leaving it out, where no primitive does) and, with ``--time``, the measured one: of the
@@ -246,6 +246,18 @@ PLANTED = (
         .replace("placeholder((64, 1024)", "placeholder((1024, 1024)")
         .replace("compute((64, 1024)", "compute((1024, 64)"),
         ("te.placeholder((1024, 1024), name='A')", "te.placeholder((1024, 1040), name='A')"),
+    ),
+    Planted(
+        "sums of images, each in a column",
+        ("conflicts", "order"),
+        "A = te.placeholder((64, 64, 512), name='A')\nk = te.reduce_axis((0, 64), 'k')\n"
+        "B = te.compute((512, 64), lambda i, j: te.sum(A[j, k, i], k), name='B')\ns = te.create_schedule(B.op)\n"
+        "i, j = B.op.axis\n[k] = B.op.reduce_axis\ns[B].reorder(j, k, i)\nf = tvm.build(s, [A, B], 'llvm', name='f')\n",
+        (
+            "i, j = B.op.axis\n[k] = B.op.reduce_axis\ns[B].reorder(j, k, i)",
+            "R = s.cache_write(B, 'local')\ni, j = s[B].op.axis\n[k] = s[R].op.reduce_axis\ns[B].reorder(j, i)\n"
+            "s[R].compute_at(s[B], j)\ns[R].reorder(k, *s[R].op.axis)",
+        ),
     ),
 )
 

@@ -41,10 +41,10 @@ from compiler.tir.statements.function import PrimFunc
 
 SECONDS = 1.5
 """Processor time that primitives are tried for, and again pairs of them if no single one helps."""
-FACTORS = (16, 64, 8, 32)
-"""Of the splits that come first in a pair."""
-PAIRED = frozenset({"vectorize", "reorder"})
-"""What comes second."""
+FACTORS = (None, 16, 64, 8, 32)
+"""Of the splits that come first in a pair; None for the local block that a sum is made in."""
+PAIRED = frozenset({"vectorize", "reorder", "cache_write"})
+"""What pairs are called after."""
 LEAST = 0.02
 """The share of the time below which a cause is not mentioned."""
 LEAST_GAIN = 1.9
@@ -220,7 +220,9 @@ class _Explanation:
 
     @cached_property
     def _pairs(self) -> list[_Trial]:
-        """The cycles after each split of a loop with a primitive that follows it, tried once they are needed."""
+        """The cycles after each local block of a sum, and after each split of a loop with a primitive that follows it,
+        tried once they are needed.
+        """
         trying = self._trying
         if trying is None:
             return []

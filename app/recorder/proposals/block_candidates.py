@@ -10,7 +10,7 @@ from typing import Literal
 from app.proposals import ProposedPrimitive
 from app.recorder.proposals.block_wording import BlockWording, carry_out, variable
 from app.recorder.proposals.candidates import FACTORS, THREAD_TAGS
-from app.recorder.units.block_tree import BlockPlace
+from app.recorder.units.block_tree import BlockPlace, reduces
 from compiler.ir.expr.primexpr import IntImm
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.statements.block import Block
@@ -212,6 +212,26 @@ class Decompose(LoopOfBlock):
 
 
 @dataclass(frozen=True, slots=True)
+class Accumulate(LoopOfBlock):
+    """A sum in a local block, which is copied for each iteration of a loop."""
+
+    primitive: ProposedPrimitive = field(default="cache_write", init=False)
+
+    @property
+    def label(self) -> str:
+        return f"add up in a local block for each {self.loop.loop_var.name}"
+
+    def apply(self, schedule: Schedule) -> None:
+        block, loop = variable(schedule, self.block), variable(schedule, self.loop)
+        carry_out(schedule, "reverse_compute_at", carry_out(schedule, "cache_write", block, 0, "local"), loop)
+
+    def statement(self, wording: BlockWording) -> str:
+        schedule, block, copy = wording.schedule(), wording.block(self.block), wording.cache(self.block)
+        call = f'{copy} = {schedule}.cache_write({block}, 0, "local")'
+        return f"{call}\n{schedule}.reverse_compute_at({copy}, {self.name(wording)})"
+
+
+@dataclass(frozen=True, slots=True)
 class Attach(BlockCandidate):
     """A block inside of a loop of another that reads it, or that it reads."""
 
@@ -271,6 +291,14 @@ def loop_candidates(place: BlockPlace, at: int, factors: Sequence[int] = FACTORS
     if place.realize.block.init is not None:
         yield Decompose(place, at)
     yield from (BindLoop(place, at, tag) for tag in THREAD_TAGS if bound is None or bound.thread_tag != tag)
+
+
+def accumulations(place: BlockPlace, at: int) -> Iterator[BlockCandidate]:
+    """Yield a sum in a local block for each iteration of a loop, if there is a loop over elements inside of the sum."""
+    sums = [reduces(loop) for loop in place.loops]
+    first = sums.index(True) if True in sums else len(sums)
+    if place.realize.block.init is not None and not all(sums[first:]):
+        yield Accumulate(place, at)
 
 
 def block_candidates(places: Sequence[BlockPlace], place: BlockPlace) -> Iterator[BlockCandidate]:

@@ -15,6 +15,7 @@ from app.recorder.proposals.block_candidates import (
     LoopOfBlock,
     ReorderLoop,
     SplitLoop,
+    accumulations,
     block_candidates,
     loop_candidates,
 )
@@ -68,6 +69,12 @@ class BlockTrials(Trials[BlockCandidate]):
             return iter([SplitLoop(block, place.loop, subject.factor)])
         return loop_candidates(block, place.loop, FACTORS)
 
+    def pairs(self, subject: Subject) -> Iterator[BlockCandidate]:
+        loop = subject.place.loop
+        if loop is None or subject.factor is not None:
+            return iter(())
+        return accumulations(self._places[subject.place.stage], loop)
+
     def primitive(self, candidate: BlockCandidate) -> ProposedPrimitive:
         return candidate.primitive
 
@@ -105,7 +112,9 @@ class BlockTrials(Trials[BlockCandidate]):
             if instead is not None:
                 return instead
         lines = [primitive.line for primitive in self._record.primitives if primitive.line is not None]
-        return self._text.insertion([*self._wording.definitions, statement], lines, self._wording.variables)
+        return self._text.insertion(
+            [*self._wording.definitions, *statement.splitlines()], lines, self._wording.variables
+        )
 
     def _instead(self, candidate: ReorderLoop) -> Edit | None:
         """Return a reordering that takes the place of the one before it, where that was the last and of this nest."""

@@ -111,6 +111,19 @@ class BlockWording:
         """Return a name for the loop that two are fused into."""
         return fused_name((self._stem(outer), self._stem(inner)), self._text.is_free)
 
+    def cache(self, block: Block) -> str:
+        """Return a name for the block that copies what another one computes.
+
+        Raises
+        ------
+        TVMError
+            If the script has a variable of that name.
+        """
+        name = f"{block.name_hint}_copy"
+        if not self._text.is_free(name):
+            raise TVMError(f"cache_write: {name} is no name that the script has left for the copy")
+        return name
+
     def _stem(self, loop: For) -> str:
         named = self._names.get(loop)
         return named.text if named is not None and named.is_name else stem_of(loop.loop_var.name)

@@ -16,8 +16,10 @@ from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IntImm, IterVar
 from compiler.te import thread_axis
 from compiler.te.definition.dataflow import depends_on
+from compiler.te.definition.operation import ComputeOp
 from compiler.te.scheduling.schedule import Schedule
-from compiler.te.scheduling.stage import AttachType
+from compiler.te.scheduling.stage import AttachType, Stage
+from compiler.te.scheduling.stage_state import IterVarAttr
 
 FACTORS = (4, 8, 16, 32, 64)
 """Of the splits that are proposed."""
@@ -221,6 +223,68 @@ class Tile(LoopCandidate):
 
 
 @dataclass(frozen=True, slots=True)
+class Accumulate(LoopCandidate):
+    """A sum in a local block, which a loop of its stage copies; both stages have the loops in the order of before."""
+
+    primitive: ProposedPrimitive = field(default="cache_write", kw_only=True)
+
+    def label(self, schedule: Schedule) -> str:
+        return f"add up in a local block for each {self.axis(schedule).var.name}"
+
+    def apply(self, schedule: Schedule) -> None:
+        stage = schedule.stages[self.stage]
+        order, annotated = self._loops(stage), self._annotated(stage)
+        cached = schedule[schedule.cache_write(stage.op.output(0), "local")]
+        elements = [name for name in order if name[0] == "axis"]
+        own = [stage.op.axis[at] for _, at in elements]
+        stage.reorder(*own)
+        for place, primitive in annotated.items():
+            owner, axis = (stage, own[place]) if place <= self.loop else (cached, cached.op.axis[place])
+            getattr(owner, primitive)(axis)
+        cached.compute_at(stage, own[self.loop])
+        reduced, dimensions = cached.op.reduce_axis, iter(cached.op.axis)
+        cached.reorder(*(next(dimensions) if kind == "axis" else reduced[at] for kind, at in order))
+
+    def statement(self, schedule: Schedule, wording: Wording) -> str:
+        stage = schedule.stages[self.stage]
+        order, annotated = self._loops(stage), self._annotated(stage)
+        copy, cached, call = wording.cache(stage)
+        own = [f"{copy}.op.axis[{at}]" for kind, at in order if kind == "axis"]
+        dimensions, loops = 0, list[str]()
+        for kind, at in order:
+            loops.append(f"{cached}.op.{kind}[{dimensions if kind == 'axis' else at}]")
+            dimensions += kind == "axis"
+        carried = [
+            f"{copy}.{primitive}({own[place]})"
+            if place <= self.loop
+            else f"{cached}.{primitive}({cached}.op.axis[{place}])"
+            for place, primitive in annotated.items()
+        ]
+        lines = [call, f"{copy}.reorder({', '.join(own)})", *carried, f"{cached}.compute_at({copy}, {own[self.loop]})"]
+        return "\n".join([*lines, f"{cached}.reorder({', '.join(loops)})"])
+
+    @staticmethod
+    def _loops(stage: Stage) -> list[tuple[Literal["axis", "reduce_axis"], int]]:
+        """Return the axes of the operation that the loops are."""
+        return [
+            ("axis", stage.op.axis.index(axis))
+            if axis in stage.op.axis
+            else ("reduce_axis", stage.op.reduce_axis.index(axis))
+            for axis in stage.leaf_iter_vars
+        ]
+
+    @staticmethod
+    def _annotated(stage: Stage) -> dict[int, ProposedPrimitive]:
+        """Return how loops over elements are carried out, by their places among those."""
+        kinds = {kind: name for name, kind in ANNOTATIONS.items()}
+        elements = [axis for axis in stage.leaf_iter_vars if axis.iter_type != IterVar.CommReduce]
+        attrs = [stage.iter_var_attrs.get(axis) for axis in elements]
+        return {
+            at: kinds[attr.iter_type] for at, attr in enumerate(attrs) if attr is not None and attr.iter_type in kinds
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class ComputeAt(Candidate):
     """A stage inside of a loop of another."""
 
@@ -296,6 +360,30 @@ def tiles(schedule: Schedule, stage: int, loop: int, factor: int) -> Iterator[Ti
     then += [Reorder(stage, loop + 1, innermost)] if loop + 1 < innermost else []
     for each in then:
         yield Tile(stage, loop, factor, each, primitive=each.primitive)
+
+
+def accumulations(schedule: Schedule, stage: int, loop: int) -> Iterator[Accumulate]:
+    """Yield a sum in a local block for each iteration of a loop, if there is a loop over elements inside of the sum.
+
+    Only while the loops are the axes of the operation: what a split has made would be dimensions of the block.
+    """
+    owner = schedule.stages[stage]
+    leaves = owner.leaf_iter_vars
+    if not isinstance(owner.op, ComputeOp) or owner.relations:
+        return
+    sums = [axis.iter_type == IterVar.CommReduce for axis in leaves]
+    first = sums.index(True) if True in sums else len(sums)
+    is_plain = all(_is_plain(owner.iter_var_attrs.get(axis), is_sum) for axis, is_sum in zip(leaves, sums, strict=True))
+    if loop < first and not all(sums[first:]) and is_plain:
+        yield Accumulate(stage, loop)
+
+
+def _is_plain(attr: IterVarAttr | None, is_sum: bool) -> bool:
+    """Return whether nothing is said of a loop but how its elements are carried out."""
+    if attr is None:
+        return True
+    others = (attr.bind_thread, attr.pragmas, attr.dim_align, attr.tensor_intrin, attr.prefetches)
+    return not any(others) and (attr.iter_type is None or (attr.iter_type in ANNOTATIONS.values() and not is_sum))
 
 
 def stage_candidates(schedule: Schedule, stage: int) -> Iterator[Candidate]:

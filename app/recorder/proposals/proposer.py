@@ -22,6 +22,7 @@ from app.recorder.proposals.candidates import (
     PlaceAlone,
     Reorder,
     Split,
+    accumulations,
     loop_candidates,
     stage_candidates,
     tiles,
@@ -137,8 +138,14 @@ class _Proposer(Trials[Candidate]):
         return loop_candidates(self._schedule, number, place.loop, factors)
 
     def pairs(self, subject: Subject) -> Iterator[Candidate]:
-        number, loop, factor = self._shown[subject.place.stage], subject.place.loop, subject.factor or 0
-        if loop is None or self._extents.get(loops_of(self._schedule.stages[number])[loop], 0) <= factor:
+        number, loop, factor = self._shown[subject.place.stage], subject.place.loop, subject.factor
+        if loop is not None and factor is None:
+            return accumulations(self._schedule, number, loop)
+        if (
+            loop is None
+            or factor is None
+            or self._extents.get(loops_of(self._schedule.stages[number])[loop], 0) <= factor
+        ):
             return iter(())
         return tiles(self._schedule, number, loop, factor)
 

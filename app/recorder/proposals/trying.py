@@ -61,7 +61,9 @@ class Trials(ABC, Generic[Tried]):
         """Return what may come next for a loop or a stage."""
 
     def pairs(self, subject: Subject) -> Iterable[Tried]:
-        """Return what may come next for a loop together with a split of it by the factor of the subject."""
+        """Return what may come next for a loop together with a split of it by the factor of the subject; without a
+        factor, for a loop around a sum together with a local block that the sum is made in.
+        """
         return ()
 
     @abstractmethod

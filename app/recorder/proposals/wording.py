@@ -60,6 +60,21 @@ class Wording:
             return f"{schedule}.stages[{self._schedule.stages.index(stage)}]"
         return f"{schedule}[{self._use(tensor)}]"
 
+    def cache(self, stage: Stage) -> tuple[str, str, str]:
+        """Return the expressions for a stage and for its cache, and the statement that makes the cache.
+
+        Raises
+        ------
+        TVMError
+            If the script has no variables for the schedule and the tensor, or the cache's name is another one's.
+        """
+        copy = self.stage(stage)
+        schedule, _, tensor = copy.removesuffix("]").partition("[")
+        name = f"{tensor}L"
+        if not tensor.isidentifier() or not schedule.isidentifier() or not self._text.is_free(name):
+            raise TVMError("cache_write: the script has no variables for the schedule and the tensor, or for its cache")
+        return copy, f"{schedule}[{name}]", f'{name} = {schedule}.cache_write({tensor}, "local")'
+
     def _new_schedule(self) -> str:
         """Return the variable of a schedule that a definition makes, as the script makes none."""
         outputs = [self._scope.spelling(*op.outputs) for op in self._schedule.outputs]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from app.recorder.causes.costs import Model
 from app.recorder.causes.explain import TYPICAL
 from app.recorder.causes.statements import Unmodelled
+from compiler.classic.alias import install
 from compiler.target.target import Target
 from compiler.tir.script.functions import from_source
 from compiler.tir.statements.function import PrimFunc
@@ -41,6 +45,7 @@ def test_words_numbers_lines_and_the_remedy_belong_to_the_kernel() -> None:
 
 EVERY = {case.name: case for kernels in KERNELS.values() for case in kernels}
 POWER = "a column per line, a power of two apart"
+COLUMNS = "sums of images, each in a column"
 
 
 @pytest.mark.parametrize(
@@ -49,6 +54,7 @@ POWER = "a column per line, a power of two apart"
         ("row sums, one chain each", "split i by 16, vectorize the inner loop"),
         (POWER, "split i by 16, move the inner loop inside"),
         ("columns of a table of 512 doubles", "split j by 8, move the outer loop out"),
+        (COLUMNS, "add up in a local block for each j"),
     ],
 )
 def test_what_no_primitive_removes_a_split_and_another_one_may(name: str, label: str) -> None:
@@ -59,6 +65,74 @@ def test_what_no_primitive_removes_a_split_and_another_one_may(name: str, label:
     assert first.remedy.label == label
     after = why(edited(script, first.remedy.edit), "skylake-avx512")
     assert first.gain == pytest.approx(said.cycles / after.cycles), "the lines do what was tried"
+
+
+SUMS = (
+    "import tvm\nfrom tvm import te\n\nA = te.placeholder((64, 64, 512), name='A')\nk = te.reduce_axis((0, 64), 'k')\n"
+    "B = te.compute((512, 64), lambda i, j: te.sum(A[j, k, i], k), name='B')\n{}"
+)
+OF_BLOCKS = SUMS.format(
+    "sch = tvm.tir.Schedule(te.create_prim_func([A, B]))\nb = sch.get_block('B')\ni, j, k = sch.get_loops(b)\n"
+    "sch.reorder(j, k, i)\nf = tvm.build(sch.mod, target='llvm -mcpu=haswell')\n"
+)
+OF_STAGES = SUMS.format(
+    "s = te.create_schedule(B.op)\ni, j = B.op.axis\n[k] = B.op.reduce_axis\n{}\n"
+    "f = tvm.build(s, [A, B], 'llvm -mcpu=haswell', name='f')\n"
+)
+IN_ORDER = "s[B].reorder(j, k, i)"
+
+
+@pytest.mark.parametrize(
+    ("script", "threads"),
+    [
+        (OF_BLOCKS, 1),
+        (OF_STAGES.format(IN_ORDER), 1),
+        (OF_STAGES.format(f"{IN_ORDER}\ns[B].parallel(j)\ns[B].vectorize(i)"), 2),
+    ],
+)
+def test_a_sum_in_a_local_block_computes_the_same_as_fast_as_was_said(script: str, threads: int) -> None:
+    said = why(script, "haswell", threads)
+    remedy = said.causes[0].remedy
+    assert remedy is not None
+    assert (remedy.primitive, remedy.edit is not None) == ("cache_write", True)
+    mended = edited(script, remedy.edit)
+    assert said.causes[0].gain == pytest.approx(said.cycles / why(mended, "haswell", threads).cycles)
+    given = np.random.default_rng(0).random((64, 64, 512)).astype("float32")
+    for text in (script, mended):
+        names: dict[str, Any] = {}
+        install()
+        exec(text.replace("haswell", "native"), names)
+        result = np.full((512, 64), np.nan, "float32")
+        names["f"](given, result)
+        np.testing.assert_allclose(result, given.sum(1).T, rtol=1e-5)
+    if "vectorize" in script:
+        assert "s[B].parallel(s[B].op.axis[1])\ns[BL].vectorize(s[BL].op.axis[1])" in mended, "loops stay as they were"
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "",  # each sum is in a register
+        "s[B].reorder(k, j, i)",  # no loop is around a sum
+        f"{IN_ORDER}\ns[B].split(i, 8)",  # that loop would be a dimension of the block
+        f"{IN_ORDER}\ns[B].pragma(j, 'auto_unroll_max_step', 16)",  # the copy would be without it
+        f"{IN_ORDER}\ns[B].unroll(k)",
+        f"{IN_ORDER}\nBL = 1",  # the name is another one's
+    ],
+)
+def test_a_sum_gets_a_local_block_only_where_that_is_all_that_changes(schedule: str) -> None:
+    said = why(OF_STAGES.format(schedule), "haswell")
+    assert said.problem == ""
+    assert not [each for each in said.causes if each.remedy and each.remedy.primitive == "cache_write"]
+
+
+@pytest.mark.parametrize("order", ["i, k, j", "i, j, k", "k, j, i"])
+def test_a_local_block_that_does_not_help_is_no_remedy(order: str) -> None:
+    for script in (OF_STAGES.format(IN_ORDER), OF_BLOCKS):
+        script = script.replace("A[j, k, i]", "A[i, k, j]").replace("(64, 64, 512)", "(512, 64, 64)")
+        script = script.replace("reorder(j, k, i)", f"reorder({order})")
+        causes = why(script, "haswell").causes
+        assert not [each for each in causes if each.remedy and each.remedy.primitive == "cache_write"]
 
 
 def test_a_loop_that_would_lose_its_annotation_is_not_split() -> None:
