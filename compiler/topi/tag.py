@@ -66,6 +66,8 @@ class Tag(StrEnum):
     """Reads columns from panels; with :class:`~compiler.topi.compute.PanelProduct`."""
     PANELS = "panels"
     """Columns copied into panels as wide as vectors."""
+    PANELS_IN_PLACE = "panels_in_place"
+    """Panels whose columns are neighbours in memory already: a schedule copies them, or reads them where they are."""
     MATMUL_PARTIAL_SUMS = "matmul_partial_sums"
     """A vector of partial sums an element; the last axis is its lanes."""
     MATMUL_STRASSEN = "matmul_strassen"

@@ -29,6 +29,8 @@ __all__ = ["batch_matmul", "dense", "dense_pack", "matmul"]
 FEW_ROWS = 32
 """From so many rows on, panels pay."""
 _WIDTH = 16
+_FEW_ZEROS = 8
+"""One lane in so many may be multiplied for nothing."""
 _OF_BYTES = 4
 """Products of bytes that stand side by side."""
 
@@ -104,7 +106,7 @@ class _Product:
         return compute(shape, lanes_sum, name="product", tag=Tag.MATMUL_LANES_SUM, varargs_names=self.names)
 
     def _panels(self, columns: int) -> Tensor:
-        width = next((n for n in (_WIDTH, 8, 4) if columns % n == 0), _WIDTH if columns > 8 else 8)
+        width = self._panel_width(columns)
         count = -(-columns // width)
         is_cut = columns % width != 0
         products = products_per_step(self.depth, self.dtypes, self.out_dtype)
@@ -128,6 +130,17 @@ class _Product:
         padded = compute(shape, element, "product", Tag.MATMUL_PANELS, attrs, self.names)
         return _cut(padded, columns, self.names) if is_cut else padded
 
+    def _panel_width(self, columns: int) -> int:
+        """Return the width of panels that are all full, or that of vectors where few lanes of the last one are zeros.
+
+        Only where there are panels to fill: few rows read columns where they are, if these are neighbours.
+        """
+        whole = next((n for n in (_WIDTH, 8, 4) if columns % n == 0), 0)
+        is_copied = self.is_depth_contiguous or not isinstance(self.rows, int) or self.rows >= FEW_ROWS
+        if is_copied and -columns % _WIDTH * _FEW_ZEROS <= columns:
+            return _WIDTH
+        return whole or (_WIDTH if columns > 8 else 8)
+
     def _packed(self, columns: int, count: int, width: int, dtype: str, group: int) -> Tensor:
         """Return the columns in panels ``(outer…, panel, k, lane)``, zeros after the last one.
 
@@ -143,8 +156,7 @@ class _Product:
             value = self.right(*first, k if group == 1 else k * group + at[-1], column).astype(dtype)
             return te.if_then_else(column < columns, value, tir.const(0, value.dtype)) if is_cut else value
 
-        # Where columns are neighbours in memory already, they are read where they are.
-        tag = Tag.PANELS if self.is_depth_contiguous or is_cut or group > 1 else Tag.ELEMWISE
+        tag = Tag.PANELS if self.is_depth_contiguous or is_cut or group > 1 else Tag.PANELS_IN_PLACE
         names = [*[f"b{d}" for d in range(len(common))], "p", "k", "l", "s"]
         shape = (*common, count, self.depth, width)
         if group > 1:

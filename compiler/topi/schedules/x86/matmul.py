@@ -9,13 +9,14 @@ the second cache, tiles that stay in registers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
+from math import gcd, prod
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm, IterVar
 from compiler.target.target import Target
 from compiler.te import ComputeOp, PlaceholderOp, Schedule, Stage, Tensor
 from compiler.topi.compute import PanelProduct
+from compiler.topi.nn.matmul import FEW_ROWS
 from compiler.topi.schedules.anchor import Group, find_anchor, partial_sums_group, tiled_group
 from compiler.topi.schedules.choice import choose
 from compiler.topi.schedules.kit import (
@@ -49,6 +50,8 @@ _BYTES_AHEAD = 3072
 """What of a panel is read while one of its lines comes from the third cache, about."""
 _FAR, _LARGE = 1 << 20, 1 << 22
 """Bytes of a weight that the second cache has no room for, and of one that in a model comes from memory."""
+_PERIOD, _MANY_ROWS = 1 << 17, 128
+"""Bytes between lines of the same set of a second cache, and rows for which a far weight is always copied."""
 _PANELS_AT_ONCE, _ROWS_AT_ONCE = 64, 8
 """What of a large weight is read side by side."""
 _MAX_TUNED_ROWS = 16
@@ -66,8 +69,9 @@ def schedule_matmul(attrs: object, outputs: Sequence[Tensor], target: Target) ->
 
 def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Schedule:
     """Panels outside, since they stay in the second cache, unless all of them do; then tiles of rows."""
-    group = tiled_group(outputs, anchor, (Tag.PANELS,), may_be_cut=True)
     product = PanelProduct.of(anchor)
+    stored = (Tag.PANELS, Tag.PANELS_IN_PLACE) if _is_copied(anchor, product, target) else (Tag.PANELS,)
+    group = tiled_group(outputs, anchor, stored, may_be_cut=True)
     if (columns := _columns_at_once(group, product)) is not None:
         return _row_by_row(group, product, columns, target)
     s, tile = group.schedule[group.result], group.schedule[group.tile]
@@ -84,7 +88,7 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
     rows = _choose_rows(anchor, -2, rows, _MAX_TUNED_ROWS)
     jo, ji = s.split(j, factor=count * product.width)
     io, ii = s.split(i, factor=rows)
-    panels = next((op for op in group.computations if op.tag == Tag.PANELS), None)
+    panels = next((op for op in group.computations if op.tag in stored), None)
     by_rows = panels is None and product.is_shared and _is_tall(anchor)
     order = [*outer, io, jo] if by_rows else [jo, *outer, io] if product.is_shared else [*outer, jo, io]
     s.reorder(*order, ii, ji)
@@ -126,6 +130,21 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
     else:
         parallel(s, [*outer, jo])
     return group.schedule
+
+
+def _is_copied(anchor: ComputeOp, product: PanelProduct, target: Target) -> bool:
+    """Return whether panels are copied that could be read where they are.
+
+    That pays for the rows of many tiles if the second cache does not keep what a tile reads of the weight.  Lines that
+    are a multiple of ``_PERIOD`` apart share its ways, so that columns of wide rows fill a small part of it.
+    """
+    rows, columns, depth = (extent(axis) for axis in (*anchor.axis[-2:], anchor.reduce_axis[-1]))
+    if rows is None or columns is None or depth is None or rows < FEW_ROWS:
+        return False
+    element = dt.storage_bytes(anchor.input_tensors[-1].dtype)
+    row, part = columns * element, _panels_across(columns // product.width, target) * product.width * element
+    kept = _FAR * min(part / gcd(row, _PERIOD), 1)
+    return row > part and (depth * part > kept or (depth * row > _FAR and rows >= _MANY_ROWS))
 
 
 def _columns_at_once(group: Group, product: PanelProduct) -> int | None:
@@ -189,7 +208,7 @@ def _panel_tile(group: Group, product: PanelProduct, target: Target) -> tuple[in
     is_wide = available > _MANY_ACCUMULATORS
     registers = max(product.width // tile_lanes(target, group.tile.dtype), 1)
     total = _panel_count(group, product)
-    count = next(n for n in (_PANEL_COUNTS if is_wide else (1,)) if total % n == 0)
+    count = _panels_across(total, target)
     if extent(i) == 1:  # what counts is how much of a row of the weight is read at once
         count = divisor(total, min(available // registers, _MAX_TILE_ROWS))
     # Four of many registers are left for a row of the panel.
@@ -197,6 +216,12 @@ def _panel_tile(group: Group, product: PanelProduct, target: Target) -> tuple[in
     most, size = max(min(limit, _MAX_TILE_ROWS), 1), extent(i) or 6
     fits = (most + 1) * count * registers < tile_registers(target)  # a row of the panels and an element of the data too
     return count, most if fits and size >= _MANY_TILES * most else even_tile(size, most)
+
+
+def _panels_across(total: int, target: Target) -> int:
+    """Return how many of the panels of a result a tile of several rows covers."""
+    counts = _PANEL_COUNTS if accumulators(target) > _MANY_ACCUMULATORS else (1,)
+    return next(n for n in counts if total % n == 0)
 
 
 def _panel_count(group: Group, product: PanelProduct) -> int:

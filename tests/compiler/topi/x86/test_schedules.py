@@ -209,6 +209,45 @@ def test_known_weights_of_many_rows_stand_in_panels() -> None:
     check(lambda d, k: nn.contrib_dense_pack(d, k, "NC16n"), [x, packed], x @ w.T, 1e-4)
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "depth", "is_copied"),
+    [
+        (32, 1024, 1024, True),  # lines of one column stand in few sets of the second cache
+        (31, 1024, 1024, False),
+        (32, 1040, 1024, False),  # in all of them
+        (32, 1024, 128, False),
+        (128, 1040, 1024, True),  # from afar, and for many rows
+        (127, 1040, 1024, False),
+        (128, 512, 512, False),
+        (128, 16, 1 << 16, False),  # a panel already
+    ],
+)
+def test_columns_are_copied_into_panels_where_the_second_cache_would_not_keep_them(
+    rows: int, columns: int, depth: int, is_copied: bool
+) -> None:
+    args = [te.placeholder(shape, name=name) for name, shape in (("a", (rows, depth)), ("b", (depth, columns)))]
+    with Target("llvm -mcpu=haswell") as target:
+        product = matmul(*args)
+        lowered = compiler.lower(schedule_matmul(None, [product], target), [*args, product])
+    assert ("panels" in str(lowered)) == is_copied
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "width"),
+    [(32, 1000, 16), (31, 1000, 8), (32, 196, 16), (32, 64, 16), (32, 40, 8), (32, 36, 4), (32, 37, 16), (32, 7, 8)],
+)
+def test_panels_are_as_wide_as_vectors_where_few_lanes_are_wasted(rows: int, columns: int, width: int) -> None:
+    a, b = random(rows, 20), random(20, columns)
+    args = [te.placeholder(x.shape, name=name) for name, x in (("a", a), ("b", b))]
+    with Target("llvm") as target:
+        product = matmul(*args)
+        schedule = schedule_matmul(None, [product], target)
+        found = compiler.nd.empty((rows, columns))
+        compiler.build(schedule, [*args, product], target=target)(compiler.nd.array(a), compiler.nd.array(b), found)
+    assert PanelProduct.of(find_anchor([product], {Tag.MATMUL_PANELS}, "schedule_matmul")).width == width
+    np.testing.assert_allclose(found.numpy(), a @ b, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize(("target", "lines"), [("llvm -mcpu=haswell", 1), ("llvm -mtriple=aarch64-linux-gnu", 0)])
 def test_the_weight_of_a_product_is_fetched_ahead_where_that_was_measured(target: str, lines: int) -> None:
     inputs = [te.placeholder(s, name=n) for n, s in (("x", (64, 2048)), ("w", (2, 2048, 16)))]
