@@ -26,6 +26,7 @@ MAX_SECONDS = 1e6
 """Longer times are not drawn: a log may claim any."""
 REACH = 100.0
 """How far beyond the measured times expectations are drawn; those still farther off are drawn there."""
+LEAST_MARKS = 3
 NEAR = 1.25
 """How far beyond the measured times the scale of their chart goes at least, to lines of what they are compared with."""
 FROM_PYTHON = "NumPy’s time includes calls from Python, about a microsecond for each of its functions"
@@ -253,10 +254,15 @@ def _logarithmic(values: Sequence[float], start: float, end: float) -> Callable[
 
 
 def _scale(values: Sequence[float], place: Callable[[float], float]) -> list[Mark]:
-    """Return marks at 1, 2 and 5 times powers of ten, a few of them."""
+    """Return a few marks at round values: 1, 2 and 5 times powers of ten, or finer ones where values are close."""
     first, last = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
-    every = [lead * 10.0**power for power in range(first, last + 1) for lead in (1, 2, 5)]
-    inside = [value for value in every if min(values) * 0.96 <= value <= max(values) * 1.04]
+    inside: list[float] = []
+    finer = [[n / parts for n in range(parts, 10 * parts)] for parts in (2, 10, 100)]
+    for leads in ([1.0, 2.0, 5.0], *finer):
+        every = [lead * 10.0**power for power in range(first, last + 1) for lead in leads]
+        inside = [value for value in every if min(values) * 0.96 <= value <= max(values) * 1.04]
+        if len(inside) >= LEAST_MARKS:
+            break
     kept = inside[:: 1 + len(inside) // 7]
     return [Mark(place(value), duration(value)) for value in kept]
 

@@ -56,6 +56,13 @@ def test_a_log_opens_and_its_best_candidate_becomes_a_script(explorer: str, open
     search = page.locator("#search")
     expect(search.locator(".kept")).to_contain_text("not measured now")
     expect(search.locator(".point[data-trial]")).to_have_count(2)
+    widths = set()
+    for width in (1900, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        settled(page)
+        widths.add(search.locator("svg").first.get_attribute("width"))
+        assert search.evaluate("node => node.scrollWidth <= node.clientWidth")
+    assert len(widths) == 2, "the chart has the room that there is now"
     page.locator("#pane-source").hover()
     expect(search).to_have_css("opacity", "1")
     search.hover()

@@ -46,6 +46,11 @@ function begin() {
   on("answered", offer);
   on("edited", () => { if (shown) pane.classList.add("stale"); });
   addEventListener("beforeunload", () => { leaving = true; });
+  let width = pane.clientWidth;
+  new ResizeObserver(() => {
+    if (width !== pane.clientWidth) draw(); // in the room that there is now
+    width = pane.clientWidth;
+  }).observe(pane);
   offer();
   openLog().then(() => {
     if (!shown && readWishes().size) shown = fresh();

@@ -90,7 +90,7 @@ def test_candidates_fill_the_chart_whatever_they_are_compared_with() -> None:
         Measurement(name="default", kind="prefix", seconds=9.0, step=0),
         Measurement(name="f", kind="kernel", seconds=5e-3, flops=1e8),
     ]
-    for trials in (TRIALS[:4], [timed(1.00e-3), timed(1.5e-3)]):
+    for trials in (TRIALS[:4], [timed(1.00e-3), timed(1.5e-3)], [timed(1.00e-3), timed(1.8e-3)]):
         chart = progress_chart(trials, far, 800, False, None)
         assert chart is not None
         heights = [point.y for point in chart.points]
@@ -98,6 +98,7 @@ def test_candidates_fill_the_chart_whatever_they_are_compared_with() -> None:
         places = {rule.kind: (rule.place, rule.label) for rule in chart.rules}
         assert places["prefix beyond"] == (chart.top, "↑ unscheduled 9 s")
         assert places["peak beyond"] == (chart.base, "↓ peak 100 ns")
+        assert 3 <= len(chart.rows) <= 7
         assert all(chart.top <= mark.place <= chart.base for mark in chart.rows)
         labels = [rule.label_place for rule in chart.rules]
         assert all(b - a >= 13 for a, b in pairwise(labels))
