@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from os import SEEK_END, PathLike
 from pathlib import Path
 
+from compiler.ir.error import ArgumentError
+
 
 def whole_lines(rows: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a log that are not empty; those cut off when their writer was killed only cause a warning."""
@@ -27,9 +29,16 @@ def _is_whole(row: str) -> bool:
 
 
 def append_lines(path: str | PathLike[str], lines: Iterable[str]) -> None:
-    """Append lines to a log, the first to a line of its own though the last one was cut off."""
-    with Path(path).open("a+b") as file:
-        if file.tell():
-            file.seek(-1, SEEK_END)
-            file.write(b"" if file.read() == b"\n" else b"\n")
-        file.write("".join(f"{line}\n" for line in lines).encode())
+    """Append lines to a log, the first to a line of its own though the last one was cut off.
+
+    Raises ArgumentError if the file cannot be written.
+    """
+    written = "".join(f"{line}\n" for line in lines).encode()
+    try:
+        with Path(path).open("a+b") as file:
+            if file.tell():
+                file.seek(-1, SEEK_END)
+                file.write(b"" if file.read() == b"\n" else b"\n")
+            file.write(written)
+    except OSError as failed:
+        raise ArgumentError(f"the log {str(path)!r} cannot be written: {failed.strerror}") from None

@@ -31,7 +31,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from compiler.ir.error import ArgumentError, TVMError, show
+from compiler.ir.error import ArgumentError, TVMError, expected, show
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import array
@@ -71,6 +71,11 @@ class Limits:
     build: float = 15.0
     run: float = 10.0
     clock: float = 0.0
+
+    def __post_init__(self) -> None:
+        for seconds in (self.clock, self.build, self.run):
+            if not isinstance(seconds, (int, float)) or not seconds >= 0:
+                expected("search", "a limit of time", "seconds of at least 0", seconds)
 
     def by_clock(self, seconds: float) -> float:
         """Return the limit by the clock of what may take so much processor time."""
@@ -299,8 +304,8 @@ class Measurer:
         ours, theirs = Pipe()
         pid = os.fork()
         if not pid:
-            _become_child(limits)
-            try:
+            try:  # whatever happens, a child ends here and does not go on with the program
+                _become_child(limits)
                 theirs.send(self._serve(build, work, theirs, limits.run))
             finally:
                 os._exit(0)

@@ -16,7 +16,8 @@ import pytest
 import compiler
 from compiler import te
 from compiler.ir.error import ArgumentError
-from compiler.search.measurer import Kernel, Limits, Measurer, Place, difference
+from compiler.search import measurer
+from compiler.search.measurer import Kernel, Limits, Measurer, Place, apart, difference
 from compiler.search.pairing import Pairing, Patience, paired
 
 _QUICK = Patience(turn=1e-5, most=4, seconds=0.1)
@@ -215,3 +216,17 @@ def test_turns_tell_the_order_of_kernels_though_the_clock_is_disturbed(ratio: fl
 def test_a_kernel_that_is_much_slower_has_few_turns() -> None:
     clock = _Clock()
     assert paired(clock.kernel(10.0), clock.kernel(1.0), Patience(turn=0, seconds=1e9), clock).turns == 3
+
+
+def test_a_child_whose_limits_cannot_be_set_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(limits: Limits) -> None:
+        raise OSError("no limits here")
+
+    parent = os.getpid()
+    monkeypatch.setattr(measurer, "_become_child", fail)
+    try:
+        (made,) = apart([lambda: 1], 5.0)
+    finally:
+        if os.getpid() != parent:
+            os._exit(3)  # otherwise the child would go on with the tests
+    assert made.message == "its process ended with 0"

@@ -223,6 +223,19 @@ def test_templates_that_crash_or_hang_while_they_are_built_are_records():
     assert words[2] == "it does not fit"
 
 
+def test_what_is_no_limit_of_time_is_said():
+    for seconds in ("3", -1, math.nan):
+        option = autotvm.measure_option(autotvm.LocalBuilder(timeout=seconds), autotvm.LocalRunner())
+        with pytest.raises(ArgumentError, match=rf"a limit of time must be seconds of at least 0, got '?{seconds}'?"):
+            _measured(option, trials=1)
+
+
+@pytest.mark.parametrize(("name", "why"), [("/dev/full", "No space left"), ("/nowhere/log", "No such file")])
+def test_a_log_that_cannot_be_written_is_named(name, why):
+    with pytest.raises(ArgumentError, match=f"the log '{name}' cannot be written: {why}"):
+        log_to_file(name)(None, *zip(*get_sample_records(1), strict=True))
+
+
 def test_a_program_says_how_libraries_are_linked():
     linked = []
 
