@@ -38,9 +38,7 @@ _MANY_ACCUMULATORS = 16
 """More than so many leave room for several vectors of each row."""
 _PANEL_COUNTS = (4, 3, 6, 5, 2, 1)
 """Panels that a tile covers, the best first."""
-_MAX_TILE_ROWS = 8
-_MANY_TILES = 32
-"""Tiles of rows of which the last may be partial, so that all others are as large as can be."""
+_PANELS_OF_A_ROW, _MAX_TILE_ROWS, _USUAL_ROWS = 8, 14, 96
 _SECOND_CACHE = 3 << 16
 """Bytes that any second cache has room for, beside what they are multiplied with."""
 _MATRIX_ROWS, _MATRIX_COLUMNS = 6, 16
@@ -203,19 +201,31 @@ def _fetch_ahead(tile: Stage) -> None:
 
 def _panel_tile(group: Group, product: PanelProduct, target: Target) -> tuple[int, int]:
     """Return how many panels, and how many rows, a tile covers."""
-    i = group.result.op.axis[-2]
     available = accumulators(target)
-    is_wide = available > _MANY_ACCUMULATORS
     registers = max(product.width // tile_lanes(target, group.tile.dtype), 1)
-    total = _panel_count(group, product)
-    count = _panels_across(total, target)
-    if extent(i) == 1:  # what counts is how much of a row of the weight is read at once
-        count = divisor(total, min(available // registers, _MAX_TILE_ROWS))
+    total, rows = _panel_count(group, product), extent(group.result.op.axis[-2]) or _USUAL_ROWS
+    if rows == 1:  # what counts is how much of a row of the weight is read at once
+        return divisor(total, min(available // registers, _PANELS_OF_A_ROW)), 1
+    is_wide = available > _MANY_ACCUMULATORS
     # Four of many registers are left for a row of the panel.
-    limit = (available - 4 if is_wide else available) // (count * registers)
-    most, size = max(min(limit, _MAX_TILE_ROWS), 1), extent(i) or 6
-    fits = (most + 1) * count * registers < tile_registers(target)  # a row of the panels and an element of the data too
-    return count, most if fits and size >= _MANY_TILES * most else even_tile(size, most)
+    most = available - 4 if is_wide else available
+    tiles = [
+        (count, height)
+        for count in (_PANEL_COUNTS if is_wide else (1,))
+        if total % count == 0
+        for height in range(max(min(most // (count * registers), _MAX_TILE_ROWS, rows), 1), 0, -1)
+        if height == 1 or (height + 1) * count * registers < tile_registers(target)  # with a row of the weight
+    ]
+    return min(tiles, key=lambda tile: _steps(rows, tile[1], tile[0] * registers) / tile[0])
+
+
+def _steps(rows: int, height: int, vectors: int) -> int:
+    """Return the cost of all tiles of some rows by some vectors, for one product of each element, in instructions.
+
+    Each product and each element of the data is one, each vector of the weight two: it comes from the second cache.
+    """
+    tiles = ((rows // height, height), (rows % height > 0, rows % height))
+    return sum(count * (tile * vectors + tile + 2 * vectors) for count, tile in tiles)
 
 
 def _panels_across(total: int, target: Target) -> int:

@@ -248,9 +248,32 @@ def test_panels_are_as_wide_as_vectors_where_few_lanes_are_wasted(rows: int, col
     np.testing.assert_allclose(found.numpy(), a @ b, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("target", "rows", "units", "dtype", "tile"),
+    [
+        ("skylake-avx512", 128, 768, "float32", (8, 3)),  # no row is left over
+        ("skylake-avx512", 128, 512, "float32", (6, 4)),  # two are, which costs less than tiles of four
+        ("skylake-avx512", 4, 768, "float32", (4, 6)),
+        ("skylake-avx512", 1024, 512, "float64", (6, 2)),
+        ("haswell", 128, 768, "float32", (6, 1)),
+        ("x86-64", 197, 768, "float32", (2, 1)),  # with three, sums and a row of the weight would fill the registers
+        ("x86-64", 197, 768, "float64", (1, 1)),
+    ],
+)
+def test_tiles_of_products_have_many_sums_and_leave_few_rows_over(
+    target: str, rows: int, units: int, dtype: str, tile: tuple[int, int]
+) -> None:
+    inputs = [te.placeholder(s, dtype, n) for n, s in (("x", (rows, 64)), ("w", (units // 16, 64, 16)))]
+    with Target(f"llvm -mcpu={target} -mattr=-prefer-256-bit") as current:
+        product = dense_pack(*inputs)
+        stage = schedule_matmul(None, [product], current)[product]
+    columns, height, _ = (relation.factor for relation in stage.relations if hasattr(relation, "factor"))
+    assert (height, columns // 16) == tile
+
+
 @pytest.mark.parametrize(("target", "lines"), [("llvm -mcpu=haswell", 1), ("llvm -mtriple=aarch64-linux-gnu", 0)])
 def test_the_weight_of_a_product_is_fetched_ahead_where_that_was_measured(target: str, lines: int) -> None:
-    inputs = [te.placeholder(s, name=n) for n, s in (("x", (64, 2048)), ("w", (2, 2048, 16)))]
+    inputs = [te.placeholder(s, name=n) for n, s in (("x", (48, 2048)), ("w", (2, 2048, 16)))]
     with Target(target):
         call = nn.contrib_dense_pack(*(relay.var(i.name, shape=i.shape) for i in inputs), weight_layout="NC16n")
         infer_expr(call)
