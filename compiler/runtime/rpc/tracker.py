@@ -33,7 +33,7 @@ from compiler.runtime.rpc.messages import Done, Failed, Request
 REPEATING = 10.0
 """Seconds between two offers of a server that nobody comes to."""
 _UNKNOWN = 3 * REPEATING
-"""Seconds that a key may be asked for that no server offers: all servers come back to a restarted tracker before."""
+"""Seconds that a key may be asked for that no server has: all servers come back to a restarted tracker before."""
 _PATIENCE, _RETRYING = 2.0, 0.5
 
 Port = Annotated[int, msgspec.Meta(ge=1, le=65535)]
@@ -57,6 +57,7 @@ class Tracker(Listening):
     def __init__(self, listener: socket.socket, secret: bytes = b"") -> None:
         super().__init__(listener, secret)
         self._servers: dict[Channel, _Server] = {}
+        self._keys: set[str] = set()  # also of servers that are gone: they may come back
         self._waiting: list[tuple[int, int, str]] = []
         self._numbers = itertools.count()
 
@@ -90,27 +91,21 @@ class Tracker(Listening):
 
     def _offer(self, channel: Channel, offered: _Server) -> None:
         with self.changed:
+            self._keys.add(offered.key)
             known = self._servers.get(channel)
             if known is None or known.ticket != offered.ticket or time.monotonic() - known.lent_at > REPEATING:
                 self._servers[channel] = offered  # otherwise who has the ticket may be on the way
             self.changed.notify_all()
 
     def _request(self, channel: Channel, key: str, priority: int) -> tuple[str, int, str]:
-        """Wait for a server and lend it; ArgumentError if none offers the key for some time."""
-        mine = -priority, next(self._numbers), key
-        known_at = time.monotonic()
+        """Wait for a server and lend it; ArgumentError if none has ever offered the key, nor does for some time."""
+        mine, asked_at = (-priority, next(self._numbers), key), time.monotonic()
 
         def find() -> tuple[str, int, str] | None:
-            nonlocal known_at
-            keys = {server.key for server in self._servers.values()}
-            if key in keys:
-                known_at = time.monotonic()
-            elif time.monotonic() - known_at > _UNKNOWN:
-                known = ", ".join(map(repr, sorted(keys))) or "none"
-                raise ArgumentError(
-                    f"no server has offered the key {key!r} for {_UNKNOWN:g} seconds; "
-                    f"the keys of the tracker now: {known}{did_you_mean(key, keys)}"
-                )
+            if key not in self._keys and time.monotonic() - asked_at > _UNKNOWN:
+                known = ", ".join(map(repr, sorted(self._keys))) or "none"
+                hint = did_you_mean(key, self._keys)
+                raise ArgumentError(f"no server has offered the key {key!r}; the keys of the tracker: {known}{hint}")
             return self._lent(mine)
 
         with self.changed:
@@ -234,8 +229,8 @@ class TrackerSession:
     ) -> RPCSession:
         """Return a session on a server with a key, once there is one that is free.
 
-        Raises RPCError if none of them answers, or the tracker does not, or no server offers the key for some time; one
-        that is lent is waited for.
+        Raises RPCError if none of them answers, or the tracker does not, or no server has ever offered the key; one that
+        is lent or gone is waited for.
 
         Parameters
         ----------
