@@ -44,6 +44,12 @@ def product(rows: int, depth: int, columns: int) -> tuple[Any, float]:
     return call, 2.0 * rows * depth * columns
 
 
+def matrices(rows: int, depth: int, columns: int) -> tuple[Any, float]:
+    """Return a product with a matrix whose columns are neighbours in memory, and its operations."""
+    call = relay.nn.matmul(relay.var("x", shape=(rows, depth)), relay.var("w", shape=(depth, columns)))
+    return call, 2.0 * rows * depth * columns
+
+
 LAYERS = {
     "resnet stem 7x7/2": convolution(1, 3, 224, 64, 7, 2),
     "resnet 64 3x3 56": convolution(1, 64, 56, 64, 3),
@@ -55,6 +61,10 @@ LAYERS = {
     "mobilenet depthwise 56": convolution(1, 144, 56, 144, 3, 1, 144),
     "bert 768 to 3072": product(128, 768, 3072),
     "bert 3072 to 768": product(128, 3072, 768),
+    "matrices 128 768 3072": matrices(128, 768, 3072),
+    "matrices 1000 1000 1000": matrices(1000, 1000, 1000),
+    "matrices 1024 1024 1024": matrices(1024, 1024, 1024),
+    "matrices 196 64 196": matrices(196, 64, 196),
     "classifier, one row": product(1, 512, 1000),
 }
 
