@@ -229,8 +229,8 @@ class TrackerSession:
     ) -> RPCSession:
         """Return a session on a server with a key, once there is one that is free.
 
-        Raises RPCError if none of them answers, or the tracker does not, or no server has ever offered the key; one that
-        is lent or gone is waited for.
+        Raises RPCError if none of them answers, or the tracker does not, or no server has ever offered the key; those
+        that are lent or gone are waited for.
 
         Parameters
         ----------
