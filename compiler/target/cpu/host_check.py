@@ -12,6 +12,7 @@ _NEEDS = (
     (r"\ttdpb[su]{2}d\t", ("amx-int8",)),
     (r"\ttdpbf16ps\t", ("amx-bf16",)),
     (r"\tldtilecfg\t", ("amx-tile",)),
+    (r"\t(?:insertq|extrq|movnts[sd])\t", ("sse4a",)),
     (r"%zmm\d|%k[0-7]\b|%[xy]mm(?:1[6-9]|2\d|3[01])\b", ("avx512f",)),
     (r"\tvfn?m(?:add|sub)\w+\t", ("fma", "avx512f")),
     (r"\tvp\w+\t[^\n]*%ymm", ("avx2",)),

@@ -148,6 +148,9 @@ def test_code_that_this_cpu_cannot_run_is_refused(monkeypatch: pytest.MonkeyPatc
     host_check.require_host_can_run(narrow, codegen(module, narrow).assembly)
     with pytest.raises(BuildError, match="uses AVX512F, which this CPU"):
         host_check.require_host_can_run(wide, codegen(module, wide).assembly)
+    amd = Target("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
+    with pytest.raises(BuildError, match="uses SSE4A, which this CPU"):
+        host_check.require_host_can_run(amd, "\tinsertq\t$0, $24, %xmm0, %xmm1\n")
 
 
 @pytest.mark.parametrize(
