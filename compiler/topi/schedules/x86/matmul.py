@@ -37,8 +37,9 @@ from compiler.topi.tag import Tag
 _MANY_ACCUMULATORS = 16
 """More than so many leave room for several vectors of each row."""
 _PANEL_COUNTS = (4, 3, 6, 5, 2, 1)
-"""Panels that a tile covers, the best first."""
+"""Panels that a tile covers, of equal costs the best first."""
 _PANELS_OF_A_ROW, _MAX_TILE_ROWS, _USUAL_ROWS = 8, 14, 96
+"""Panels that a single row is multiplied with at once; rows of a tile at most; rows where nothing says how many."""
 _SECOND_CACHE = 3 << 16
 """Bytes that any second cache has room for, beside what they are multiplied with."""
 _MATRIX_ROWS, _MATRIX_COLUMNS = 6, 16
@@ -140,7 +141,7 @@ def _is_copied(anchor: ComputeOp, product: PanelProduct, target: Target) -> bool
     if rows is None or columns is None or depth is None or rows < FEW_ROWS:
         return False
     element = dt.storage_bytes(anchor.input_tensors[-1].dtype)
-    row, part = columns * element, _panels_across(columns // product.width, target) * product.width * element
+    row, part = columns * element, _counts_across(columns // product.width, target)[0] * product.width * element
     kept = _FAR * min(part / gcd(row, _PERIOD), 1)
     return row > part and (depth * part > kept or (depth * row > _FAR and rows >= _MANY_ROWS))
 
@@ -206,13 +207,11 @@ def _panel_tile(group: Group, product: PanelProduct, target: Target) -> tuple[in
     total, rows = _panel_count(group, product), extent(group.result.op.axis[-2]) or _USUAL_ROWS
     if rows == 1:  # what counts is how much of a row of the weight is read at once
         return divisor(total, min(available // registers, _PANELS_OF_A_ROW)), 1
-    is_wide = available > _MANY_ACCUMULATORS
     # Four of many registers are left for a row of the panel.
-    most = available - 4 if is_wide else available
+    most = available - 4 if available > _MANY_ACCUMULATORS else available
     tiles = [
         (count, height)
-        for count in (_PANEL_COUNTS if is_wide else (1,))
-        if total % count == 0
+        for count in _counts_across(total, target)
         for height in range(max(min(most // (count * registers), _MAX_TILE_ROWS, rows), 1), 0, -1)
         if height == 1 or (height + 1) * count * registers < tile_registers(target)  # with a row of the weight
     ]
@@ -228,10 +227,10 @@ def _steps(rows: int, height: int, vectors: int) -> int:
     return sum(count * (tile * vectors + tile + 2 * vectors) for count, tile in tiles)
 
 
-def _panels_across(total: int, target: Target) -> int:
-    """Return how many of the panels of a result a tile of several rows covers."""
+def _counts_across(total: int, target: Target) -> list[int]:
+    """Return how many of the panels of a result a tile of several rows may cover, of equal costs the best first."""
     counts = _PANEL_COUNTS if accumulators(target) > _MANY_ACCUMULATORS else (1,)
-    return next(n for n in counts if total % n == 0)
+    return [count for count in counts if total % count == 0]
 
 
 def _panel_count(group: Group, product: PanelProduct) -> int:

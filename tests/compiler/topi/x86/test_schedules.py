@@ -234,7 +234,17 @@ def test_columns_are_copied_into_panels_where_the_second_cache_would_not_keep_th
 
 @pytest.mark.parametrize(
     ("rows", "columns", "width"),
-    [(32, 1000, 16), (31, 1000, 8), (32, 196, 16), (32, 64, 16), (32, 40, 8), (32, 36, 4), (32, 37, 16), (32, 7, 8)],
+    [
+        (32, 1000, 16),
+        (31, 1000, 8),
+        (32, 120, 16),
+        (32, 196, 16),
+        (32, 64, 16),
+        (32, 40, 8),
+        (32, 36, 4),
+        (32, 37, 16),
+        (32, 7, 8),
+    ],
 )
 def test_panels_are_as_wide_as_vectors_where_few_lanes_are_wasted(rows: int, columns: int, width: int) -> None:
     a, b = random(rows, 20), random(20, columns)
