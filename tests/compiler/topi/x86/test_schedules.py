@@ -220,6 +220,8 @@ def test_known_weights_of_many_rows_stand_in_panels() -> None:
         (127, 1040, 1024, False),
         (128, 512, 512, False),
         (128, 16, 1 << 16, False),  # a panel already
+        (32, 1 << 16, 8, False),  # rows so far apart that all lines of a column stand in one set
+        (32, 1 << 16, 9, True),
     ],
 )
 def test_columns_are_copied_into_panels_where_the_second_cache_would_not_keep_them(
@@ -264,6 +266,8 @@ def test_panels_are_as_wide_as_vectors_where_few_lanes_are_wasted(rows: int, col
         ("skylake-avx512", 128, 768, "float32", (8, 3)),  # no row is left over
         ("skylake-avx512", 128, 512, "float32", (6, 4)),  # two are, which costs less than tiles of four
         ("skylake-avx512", 4, 768, "float32", (4, 6)),
+        ("skylake-avx512", 1, 768, "float32", (1, 8)),
+        ("skylake-avx512", None, 512, "float32", (6, 4)),
         ("skylake-avx512", 1024, 512, "float64", (6, 2)),
         ("haswell", 128, 768, "float32", (6, 1)),
         ("x86-64", 197, 768, "float32", (2, 1)),  # with three, sums and a row of the weight would fill the registers
@@ -271,9 +275,10 @@ def test_panels_are_as_wide_as_vectors_where_few_lanes_are_wasted(rows: int, col
     ],
 )
 def test_tiles_of_products_have_many_sums_and_leave_few_rows_over(
-    target: str, rows: int, units: int, dtype: str, tile: tuple[int, int]
+    target: str, rows: int | None, units: int, dtype: str, tile: tuple[int, int]
 ) -> None:
-    inputs = [te.placeholder(s, dtype, n) for n, s in (("x", (rows, 64)), ("w", (units // 16, 64, 16)))]
+    shapes = (("x", (rows or te.var("n"), 64)), ("w", (units // 16, 64, 16)))
+    inputs = [te.placeholder(s, dtype, n) for n, s in shapes]
     with Target(f"llvm -mcpu={target} -mattr=-prefer-256-bit") as current:
         product = dense_pack(*inputs)
         stage = schedule_matmul(None, [product], current)[product]
