@@ -151,7 +151,7 @@ def _annotation(attr: te.IterVarAttr | None) -> str:
     words += [f"{key}={value}" for key, value in attr.pragmas]
     if attr.dim_align is not None:
         words.append(f"align {attr.dim_align[0]}+{attr.dim_align[1]}")
-    words += [f"prefetch {tensor.name}+{ahead}" for tensor, ahead in attr.prefetches]
+    words += [f"prefetch {'share of ' * each}{tensor.name}+{ahead}" for tensor, ahead, each in attr.prefetches]
     return ", ".join(words)
 
 

@@ -123,16 +123,6 @@ def _dims(t: Type) -> tuple[Dim, ...]:
     return t.dims if isinstance(t, TensorType) else ()
 
 
-def fixed_layouts(inputs: Sequence[str], outputs: Sequence[str]) -> LayoutRule[Attrs]:
-    """Return the rule of an operator whose layouts are always the same."""
-    before, after = [layout(name) for name in inputs], [layout(name) for name in outputs]
-
-    def rule(attrs: Attrs, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> InferCorrectLayoutOutput:
-        return InferCorrectLayoutOutput(before, after, attrs)
-
-    return rule
-
-
 def quantized_layout(rule: LayoutRule[A], tensors: int | None = None) -> LayoutRule[A]:
     """Return the rule of an operator on quantized tensors: scales and zero points come after the tensors.
 

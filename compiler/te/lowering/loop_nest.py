@@ -22,6 +22,7 @@ from compiler.te.scheduling.stage import IterVarAttr, Stage
 from compiler.te.scheduling.storage import is_virtual, owned_by_thread
 from compiler.tir.expressions.builtin import likely
 from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, seq
+from compiler.tir.transform.memory.inject_prefetch import PREFETCH, PREFETCH_SHARE
 
 WithAttached = Callable[[IterVar, Stmt], Stmt]
 """``with_attached(axis, body)`` puts the stages that are computed at a loop in front of the loop's body."""
@@ -109,8 +110,8 @@ class StageLoops:
         """Put in front of the body of a loop what is computed and what is fetched there."""
         attr = self.stage.iter_var_attrs.get(axis)
         body = self.with_attached(axis, body)
-        for tensor, ahead in reversed(attr.prefetches if attr is not None else ()):
-            body = AttrStmt(tensor, "prefetch_scope", ahead, body)
+        for tensor, ahead, shared in reversed(attr.prefetches if attr is not None else ()):
+            body = AttrStmt(tensor, PREFETCH_SHARE if shared else PREFETCH, ahead, body)
         return body
 
     def _at(self, e: PrimExpr, values: Values) -> PrimExpr:

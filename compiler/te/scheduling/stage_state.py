@@ -46,8 +46,8 @@ class IterVarAttr:
     """Factor and offset in elements, from ``storage_align``."""
     tensor_intrin: TensorIntrin | None = None
     """What computes the loop and all inside of it."""
-    prefetches: tuple[tuple[Tensor, PrimExpr], ...] = ()
-    """What is fetched early, and how many iterations."""
+    prefetches: tuple[tuple[Tensor, PrimExpr, bool], ...] = ()
+    """What is fetched early, how many iterations, and whether loops around share that."""
     span: Span = NO_SPAN
 
     @property

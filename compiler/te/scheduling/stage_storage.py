@@ -155,8 +155,11 @@ class StageStorage(StageState):
         self.rolling = True
 
     @primitive
-    def prefetch(self, tensor: Tensor, var: IterVar, offset: ExprLike) -> None:
+    def prefetch(self, tensor: Tensor, var: IterVar, offset: ExprLike, shared: bool = False) -> None:
         """Prefetch what a later iteration of a loop reads of a tensor.
+
+        With ``shared``, loops around that read the same again fetch what the loop around *them* reads ``offset``
+        iterations later, a share in each of their iterations.  It is not part of classic TVM.
 
         ::
 
@@ -173,7 +176,7 @@ class StageStorage(StageState):
         if not dt.is_integral(ahead.dtype):
             raise ArgumentError(f"prefetch: offset must be an integer, got {show(ahead)} ({self.describe(var)})")
         attr = self._attr(var)
-        self._set_attr(var, replace(attr, prefetches=(*attr.prefetches, (tensor, ahead))))
+        self._set_attr(var, replace(attr, prefetches=(*attr.prefetches, (tensor, ahead, shared))))
 
 
 def _product(dims: Sequence[PrimExpr]) -> PrimExpr:

@@ -478,6 +478,23 @@ def test_a_store_may_depend_on_the_thread() -> None:
     )
 
 
+def test_what_rows_multiply_next_is_fetched_by_shares() -> None:
+    A, W = te.placeholder((30, 48), name="A"), te.placeholder((4, 48, 16), name="W")
+    k = te.reduce_axis((0, 48), name="k")
+    C = te.compute((30, 4, 16), lambda i, j, v: te.sum(A[i, k] * W[j, k, v], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    i, j, v = s[C].op.axis
+    s[C].reorder(j, i, k, v)
+    s[C].prefetch(W, k, 1, shared=True)
+    text = str(lower(s, [A, W, C]))
+    assert "T.prefetch(T.address_of(W_1[j * 768 + i * 32 + k // 16 * 16 + 768])" in text, "two of 48 rows in each turn"
+    assert str(lower(s.replay(len(s.primitives))[0], [A, W, C])) == text
+    a, w = (np.random.default_rng(0).normal(size=t).astype("float32") for t in ((30, 48), (4, 48, 16)))
+    out = nd.array(np.zeros((30, 4, 16), "float32"))
+    build(s, [A, W, C])(nd.array(a), nd.array(w), out)
+    np.testing.assert_allclose(out.numpy(), np.einsum("ik,jkv->ijv", a, w), rtol=1e-4, atol=1e-4)
+
+
 def test_what_is_fetched_early_and_kept_is_computed_alike() -> None:
     A = te.placeholder((12, 64), name="A")
     B = te.compute((12, 64), lambda i, j: A[i, j] * 2.0, name="B")

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import takewhile
+
 from compiler.arith.int_set import IntervalSet, to_set, union
 from compiler.arith.interval_arithmetic import eval_set
-from compiler.ir.expr.primexpr import Range, Var
-from compiler.ir.expr.substitute import substitute
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Range, Var, const
+from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Visitor
 from compiler.ir.node import rebuild
 from compiler.tir.analysis.features import features
+from compiler.tir.analysis.side_effect import reads_memory
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.producer_stmt import Prefetch
 from compiler.tir.statements.stmt import AttrStmt, For, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import FunctionRewrite
+
+PREFETCH, PREFETCH_SHARE = "prefetch_scope", "prefetch_share"
 
 
 class InjectPrefetch(FunctionRewrite):
@@ -27,41 +33,78 @@ class InjectPrefetch(FunctionRewrite):
             # prefetch A, 2 ahead     →    for j in range(64):
             for j in range(64):                C[i, j] = A[i, j] * 2.0
                 C[i, j] = A[i, j] * 2.0
+
+    One with ``shared=True`` is inside of loops that read the same again.  What the loop around these reads ``offset``
+    iterations later is fetched while they run, a share in each of their iterations::
+
+        for j in range(9):                 for j in range(9):
+            for i in range(16):                for i in range(16):
+                for k in range(64):        →       for k in range(64):
+                    # share of A, 1 ahead              T.prefetch(A, [j + 1, i * 4 + k // 16])
+                    C[i, j] += A[j, k]                 C[i, j] += A[j, k]
     """
 
     def rewrite(self, func: PrimFunc) -> PrimFunc:
-        if "prefetch_scope" not in features(func).attrs:
+        if features(func).attrs.isdisjoint((PREFETCH, PREFETCH_SHARE)):
             return func
         return func.with_body(_Inject().visit(func.body))
 
 
 class _Inject(StmtMutator):
     def __init__(self) -> None:
-        self._loops: list[Var] = []
+        self._loops: list[For] = []
 
     def visit_For(self, n: For) -> Stmt:
-        self._loops.append(n.loop_var)
+        self._loops.append(n)
         body = self.visit(n.body)
         self._loops.pop()
         return rebuild(n, body=body)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         body = self.visit(n.body)
-        if n.attr_key != "prefetch_scope":
+        if n.attr_key not in (PREFETCH, PREFETCH_SHARE):
             return rebuild(n, body=body)
         reads = _Reads(n.node)
         reads.visit(n.body)
-        if not reads.boxes or not self._loops:
+        later = self._later(reads, n.attr_key == PREFETCH_SHARE, n.value)
+        if not reads.boxes or not later:
             return body
-        var = self._loops[-1]
         bounds = []
         for axis in zip(*reads.boxes, strict=True):
             hull = union(axis)
-            if not hull.is_bounded():
+            if not hull.is_bounded() or reads_memory(hull.min_value) or reads_memory(hull.max_value):
                 return body
             box = Range.from_min_extent(hull.min_value, hull.max_value - hull.min_value + 1)
-            bounds.append(substitute(box, {var: var + n.value}))
+            bounds.append(substitute(box, later))
         return seq([Prefetch(n.node, tuple(bounds)), body])
+
+    def _later(self, reads: _Reads, shared: bool, ahead: PrimExpr) -> dict[Var, PrimExpr]:
+        """Return the variables of loops where what is fetched will be read, empty if there is nothing to fetch."""
+        loops = self._loops[::-1]
+        if not shared:
+            return {loop.loop_var: loop.loop_var + ahead for loop in loops[:1]}
+        inside = list(takewhile(lambda loop: reads.depend_on(loop.loop_var), loops))
+        again = list(takewhile(lambda loop: not reads.depend_on(loop.loop_var), loops[len(inside) :]))
+        around = loops[len(inside) + len(again) :]
+        (step, steps), (turn, turns) = _numbered(inside), _numbered(again)
+        if not (inside and again and around and steps and turns):
+            return {}
+        # A shift is one instruction where a division takes several: some of the last turn is fetched twice.
+        step = turn * -(-steps // turns) + step // (1 << (turns.bit_length() - 1))
+        later = {around[0].loop_var: around[0].loop_var + ahead}
+        for loop in inside[:-1]:
+            later[loop.loop_var], step = loop.min + step % loop.extent, step // loop.extent
+        return later | {inside[-1].loop_var: inside[-1].min + step}
+
+
+def _numbered(loops: Sequence[For]) -> tuple[PrimExpr, int]:
+    """Return the number of an iteration of loops, innermost first, and how many there are; 0 if that is unknown."""
+    number: PrimExpr = const(0, "int32")
+    count = 1
+    for loop in loops:
+        number += (loop.loop_var - loop.min) * count
+        count *= loop.extent.value if isinstance(loop.extent, IntImm) else 0
+    return number, count
 
 
 class _Reads(Visitor):
@@ -71,6 +114,11 @@ class _Reads(Visitor):
         self._buffer = buffer
         self._domains: dict[Var, IntervalSet] = {}
         self.boxes: list[tuple[IntervalSet, ...]] = []
+
+    def depend_on(self, var: Var) -> bool:
+        """Return whether what is read is something else in each iteration of a loop."""
+        ends = (end for box in self.boxes for axis in box for end in (axis.min_value, axis.max_value))
+        return any(uses_var(end, var) for end in ends)
 
     def visit_For(self, n: For) -> None:
         self._domains[n.loop_var] = to_set(Range.from_min_extent(n.min, n.extent))

@@ -28,7 +28,9 @@ def test_an_intrinsic_is_said_at_its_loop() -> None:
     outer, inner = s[C].split(C.op.axis[0], factor=16)
     s[C].tensorize(inner, _vadd(16))
     s[C].prefetch(A, outer, 2)
-    assert [loop.annotation for loop in _stages(s)["C"].loops] == ["prefetch A+2", "tensorize vadd"]
+    s[C].prefetch(B, outer, 1, shared=True)
+    annotations = ["prefetch A+2, prefetch share of B+1", "tensorize vadd"]
+    assert [loop.annotation for loop in _stages(s)["C"].loops] == annotations
 
 
 def test_a_definition_by_an_intrinsic_is_a_stage() -> None:

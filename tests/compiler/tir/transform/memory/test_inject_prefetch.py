@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from compiler.ir.transform import Sequential
 from compiler.tir.transform import InjectPrefetch, Simplify
 from tests.compiler.tir.transform.programs import assert_pass
@@ -44,3 +46,83 @@ def test_a_prefetch_of_something_never_read_is_dropped() -> None:
         """,
         params=PARAMS,
     )
+
+
+SHARES = "A: T.Buffer((9, 64, 16), 'int32'), C: T.Buffer((9, 12), 'int32')"
+
+
+def test_loops_that_read_the_same_again_each_fetch_a_share_of_what_comes_next() -> None:
+    """Twelve iterations fetch 64 rows: six in each, row after row, of which an eighth is fetched by the next, too."""
+    assert_pass(
+        INJECT,
+        """
+        for j in range(8):
+            for h, i in T.grid(3, 4):
+                for k in range(64):
+                    T.attr(A, "prefetch_share", 1)
+                    for v in range(16):
+                        C[j, h * 4 + i] = C[j, h * 4 + i] + A[j, k, v]
+        """,
+        """
+        for j, h, i, k in T.grid(8, 3, 4, 64):
+            T.prefetch(A, [
+                T.Range(j + 1, j + 1 + 1), T.Range(h * 24 + i * 6 + k // 8, h * 24 + i * 6 + k // 8 + 1), T.Range(0, 16)
+            ])
+            for v in range(16):
+                C[j, h * 4 + i] = C[j, h * 4 + i] + A[j, k, v]
+        """,
+        params=SHARES,
+        values=(),
+    )
+
+
+def test_a_share_of_what_several_loops_read_is_in_their_order() -> None:
+    assert_pass(
+        INJECT,
+        """
+        for j, i, k, l in T.grid(8, 2, 64, 16):
+            T.attr(A, "prefetch_share", 1)
+            C[j, i] = C[j, i] + A[j, k, l]
+        """,
+        """
+        for j, i, k, l in T.grid(8, 2, 64, 16):
+            T.prefetch(A, [
+                T.Range(j + 1, j + 1 + 1),
+                T.Range(i * 32 + k // 2, i * 32 + k // 2 + 1),
+                T.Range(k % 2 * 8 + l // 2, k % 2 * 8 + l // 2 + 1),
+            ])
+            C[j, i] = C[j, i] + A[j, k, l]
+        """,
+        params=SHARES,
+        values=(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("loops", "read"),
+    [
+        ("j, k in T.grid(8, 64)", "A[j, k, 0]"),
+        ("i, k in T.grid(8, 64)", "A[0, k, 0]"),
+        ("j, i in T.grid(8, 4)", "A[j, 0, 0]"),
+        ("j, i, k in T.grid(8, n, 64)", "A[j, k, 0]"),
+    ],
+    ids=["nothing is read again", "nothing comes next", "the innermost loop reads the same", "unknown turns"],
+)
+def test_no_share_is_fetched_where(loops: str, read: str) -> None:
+    body = f"C[0, 0] = C[0, 0] + {read}"
+    marked = f"for {loops}:\n    T.attr(A, 'prefetch_share', 1)\n    {body}"
+    assert_pass(INJECT, marked, f"for {loops}:\n    {body}", params=SHARES + ", n: T.int32", values=(3,))
+
+
+@pytest.mark.parametrize("index", ["j, B[k], 0", "j, k, B[v]"])
+@pytest.mark.parametrize("key", ["prefetch_scope", "prefetch_share"])
+def test_what_is_read_at_a_place_from_memory_is_not_fetched(key: str, index: str) -> None:
+    """The place would be read where it may not be stored: after the last iteration."""
+    body = f"""
+        for j, i, k in T.grid(8, 4, 64):
+            T.attr(A, "{key}", 1)
+            for v in range(16):
+                C[0, v % 12] = C[0, v % 12] + A[{index}]
+    """
+    plain = body.replace(f'T.attr(A, "{key}", 1)', "pass")
+    assert_pass(INJECT, body, plain, params=SHARES + ", B: T.Buffer((64,), 'int32')", values=())
