@@ -29,6 +29,7 @@ from compiler.topi.schedules.kit import (
     divisors,
     even_tile,
     extent,
+    fetch,
     parallel,
     partition_partial_tile,
     tile_lanes,
@@ -158,6 +159,7 @@ def _reduce_outside(tile: Stage, columns: int, target: Target) -> None:
     wo, wi = tile.split(w, factor=columns)
     tile.reorder(many, n, h, wo, few, height, width, inner, c, wi, b)
     partition_partial_tile(tile, w, wo, columns)
+    fetch(tile, tile.op.input_tensors[1], inner, target)
     tile.unroll(c)
     tile.unroll(wi)
     vectorize_block(tile, b, target)

@@ -25,6 +25,7 @@ from compiler.topi.schedules.kit import (
     divisors,
     even_tile,
     extent,
+    fetch,
     is_worth_parallel,
     parallel,
     partition_partial_tile,
@@ -116,13 +117,15 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
         tile.unroll(tile_v)
         tile.vectorize(tile_l)
     if panels is None:
-        if not (is_tiled or by_rows) and "x86_64" in target.triple:
-            _fetch_ahead(tile)
+        if not (is_tiled or by_rows):
+            _fetch_ahead(tile, target)
         if is_worth_parallel(anchor, tile_lanes(target, group.tile.dtype)):
             parallel(s, order)
         return group.schedule
     stage = group.schedule[panels]
     stage.compute_at(s, jo)
+    if panels.tag == Tag.PANELS_IN_PLACE:
+        stage.reorder(panels.axis[-2], panels.axis[-3])  # along the rows of the weight
     stage.vectorize(panels.axis[-1])
     if product.is_shared:
         s.parallel(jo)
@@ -189,15 +192,13 @@ def _is_tall(anchor: ComputeOp) -> bool:
     return rows is not None and columns is not None and rows >= columns and size <= _SECOND_CACHE
 
 
-def _fetch_ahead(tile: Stage) -> None:
-    """Ask for the weight some steps before it is multiplied: what no cache has left comes from far away.
-
-    It was measured on x86 alone, where it is one more instruction for each row of a panel.
-    """
+def _fetch_ahead(tile: Stage, target: Target) -> None:
+    """Ask for the weight some steps before it is multiplied, and meanwhile for what is multiplied next."""
     weight, k = tile.op.input_tensors[-1], tile.op.reduce_axis[-1]
     row = prod(d.value for d in weight.shape[2:] if isinstance(d, IntImm)) * dt.storage_bytes(weight.dtype)
-    if isinstance(weight.op, PlaceholderOp) and row > 0:
-        tile.prefetch(weight, k, max(_BYTES_AHEAD // row, 1))
+    if row > 0:
+        fetch(tile, weight, k, target, max(_BYTES_AHEAD // row, 1))
+    fetch(tile, weight, k, target)
 
 
 def _panel_tile(group: Group, product: PanelProduct, target: Target) -> tuple[int, int]:

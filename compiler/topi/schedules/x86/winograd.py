@@ -15,7 +15,7 @@ from compiler.topi.nn.convolution.winograd_packed import TILE
 from compiler.topi.nn.product_sums import NARROW
 from compiler.topi.schedules.anchor import Group, find_anchor, tiled_group
 from compiler.topi.schedules.choice import choose
-from compiler.topi.schedules.kit import accumulators, divisors, extent, parallel, partition_partial_tile
+from compiler.topi.schedules.kit import accumulators, divisors, extent, fetch, parallel, partition_partial_tile
 from compiler.topi.schedules.x86.conv import MAX_TUNED_BLOCKS, packed_tile, vectorize_block
 from compiler.topi.tag import Tag
 
@@ -68,6 +68,8 @@ def _multiply(s: Schedule, stage: Stage, products: Tensor, target: Target) -> No
     tile.compute_at(stage, to)
     *outer, tile_o, tile_t, tile_b = tile.op.axis
     tile.reorder(*tile.op.reduce_axis, *outer, tile_o, tile_t, tile_b)
+    for each in tile.op.input_tensors:
+        fetch(tile, each, tile.op.reduce_axis[-1], target)
     tile.unroll(tile_o)
     tile.unroll(tile_t)
     vectorize_block(tile, tile_b, target)

@@ -10,7 +10,8 @@ import pytest
 import compiler as tvm
 from compiler import relay
 from compiler.classic.contrib import graph_executor
-from compiler.driver.relay.build import build
+from compiler.driver.lower import lower
+from compiler.driver.relay.build import build, build_graph
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.transform.pipeline import optimize
@@ -59,6 +60,19 @@ def test_weights_that_are_loaded_for_few_tiles_stay_as_they_are() -> None:
     assert not is_worth_winograd(512, 512, 1, 7, 7), "it meets four"
     assert is_worth_winograd(512, 512, 16, 8, 8), "the weights are loaded once for all images"
     assert not is_worth_winograd(256, 256, 1, 14, 14, "bfloat16"), "an instruction adds two products"
+
+
+@pytest.mark.parametrize(
+    ("target", "is_fetched"), [("llvm -mcpu=haswell", True), ("llvm -mtriple=aarch64-linux-gnu", False)]
+)
+def test_weights_of_the_next_channels_are_fetched_while_tiles_are_multiplied(target: str, is_fetched: bool) -> None:
+    x = relay.var("x", shape=(1, 64, 28, 28))
+    module = IRModule.from_expr(relay.nn.conv2d(x, _weight(64, 64), padding=1))
+    with PassContext(opt_level=3):
+        kernels = build_graph(module, Target(target)).kernels
+    (usual,) = (kernel.usual for name, kernel in kernels.items() if "winograd" in name)
+    text = str(lower(usual.schedule, [*usual.inputs, *usual.outputs]))
+    assert ("T.prefetch" in text) == is_fetched
 
 
 @pytest.mark.parametrize(("cpu", "is_transformed"), [("cooperlake", True), ("znver4", True), ("sapphirerapids", False)])

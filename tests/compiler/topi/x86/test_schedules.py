@@ -234,6 +234,14 @@ def test_columns_are_copied_into_panels_where_the_second_cache_would_not_keep_th
     assert ("panels" in str(lowered)) == is_copied
 
 
+def test_panels_are_copied_along_the_rows_of_the_weight() -> None:
+    args = [te.placeholder(shape, name=name) for name, shape in (("a", (128, 512)), ("b", (512, 768)))]
+    with Target("llvm -mcpu=skylake-avx512") as target:
+        product = matmul(*args)
+        text = str(compiler.lower(schedule_matmul(None, [product], target), [*args, product]))
+    assert "for k, p in T.grid(512, 3):" in text
+
+
 @pytest.mark.parametrize(
     ("rows", "columns", "width"),
     [
@@ -286,8 +294,15 @@ def test_tiles_of_products_have_many_sums_and_leave_few_rows_over(
     assert (height, columns // 16) == tile
 
 
-@pytest.mark.parametrize(("target", "lines"), [("llvm -mcpu=haswell", 1), ("llvm -mtriple=aarch64-linux-gnu", 0)])
-def test_the_weight_of_a_product_is_fetched_ahead_where_that_was_measured(target: str, lines: int) -> None:
+@pytest.mark.parametrize(
+    ("target", "places"),
+    [
+        ("llvm -mcpu=haswell", ["+ 768])", "w_1[j_outer * 32768 + i_outer * 4096 + k // 8 * 16 + 32768])"]),
+        ("llvm -mtriple=aarch64-linux-gnu", []),
+    ],
+)
+def test_the_weight_of_a_product_is_fetched_ahead_where_that_was_measured(target: str, places: list[str]) -> None:
+    """Before a row of the panel is multiplied, and, while eight tiles are, an eighth of the next panel by each."""
     inputs = [te.placeholder(s, name=n) for n, s in (("x", (48, 2048)), ("w", (2, 2048, 16)))]
     with Target(target):
         call = nn.contrib_dense_pack(*(relay.var(i.name, shape=i.shape) for i in inputs), weight_layout="NC16n")
@@ -295,8 +310,8 @@ def test_the_weight_of_a_product_is_fetched_ahead_where_that_was_measured(target
         outputs = call.op.compute(call.attrs, inputs, call.checked_type)
         schedule = call.op.schedule(call.attrs, outputs, Target(target))
     hints = re.findall(r"T\.prefetch\(.*", str(compiler.lower(schedule, [*inputs, *outputs])))
-    assert len(hints) == lines
-    assert all("+ 768]" in hint for hint in hints), "48 rows of a panel"
+    assert len(hints) == len(places)
+    assert all(place in hint for place, hint in zip(places, hints, strict=True)), "48 rows, and a panel"
 
 
 def test_all_columns_of_tall_products_are_computed_from_rows_in_the_first_cache() -> None:
@@ -462,4 +477,5 @@ def test_weights_that_fill_the_first_cache_are_multiplied_with_rows_in_parts(
         outputs = call.op.compute(call.attrs, inputs, call.checked_type)
         text = str(compiler.lower(call.op.schedule(call.attrs, outputs, chosen), [*inputs, *outputs]))
     assert re.findall(r"for ic_outer, h_c.* in T\.grid\(\d+, (\d+)", text) == [str(rows)] * (rows > 0)
+    assert bool(re.search(r"T\.prefetch\(.*ic_outer \* 2304 \+ h_c .* \+ 2304\]", text)) == (rows > 0), "the next part"
     check(make, [data, kernel], tolerance=1e-4)
