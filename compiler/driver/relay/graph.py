@@ -12,6 +12,7 @@ from compiler.ir.attrs import Attrs
 from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
+from compiler.ir.names import take_name
 from compiler.ir.origin import derived_from
 from compiler.ir.types import Type
 from compiler.relay.adt import Match
@@ -116,14 +117,7 @@ class _GraphFlattener:
         several = isinstance(param.checked_type, TupleType)
         for i, value in enumerate(values):
             name = f"{param.name_hint}_{i}" if several else param.name_hint
-            self.program.inputs.append((self._unique(name), value))
-
-    def _unique(self, name: str) -> str:
-        """Return the name of an input, numbered where variables share it."""
-        numbered = (f"{name}_{i}" for i in itertools.count(1))
-        result = next(n for n in itertools.chain([name], numbered) if n not in self._names)
-        self._names.add(result)
-        return result
+            self.program.inputs.append((take_name(name, self._names), value))
 
     def _evaluate(self, expr: RelayExpr) -> list[int]:
         match expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from compiler.ir.names import free_name
 from compiler.ir.types import TypeVar
 from compiler.relay.expr import Var
 
@@ -65,7 +66,7 @@ class Names:
         """Return the name of a type variable."""
         name = self._type_names.get(v)
         if name is None:
-            name = _other(v.name_hint, set(self._type_names.values()))
+            name = free_name(v.name_hint, self._type_names.values(), "")
             self._type_names[v] = name
         return name
 
@@ -73,13 +74,5 @@ class Names:
         """Return the name of a variable in shapes, and whether it is new."""
         if var in self._dims:
             return self._dims[var], False
-        name = self._dims[var] = _other(_ODD_IN_SHAPES.sub("_", var.name), set(self._dims.values()))
+        name = self._dims[var] = free_name(_ODD_IN_SHAPES.sub("_", var.name), self._dims.values(), "")
         return name, True
-
-
-def _other(hint: str, taken: set[str]) -> str:
-    name, count = hint, 0
-    while name in taken:
-        count += 1
-        name = f"{hint}{count}"
-    return name

@@ -10,6 +10,7 @@ from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, const
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.functor import Mutator
+from compiler.ir.names import take_name
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.te.definition.dataflow import post_dfs_order
@@ -133,13 +134,7 @@ class _Blocks:
 
     def _unique(self, name: str) -> str:
         """Return a name that no other block has."""
-        base = name = name.replace(".", "_")
-        count = 0
-        while name in self._names:
-            count += 1
-            name = f"{base}_{count}"
-        self._names.add(name)
-        return name
+        return take_name(name.replace(".", "_"), self._names)
 
     # computations
 

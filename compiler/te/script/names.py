@@ -6,6 +6,7 @@ import keyword
 import re
 from collections.abc import Iterable
 
+from compiler.ir.names import take_name
 from compiler.ir.node import Node
 
 
@@ -36,12 +37,7 @@ class Names:
         """Take a name that nothing has."""
         base = re.sub(r"\W+", "_", hint) or "value"
         base = f"_{base}" if base[0].isdigit() else f"{base}_" if keyword.iskeyword(base) else base
-        name, number = base, 0
-        while name in self._taken:
-            number += 1
-            name = f"{base}_{number}"
-        self._taken.add(name)
-        return name
+        return take_name(base, self._taken)
 
     def give(self, value: Node, hint: str) -> str:
         """Name a thing."""

@@ -16,6 +16,7 @@ from typing import Protocol
 from compiler.ir.expr.primexpr import CommReducer, IterVar, Let, PrimExpr, ProducerLoad, Reduce, Var
 from compiler.ir.expr.substitute import uses_var
 from compiler.ir.functor import Visitor
+from compiler.ir.names import free_name
 from compiler.ir.node import Node
 from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.block import Block, MatchBufferRegion
@@ -52,7 +53,7 @@ class Names:
         """Give ``n`` a free name like ``hint``, unless it has one."""
         name = self._of.get(n)
         if name is None:
-            free = self._free(re.sub(r"\W", "_", hint) or "v")
+            free = free_name(re.sub(r"\W", "_", hint) or "v", self._taken)
             name = self._of[n] = f"{free}_{id(n):#x}" if self._with_addresses else free
             self._taken.add(name)
         return name
@@ -61,7 +62,7 @@ class Names:
         """Return the name of what the text does not define: its own, unless something else in the text has it."""
         name = self._of.get(n)
         if name is None:
-            name = self._of[n] = n.name if n.name in self._reserved else self._free(n.name)
+            name = self._of[n] = n.name if n.name in self._reserved else free_name(n.name, self._taken)
             self._taken.add(name)
         return name
 
@@ -77,13 +78,6 @@ class Names:
             yield
         finally:
             self._of, self._taken = saved
-
-    def _free(self, hint: str) -> str:
-        name, count = hint, 0
-        while name in self._taken:
-            count += 1
-            name = f"{hint}_{count}"
-        return name
 
 
 class Definitions(Visitor):

@@ -22,10 +22,11 @@ from compiler.classic.frontend.tflite.reader import (
     reading,
 )
 from compiler.classic.frontend.tflite.registry import Convert, find, find_quantized, moves_elements, passes_on
-from compiler.classic.frontend.tflite.variables import Variables, unused
+from compiler.classic.frontend.tflite.variables import Variables
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
+from compiler.ir.names import take_name
 from compiler.ir.origin import Span, derived_from
 from compiler.relay.expr import Constant, Tuple, Var
 from compiler.relay.frontend.shared.errors import ModelError, UnsupportedOperatorError, naming_node
@@ -56,7 +57,7 @@ def convert_model(
     program = _Program(graphs, span, taken)
     for i, value in program.constants(0).items():
         if i not in inputs and graph.tensors[i].data is not None and is_weight(value):
-            names[value] = unused(graph.tensors[i].name or f"tensor{i}", taken)
+            names[value] = take_name(graph.tensors[i].name or f"tensor{i}", taken, ".")
     with keeping(frozenset(names)), reading():
         outputs = program.run(0, [inputs[i] for i in graph.inputs])
     mod, params = _with_states(program.variables, list(inputs.values()), outputs, names)

@@ -13,6 +13,7 @@ import numpy as np
 
 from compiler.classic.frontend.tflite.reader import Operation, Subgraph, TensorInfo, called
 from compiler.ir.expr import RelayExpr
+from compiler.ir.names import take_name
 from compiler.relay.expr import Var
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.shared.folding import constant, settle, type_of
@@ -81,7 +82,7 @@ class Variables:
         """Return what a variable that persists holds before a run."""
         if number not in self.states:
             given = self.initial.get(number)
-            name = unused(self._names[number] or f"variable{number}", self._taken)
+            name = take_name(self._names[number] or f"variable{number}", self._taken, ".")
             state = settle(Var(name, expected if given is None else type_of(given)))
             self.states[number] = self.values[number] = state
         return self.states[number]
@@ -93,15 +94,6 @@ class Variables:
             return given
         bounded(*t.concrete_shape)
         return constant(np.zeros(t.concrete_shape), t.dtype)
-
-
-def unused(name: str, taken: set[str]) -> str:
-    """Return a name that is not taken yet, and take it."""
-    number, made = 1, name
-    while made in taken:
-        number, made = number + 1, f"{name}.{number}"
-    taken.add(made)
-    return made
 
 
 def variable_name(operation: Operation) -> str:

@@ -15,6 +15,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
+from compiler.ir.names import take_name
 from compiler.ir.op import Op
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import FuncType, Type, TypeVar
@@ -126,12 +127,7 @@ class _Program:
             self.mod[closures.apply] = Function((chosen, *closures.arguments), body, result)
 
     def fresh(self, hint: str) -> str:
-        name, count = hint, 0
-        while name in self._names:
-            count += 1
-            name = f"{hint}_{count}"
-        self._names.add(name)
-        return name
+        return take_name(hint, self._names)
 
 
 class _Encode(TypeMutator):

@@ -8,6 +8,7 @@ from compiler.ir.attrs.dict_attrs import DictAttrs
 from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
+from compiler.ir.names import take_name
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.structural import structural_equal, structural_hash
@@ -78,7 +79,7 @@ class _Lifter(ExprMutator):
     def _lift(self, fn: Function, name: Var | None) -> RelayExpr:
         """Lift a local function and return what replaces it; ``name`` is the variable by which it may call itself."""
         captured = tuple(v for v in free_vars(fn) if v is not name)
-        gvar = GlobalVar(self._fresh("lifted" if name is None else f"lifted_{name.name_hint}"))
+        gvar = GlobalVar(take_name("lifted" if name is None else f"lifted_{name.name_hint}", self._names))
         inside: dict[GraphExpr, Var] = {
             old: Var(old.name_hint, old.type_annotation or old.checked_type_) for old in captured
         }
@@ -105,14 +106,6 @@ class _Lifter(ExprMutator):
         same.append(gvar)
         self.lifted[gvar] = lifted
         return gvar
-
-    def _fresh(self, hint: str) -> str:
-        name, count = hint, 0
-        while name in self._names:
-            count += 1
-            name = f"{hint}_{count}"
-        self._names.add(name)
-        return name
 
 
 class _Rename(ExprMutator):

@@ -25,6 +25,7 @@ from compiler.ir.expr.primexpr import (
     Var,
 )
 from compiler.ir.functor import Functor
+from compiler.ir.names import take_name
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.statements.producer_stmt import ProducerRealize, ProducerStore
 from compiler.tir.statements.stmt import (
@@ -92,12 +93,7 @@ class _Writer(Functor):
     def _name(self, key: Tensor | Var, name: str) -> str:
         if key not in self._names:
             base = "".join(c if c.isalnum() else "_" for c in name)
-            unique, count = base, 0
-            while unique in self._taken:
-                count += 1
-                unique = f"{base}_{count}"
-            self._taken.add(unique)
-            self._names[key] = unique
+            self._names[key] = take_name(base, self._taken)
         return self._names[key]
 
     def _line(self, text: str) -> None:

@@ -16,6 +16,7 @@ from compiler.driver.relay.executor import runtime_value
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
+from compiler.ir.names import take_name
 from compiler.relay import operator
 from compiler.relay.adt import Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var, as_expr
@@ -118,12 +119,7 @@ class _Writer:
 
     def _name(self, hint: str) -> str:
         name = re.sub(r"\W", "_", hint) or "_"
-        name = f"_{name}" if name[0].isdigit() or keyword.iskeyword(name) else name
-        base, count = name, 1
-        while name in self._taken:
-            name, count = f"{base}_{count}", count + 1
-        self._taken.add(name)
-        return name
+        return take_name(f"_{name}" if name[0].isdigit() or keyword.iskeyword(name) else name, self._taken)
 
     def _assign(self, text: str, hint: str = "t") -> str:
         name = self._name(hint)

@@ -22,6 +22,7 @@ from compiler.ir.error import BuildError
 from compiler.ir.expr.primexpr import Call, Var, const
 from compiler.ir.function import BaseFunc, GlobalVar
 from compiler.ir.module import IRModule
+from compiler.ir.names import take_name
 from compiler.ir.node import rebuild
 from compiler.ir.types import PointerType, PrimType
 from compiler.relay.ty import TensorType
@@ -94,12 +95,7 @@ class _MainFunctionWriter:
         return buffer
 
     def _buffer(self, name: str, t: TensorType) -> Buffer:
-        unique = clean = re.sub(r"\W", "_", name) or "_"
-        number = 0
-        while unique in self._taken:
-            number += 1
-            unique = f"{clean}_{number}"
-        self._taken.add(unique)
+        unique = take_name(re.sub(r"\W", "_", name) or "_", self._taken)
         return decl_buffer(t.shape, t.dtype, unique)
 
     def _output(self, index: int, value: int) -> Buffer:

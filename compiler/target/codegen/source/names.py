@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from compiler.ir.error import BuildError
 from compiler.ir.expr.primexpr import Var
+from compiler.ir.names import take_name
 
 
 def identifier(name: str, reserved: frozenset[str]) -> str:
@@ -38,13 +39,7 @@ class Names:
 
     def fresh(self, wish: str) -> str:
         """Return a name that is not used in this scope."""
-        base = name = identifier(wish, self._reserved)
-        count = 0
-        while name in self._taken:
-            count += 1
-            name = f"{base}_{count}"
-        self._taken.add(name)
-        return name
+        return take_name(identifier(wish, self._reserved), self._taken)
 
     def __getitem__(self, var: Var) -> str:
         name = self._names.get(var)

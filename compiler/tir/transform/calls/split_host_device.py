@@ -8,6 +8,7 @@ from compiler.ir.expr.primexpr import Call, StringImm, Var, const
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
+from compiler.ir.names import take_name
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.ir.types import PrimType
 from compiler.runtime.device import DEVICE_TYPES
@@ -76,21 +77,13 @@ class _Split(StmtMutator):
         given = (var for var in undefined_vars(body) if var not in own)
         params = tuple(sorted(given, key=lambda var: (var.dtype != "handle", var.name)))
         succeeds = device_type(target) in REPORTS_ERRORS
-        kernel = GlobalVar(self._fresh())
+        kernel = GlobalVar(take_name(self._name, self._taken))
         self._kernels[kernel] = _kernel(params, body, target, succeeds)
         if not succeeds:
             return tir.Evaluate(Call("void", kernel, params))
         code = Var("kernel_error_code", "int32")
         check = tir.AssertStmt(code.equal(0), StringImm("Error executing compute kernel"), no_op())
         return tir.LetStmt(code, Call("int32", kernel, params), check)
-
-    def _fresh(self) -> str:
-        name, number = self._name, 0
-        while name in self._taken:
-            number += 1
-            name = f"{self._name}_{number}"
-        self._taken.add(name)
-        return name
 
 
 def _kernel(params: tuple[Var, ...], body: Stmt, target: FunctionTarget, succeeds: bool) -> PrimFunc:
