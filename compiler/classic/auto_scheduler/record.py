@@ -110,7 +110,7 @@ class RecordReader:
         return [inp for inp, _ in records], [res for _, res in records]
 
     def __iter__(self) -> Iterator[Record]:
-        with self.filename.open(encoding="utf-8") as file:
+        with self.filename.open(encoding="utf-8", errors="replace") as file:
             yield from map(decode, whole_lines(file))
 
 

@@ -9,6 +9,7 @@ from os import PathLike
 from compiler.classic.autotvm.measure import MeasureInput, MeasureResult
 from compiler.classic.autotvm.task.record import encode
 from compiler.classic.autotvm.tuner import Tuner, flops
+from compiler.ir.error import expected
 from compiler.runtime.log_lines import append_lines
 from compiler.runtime.timing.clock import is_disturbed
 
@@ -33,6 +34,8 @@ def progress_bar(total: int, prefix: str = "", si_prefix: str = "G") -> Callback
 
     The unit of the speed has a prefix: none, ``k``, ``M``, ``G`` or ``T``.
     """
+    if si_prefix not in _PREFIXES:
+        expected("progress_bar", "si_prefix", f"one of {', '.join(map(repr, _PREFIXES))}", si_prefix)
     unit = _PREFIXES[si_prefix]
     done = disturbed = 0
 

@@ -10,6 +10,7 @@ from compiler.classic.autotvm.task.space import ConfigSpace, FallbackConfigEntit
 from compiler.classic.autotvm.task.workload import Workload
 from compiler.classic.relay.op_strategy.selection import program_strategy, select_implementation
 from compiler.driver.relay.params import bind_params
+from compiler.ir.error import expected
 from compiler.ir.module import IRModule
 from compiler.ir.passes.context import PassContext
 from compiler.relay.analysis.traversal import operands, post_order
@@ -58,6 +59,8 @@ def extract_from_multiple_program(
     ops: Sequence[RelayOp] | None = None,
 ) -> list[Task]:
     """Return the tasks of models, each once: those that :func:`extract_from_program` finds."""
+    if not all(isinstance(each, RelayOp) for each in ops or ()):
+        expected("autotvm.task.extract_from_program", "ops", "a list of operators, as relay.op.get returns them", ops)
     chosen = Target(target)
     modules = [
         bind_params(mod if isinstance(mod, IRModule) else IRModule.from_expr(mod), values or {})

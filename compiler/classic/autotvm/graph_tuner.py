@@ -18,7 +18,7 @@ from compiler.classic.autotvm.measure import Record
 from compiler.classic.autotvm.task.history import Records, read_records
 from compiler.classic.autotvm.task.record import encode
 from compiler.classic.autotvm.task.workload import Workload
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, expected
 from compiler.ir.module import IRModule
 from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
@@ -49,6 +49,8 @@ class BaseGraphTuner:
         self, graph: IRModule | Function, input_shapes: Mapping[str, Sequence[int]], records: Records,
         target_ops: Iterable[RelayOp], target: TargetLike, **options: object,
     ) -> None:  # fmt: skip
+        if not isinstance(input_shapes, Mapping):
+            expected("graph_tuner", "input_shapes", "a dict of a shape by the input's name", input_shapes)
         mod = InferType()(graph if isinstance(graph, IRModule) else IRModule.from_expr(graph))
         free = [v for v in mod["main"].params if v.name_hint not in input_shapes]
         weights = {v.name_hint: np.ones(v.checked_type.concrete_shape, numpy_dtype(v.checked_type.dtype)) for v in free}

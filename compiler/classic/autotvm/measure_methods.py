@@ -93,9 +93,8 @@ def _ended(made: Measurement) -> BuildResult:
 
 
 def _failed(error: MeasureErrorNo, message: str, seconds: float) -> BuildResult:
-    return BuildResult(
-        None, (), MeasureResult((RuntimeError(message),), int(error), seconds, time.time()), seconds
-    )  # fmt: skip
+    result = MeasureResult((RuntimeError(message),), int(error), seconds, time.time())
+    return BuildResult(None, (), result, seconds)
 
 
 class LocalRunner(Runner):
@@ -110,6 +109,8 @@ class LocalRunner(Runner):
         cooldown_interval: float = 0.0, enable_cpu_cache_flush: bool = False, module_loader: object = None,
     ) -> None:  # fmt: skip
         super().__init__(timeout, 1)
+        if not cooldown_interval >= 0:
+            expected(type(self).__name__, "cooldown_interval", "seconds, at least 0", cooldown_interval)
         self.number = number
         self.repeat = repeat
         self.min_repeat_ms = min_repeat_ms
@@ -205,6 +206,8 @@ def measure_option(builder: Builder | str, runner: Runner | str) -> dict[str, ob
 
 def create_measure_batch(task: Task, option: Mapping[str, Any]) -> MeasureBatch:
     """Return what measures candidates."""
+    if not isinstance(option, Mapping) or not {"builder", "runner"} <= set(option):
+        expected("autotvm", "measure_option", "what autotvm.measure_option returned", option)
     builder: Builder = option["builder"]
     runner: Runner = option["runner"]
     runner.set_task(task)

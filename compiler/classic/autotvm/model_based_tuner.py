@@ -57,9 +57,7 @@ class XGBTuner(Tuner):
             index = self._plan.pop(0)
             if index not in self._visited and random.random() >= _EXPLORED:
                 return index
-        while (index := self.space.get_rand_index()) in self._visited:
-            continue
-        return index
+        return self._random_index()
 
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         for inp, res in zip(inputs, results, strict=True):

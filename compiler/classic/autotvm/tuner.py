@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING
 
 from compiler.classic.autotvm.measure import MeasureInput, MeasureResult, Record
 from compiler.classic.autotvm.measure_methods import create_measure_batch
 from compiler.classic.autotvm.task import ConfigEntity, Task
-from compiler.ir.error import ArgumentError, undefined
+from compiler.ir.error import ArgumentError, expected, require_int, undefined
 from compiler.ir.extension import public_module
 from compiler.search.fastest import mean_cost
 
@@ -61,11 +62,18 @@ class Tuner:
         """Return the number of a candidate that was not measured."""
         undefined(self, "next_index")
 
+    def _random_index(self, first: int = 0, end: int | None = None) -> int:
+        while (index := self.space.get_rand_index(first, end)) in self._visited:
+            continue
+        return index
+
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         """Take notice of measurements."""
 
     def load_history(self, data_set: Iterable[Record]) -> None:
         """Take notice of records; what they measured is not measured again."""
+        if isinstance(data_set, str | PathLike):
+            expected("Tuner.load_history", "data_set", "records, as load_from_file yields them", data_set)
         own = [row for row in data_set if row[0].task.workload == self.task.workload]
         self._visited.update(inp.config.index for inp, _ in own)
         self.update([inp for inp, _ in own], [res for _, res in own])
@@ -90,10 +98,15 @@ class Tuner:
         measure_option : mapping
             What ``autotvm.measure_option`` returned.
         early_stopping : int, optional
-            End when so many candidates in a row were no better.
+            End when so many candidates in a row were no better; 0 is for never.
         callbacks : sequence of callable
             Called with the tuner, the inputs and the results of each batch.
         """
+        require_int("Tuner.tune", "n_trial", n_trial, 0)
+        if not isinstance(early_stopping, float | int | None):
+            expected("Tuner.tune", "early_stopping", "a number of candidates or None", early_stopping)
+        if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
+            expected("Tuner.tune", "callbacks", "a list of functions", callbacks)
         measure_batch = create_measure_batch(self.task, measure_option)
         done = 0
         while done < n_trial and self.has_next():
@@ -109,7 +122,7 @@ class Tuner:
             self.update(inputs, results)
             for callback in callbacks:
                 callback(self, inputs, results)
-            if early_stopping is not None and done >= self.best_iter + early_stopping:
+            if early_stopping and done >= self.best_iter + early_stopping:
                 return
 
     def _count_errors(self, results: Sequence[MeasureResult]) -> None:
@@ -137,13 +150,12 @@ class _RangeTuner(Tuner):
 
     def __init__(self, task: Task, range_idx: tuple[int, int] | None = None) -> None:
         super().__init__(task)
-        first, last = range_idx or (0, self.space.range_length - 1)
-        if not 0 <= first <= last < self.space.range_length:
-            raise ArgumentError(
-                f"tuner: range_idx must lie within 0 and {self.space.range_length - 1}, got {range_idx}"
-            )
-        self.begin_idx = first
-        self.end_idx = last + 1
+        most, given = self.space.range_length - 1, (0, self.space.range_length - 1) if range_idx is None else range_idx
+        match given:
+            case (int(first), int(last)) if 0 <= first <= last <= most:
+                self.begin_idx, self.end_idx = first, last + 1
+            case _:
+                expected("tuner", "range_idx", f"the first and the last number, within 0 and {most}", range_idx)
 
     def has_next(self) -> bool:
         """Return whether there are candidates in the range that were not measured."""
@@ -155,9 +167,7 @@ class RandomTuner(_RangeTuner):
     """Measures candidates in random order, all or those from the first number to the last one of ``range_idx``."""
 
     def next_index(self) -> int:
-        while (index := self.space.get_rand_index(self.begin_idx, self.end_idx)) in self._visited:
-            continue
-        return index
+        return self._random_index(self.begin_idx, self.end_idx)
 
 
 class GridSearchTuner(_RangeTuner):
@@ -187,9 +197,7 @@ class GATuner(Tuner):
                 index = self.space.knob2point(self._child())
                 if index not in self._visited and self.space.is_index_valid(index):
                     return index
-        while (index := self.space.get_rand_index()) in self._visited:
-            continue
-        return index
+        return self._random_index()
 
     def _child(self) -> list[int]:
         """Cross two candidates, good ones rather than others, and mutate the result."""

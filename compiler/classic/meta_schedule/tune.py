@@ -109,6 +109,8 @@ def contexts_of(
     special_space: Mapping[str, Any] | None = None,
 ) -> tuple[list[TuneContext], list[float]]:
     """Return contexts of tasks, each with clones of the space and the strategy, and their weights."""
+    if not isinstance(special_space, Mapping | None):
+        expected("tune_tir", "special_space", "a dict of a space by the function's name", special_space)
     contexts = []
     for task in tasks:
         given = (special_space or {}).get(task.task_name, space)
@@ -166,8 +168,7 @@ def tune_tasks(
         "module_equality": (module_equality, ("structural",)),
     }
     _require_known(given)
-    folder = Path(work_dir)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = _folder(work_dir)
     kinds: dict[str, Callable[[], Database]] = {
         "json": partial(JSONDatabase, work_dir=folder),
         "memory": MemoryDatabase,
@@ -185,10 +186,19 @@ def tune_tasks(
     return kept
 
 
+def _folder(work_dir: str | os.PathLike[str]) -> Path:
+    """Make the working directory unless it is there.  Raises ArgumentError if that cannot be."""
+    if not isinstance(work_dir, str | os.PathLike):
+        expected("tune_tasks", "work_dir", "the path of a folder", work_dir)
+    try:
+        Path(work_dir).mkdir(parents=True, exist_ok=True)
+    except OSError as failed:
+        expected("tune_tasks", "work_dir", f"a folder that can be written ({failed.strerror})", work_dir)
+    return Path(work_dir)
+
+
 def _are_callbacks(given: object) -> bool:
-    if isinstance(given, (list, tuple)):
-        return all(isinstance(each, MeasureCallback) for each in given)
-    return isinstance(given, MeasureCallback)
+    return all(isinstance(each, MeasureCallback) for each in (given if isinstance(given, list | tuple) else [given]))
 
 
 def _require_known(given: Mapping[str, tuple[object, Sequence[str]]]) -> None:

@@ -97,7 +97,7 @@ def load_from_buffer(file: TextIO) -> Iterator[tuple[MeasureInput, MeasureResult
 
 def load_from_file(filepath: str | PathLike[str]) -> Iterator[tuple[MeasureInput, MeasureResult]]:
     """Return the records of a file."""
-    with Path(filepath).open(encoding="utf-8") as file:
+    with Path(filepath).open(encoding="utf-8", errors="replace") as file:
         yield from load_from_buffer(file)
 
 

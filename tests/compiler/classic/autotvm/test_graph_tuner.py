@@ -75,6 +75,10 @@ def test_a_model_is_built_with_the_fastest_of_each_convolution(tuner: type[BaseG
 def test_records_of_other_graphs_are_refused() -> None:
     with pytest.raises(ArgumentError, match="no record is of one of the 2 tasks"):
         DPTuner(_model(), SHAPES, [], [CONV], TARGET)
+    with pytest.raises(ArgumentError, match=r"ops must be a list of operators, as relay\.op\.get returns them, got"):
+        DPTuner(_model(), SHAPES, [], ["nn.conv2d"], TARGET)
+    with pytest.raises(ArgumentError, match="input_shapes must be a dict of a shape by the input's name, got None"):
+        DPTuner(_model(), None, [], [CONV], TARGET)
 
 
 def test_several_records_of_a_workload_are_for_its_calls_in_order() -> None:

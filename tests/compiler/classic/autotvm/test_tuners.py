@@ -145,8 +145,45 @@ def test_a_part_of_a_space_is_measured(task, make):
     tuner = make(task, range_idx=(3, 7))
     assert sorted(config.index for config in tuner.next_batch(100)) == [3, 4, 5, 6, 7]
     assert not tuner.has_next()
-    with pytest.raises(tvm.TVMError, match=r"range_idx must lie within 0 and \d+, got \(5, 1000\)"):
-        make(task, range_idx=(5, 1000))
+    for wrong in ((5, 1000), (7, 3), (0, 1, 2), "ab", 3):
+        with pytest.raises(tvm.TVMError, match=r"range_idx must be the first and the last number, within 0 and \d+"):
+            make(task, range_idx=wrong)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"n_trial": "64"}, "n_trial must be an int of at least 0, got '64'"),
+        ({"measure_option": {}}, r"measure_option must be what autotvm\.measure_option returned, got {}"),
+        ({"measure_option": "local"}, "measure_option must be what"),
+        ({"early_stopping": "8"}, "early_stopping must be a number of candidates or None, got '8'"),
+        ({"callbacks": lambda *of: None}, "callbacks must be a list of functions"),
+        ({"callbacks": ["log.json"]}, "callbacks must be a list of functions"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_anything_is_measured(task, options, said):
+    tuner = autotvm.tuner.GridSearchTuner(task)
+    with pytest.raises(tvm.TVMError, match=said):
+        tuner.tune(**{"n_trial": 4, "measure_option": _OPTION, **options})
+    assert tuner.best_measure_pair is None
+
+
+def test_no_early_stopping_is_none_or_nought(task):
+    tuner, monitor = autotvm.tuner.GridSearchTuner(task), autotvm.callback.Monitor()
+    tuner.tune(17, _OPTION, early_stopping=0, callbacks=[monitor])
+    assert len(monitor.scores) == 17
+
+
+def test_wrong_parts_of_a_tuning_are_refused(task, tmp_path):
+    with pytest.raises(tvm.TVMError, match="si_prefix must be one of '', 'k', 'M', 'G', 'T', got 'Q'"):
+        autotvm.callback.progress_bar(8, si_prefix="Q")
+    with pytest.raises(tvm.TVMError, match="LocalRunner: cooldown_interval must be seconds, at least 0, got -1"):
+        autotvm.LocalRunner(cooldown_interval=-1)
+    with pytest.raises(tvm.TVMError, match="data_set must be records, as load_from_file yields them"):
+        autotvm.tuner.RandomTuner(task).load_history("log.json")
+    (tmp_path / "binary").write_bytes(b"\x80\xff\n")
+    with pytest.raises(tvm.TVMError, match="this line is not a record"):
+        list(autotvm.record.load_from_file(tmp_path / "binary"))
 
 
 def test_only_what_a_filter_leaves_is_measured(task):

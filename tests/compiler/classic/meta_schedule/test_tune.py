@@ -332,12 +332,15 @@ def _tuned(work_dir: Path, max_trials_global: Any = 2, **options: Any) -> meta_s
         ({"strategy": 3}, "SearchStrategy.create: kind must be of evolutionary, replay-trace, replay-func, got 3"),
         ({"num_tuning_cores": "all"}, "num_threads must be an int of at least 1, got 'all'"),
         ({"seed": "x"}, "rand_state must be an int of at least -1, got 'x'"),
+        ({"special_space": 3}, "special_space must be a dict of a space by the function's name, got 3"),
+        ({"work_dir": None}, "work_dir must be the path of a folder, got None"),
+        ({"work_dir": __file__}, r"work_dir must be a folder that can be written \(File exists\), got"),
         ({"space": lambda sch: 3}, "ScheduleFn.sch_fn: its result must be a list of schedules, got 3"),
     ],
 )
 def test_what_an_option_may_not_be_is_said(tmp_path: Path, options: dict[str, Any], said: str) -> None:
     with pytest.raises(ArgumentError, match=said):
-        _tuned(tmp_path, **options)
+        _tuned(**{"work_dir": tmp_path, **options})
 
 
 def test_tasks_and_options_of_models_are_held_against_what_there_is(tmp_path: Path) -> None:
