@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from compiler.target.instruction_kinds import INSTRUCTION, architecture_of
+from compiler.target.instruction_kinds import INSTRUCTION, architecture_of, instruction_kind
 
 JumpKind = Literal["true", "false", "next", "case"]
 """The kinds of edges: a condition that holds or not, unconditional, or a case of a switch."""
@@ -37,7 +37,8 @@ class Block:
     first, last : int
         The numbers of its first and last line.
     hot : bool
-        Whether it is in the hot loop of its function, the most deeply nested loop with the most instructions.
+        Whether it is in the hot loop of its function, the most deeply nested loop with the most products, or else with
+        the most instructions.
     """
 
     name: str
@@ -75,6 +76,8 @@ class _Open:
     first: int
     last: int
     instructions: int = 0
+    products: int = 0
+    """Multiplications of floating-point numbers and of vectors, most of which are part of a multiply-add."""
     targets: list[tuple[str, JumpKind]] = field(default_factory=list)
     falls: JumpKind | None = "next"
     """The kind of the edge to the following block; None if it does not fall through."""
@@ -110,6 +113,7 @@ _NAME = r'(?:[-$.\w]+|"[^"]*")'
 _DEFINE = re.compile(rf"define\b.*?@({_NAME})\(")
 _LLVM_LABEL = re.compile(rf"({_NAME}):")
 _LABELS = re.compile(rf"label %({_NAME})")
+_PRODUCT = re.compile(r"= fmul |@llvm\.(?:fma|fmuladd|x86\.\S*dp\w*|aarch64\.neon\.\w*(?:dot|mmla))\.|= mul (?:\w+ )*<")
 
 
 def _llvm_functions(lines: Sequence[str]) -> Iterator[tuple[str, list[_Open]]]:
@@ -132,6 +136,7 @@ def _llvm_functions(lines: Sequence[str]) -> Iterator[tuple[str, list[_Open]]]:
 def _llvm_instruction(block: _Open, text: str, number: int) -> None:
     """Parse a line of a block; the cases of a switch are on separate lines."""
     block.last = number
+    block.products += bool(_PRODUCT.search(text))
     block.instructions += text not in ("]", "[") and not text.startswith((";", "i32 ", "i64 ", "i8 ", "i1 "))
     targets = [label.strip('"') for label in _LABELS.findall(text)]
     if targets:
@@ -151,12 +156,13 @@ _JUMPS = {
     "riscv64": (re.compile(r"j"), re.compile(r"b(?:eq|ne|lt|ge|gt|le)u?z?"), re.compile(r"ret|jr|tail|unimp|ebreak")),
 }
 """Mnemonics of unconditional branches, conditional branches and returns, by architecture."""
+_MULTIPLIES = re.compile(r"v?mul[ps][sdh]|vpmul\w+|pmul\w+|v?pmadd\w+|n?fmul\w*|v?fw?mul\S*|[su]mull2?|vw?mul\S*")
 _COMMENT = re.compile(r"\s*(?:#|//).*")
 
 
 def _assembly_functions(lines: Sequence[str]) -> Iterator[tuple[str, list[_Open]]]:
-    patterns = _JUMPS.get(architecture_of("\n".join(lines)))
-    if patterns is None:
+    architecture = architecture_of("\n".join(lines))
+    if architecture not in _JUMPS:
         return
     name, blocks = "", list[_Open]()
     for number, line in enumerate(lines):
@@ -169,20 +175,19 @@ def _assembly_functions(lines: Sequence[str]) -> Iterator[tuple[str, list[_Open]
         if label:
             blocks.append(_Open(label[1], number, number))
         elif instruction := _INSTRUCTION.match(_COMMENT.sub("", line)):
-            _assembly_instruction(blocks, (instruction[1], instruction[2]), number, patterns)
+            _assembly_instruction(blocks, (instruction[1], instruction[2]), number, architecture)
     yield name, _with_code(blocks)
 
 
-def _assembly_instruction(
-    blocks: list[_Open], instruction: tuple[str, str], number: int, patterns: tuple[re.Pattern[str], ...]
-) -> None:
+def _assembly_instruction(blocks: list[_Open], instruction: tuple[str, str], number: int, architecture: str) -> None:
     """Add an instruction to the last block, or to a new one after a branch."""
     if blocks[-1].targets or blocks[-1].falls is None:
         blocks.append(_Open(f"{blocks[-1].name}+", number, number))
     block, (mnemonic, operands) = blocks[-1], instruction
     block.last = number
     block.instructions += 1
-    always, sometimes, ends = patterns
+    block.products += instruction_kind(mnemonic, architecture) == "fma" or bool(_MULTIPLIES.fullmatch(mnemonic))
+    always, sometimes, ends = _JUMPS[architecture]
     target = re.split(r"[\s,]+", operands.strip())[-1]
     if always.fullmatch(mnemonic):
         block.targets, block.falls = [(target, "next")], None
@@ -316,9 +321,11 @@ def _natural_loop(head: int, source: int, successors: Sequence[Sequence[int]]) -
 
 
 def _hottest(loops: Sequence[set[int]], depth: Sequence[int], blocks: Sequence[_Open]) -> set[int]:
-    """Return the most deeply nested loop with the most instructions; empty if there are no loops."""
+    """Return the most deeply nested loop with the most products, or else instructions; empty if there are no loops."""
 
-    def weight(loop: set[int]) -> tuple[int, int]:
-        return min(depth[block] for block in loop), sum(blocks[block].instructions for block in loop)
+    def weight(loop: set[int]) -> tuple[int, int, int]:
+        inside = [blocks[block] for block in loop]
+        deepest = min(depth[block] for block in loop)
+        return deepest, sum(block.products for block in inside), sum(block.instructions for block in inside)
 
     return max(loops, key=weight, default=set())

@@ -14,6 +14,8 @@ from compiler.target.assembly_targets import assembly_targets
 from compiler.target.codegen.llvm import codegen, pipeline
 from compiler.target.control_flow import FlowGraph, _dominators, control_flow, hot_loop
 from compiler.target.target import Target
+from compiler.topi.nn.matmul import batch_matmul
+from compiler.topi.schedules.x86.matmul import schedule_matmul
 
 LOOP = """\
 double:
@@ -48,6 +50,24 @@ def test_jumps_lead_to_labels_and_below() -> None:
         (".LBB0_2", ".LBB0_3", "false", False),
     ]
     assert graph.hot_lines == [3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("target", ["llvm -mcpu=skylake-avx512", "llvm -mtriple=riscv64 -mcpu=sifive-x280"])
+def test_of_loops_that_are_equally_deep_the_one_that_multiplies_is_hot(target: str) -> None:
+    """Columns are transposed into panels by more instructions than rows are multiplied with them."""
+    q, k = (te.placeholder((2, 128, 64), name=name) for name in "qk")
+    with Target(target) as current:
+        product = batch_matmul(q, k)
+        emitted = codegen(tvm.lower(schedule_matmul(None, [product], current), [q, k, product]), current)
+    for text, language, multiplies in (
+        (emitted.optimised, "llvm", r"= fmul |@llvm\.fma"),
+        (emitted.assembly, "gas", r"vfmadd|vfmacc"),
+    ):
+        lines = text.splitlines()
+        graph = hot_loop(control_flow(lines, language))
+        assert graph is not None
+        hot = "\n".join(lines[number] for number in graph.hot_lines)
+        assert len(re.findall(multiplies, hot)) >= 8, language
 
 
 def matmul(target: Target) -> tuple[list[str], list[str]]:
