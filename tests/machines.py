@@ -41,10 +41,14 @@ def lacks(target: str) -> frozenset[str]:
 
 
 def processors() -> list[str]:
-    """Return those of `PROCESSORS` whose code this machine runs, at least four of any x86-64 with AVX2."""
+    """Return those of `PROCESSORS` whose code this machine runs, at least four of any x86-64 with AVX2.
+
+    Some programs for AMD's use SSE4a, which Intel's do not have.
+    """
     if not host_triple().startswith("x86_64"):
         return ["native"]
-    return [name for name in PROCESSORS if not lacks(f"llvm -mcpu={name}")]
+    some = [name for name in PROCESSORS if "sse4a" in host_features() or not name.startswith("znver")]
+    return [name for name in some if not lacks(f"llvm -mcpu={name}")]
 
 
 def require(target: str) -> None:

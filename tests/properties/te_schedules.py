@@ -35,6 +35,8 @@ def schedules(draw: Draw, program: Program, steps: int = 6) -> Schedule:
     for stage in reversed(schedule.stages):
         _place(draw, schedule, stage)
         _choose_memory(draw, stage)
+        if draw(st.integers(0, 3)) == 0:
+            _prefetch(draw, stage)
     if draw(st.booleans()):
         split(draw, _stage(draw, schedule))
     if all(stage.scope in ("", "global") for stage in schedule.stages) and draw(st.integers(0, 2)) == 0:
@@ -156,6 +158,13 @@ def _choose_memory(draw: Draw, stage: Stage) -> None:
         stage.storage_align(pick(draw, stage.op.axis), draw(st.integers(1, 6)), draw(st.integers(0, 3)))
     if draw(st.integers(0, 3)) == 0:
         stage.set_scope(pick(draw, ["local", "shared", "global"]))
+
+
+def _prefetch(draw: Draw, stage: Stage) -> None:
+    """Fetch something that a stage reads ahead, by itself or in shares."""
+    if stage.op.input_tensors and stage.leaf_iter_vars:
+        axis, ahead = pick(draw, stage.leaf_iter_vars), draw(st.integers(1, 3))
+        stage.prefetch(pick(draw, stage.op.input_tensors), axis, ahead, shared=draw(st.booleans()))
 
 
 def _around(stages: list[Stage]) -> list[Stage]:

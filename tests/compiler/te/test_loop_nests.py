@@ -495,6 +495,31 @@ def test_what_rows_multiply_next_is_fetched_by_shares() -> None:
     np.testing.assert_allclose(out.numpy(), np.einsum("ik,jkv->ijv", a, w), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_what_is_computed_inside_of_a_loop_is_not_fetched_there(shared: bool) -> None:
+    A = te.placeholder((8, 16), name="A")
+    B = te.compute((8, 16), lambda i, j: A[i, j] * 2.0, name="B")
+    C = te.compute((8, 16), lambda i, j: B[i, j] + 1.0, name="C")
+    s = te.create_schedule(C.op)
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[C].prefetch(B, C.op.axis[0], 1, shared=shared)
+    assert "T.prefetch" not in str(lower(s, [A, C]))
+    build(s, [A, C])
+
+
+def test_what_virtual_threads_read_is_fetched_before_they_begin() -> None:
+    A = te.placeholder((8, 16), name="A")
+    C = te.compute((8, 16), lambda i, j: A[i, j] + 1.0, name="C")
+    s = te.create_schedule(C.op)
+    i, j = C.op.axis
+    s[C].bind(j, te.thread_axis("vthread"))
+    s[C].prefetch(A, i, 1)
+    a, out = np.ones((8, 16), "float32"), nd.array(np.zeros((8, 16), "float32"))
+    assert "T.prefetch(T.address_of(A_1[i * 16 + 16])" in str(lower(s, [A, C]))
+    build(s, [A, C])(nd.array(a), out)
+    np.testing.assert_array_equal(out.numpy(), a + 1)
+
+
 def test_what_is_fetched_early_and_kept_is_computed_alike() -> None:
     A = te.placeholder((12, 64), name="A")
     B = te.compute((12, 64), lambda i, j: A[i, j] * 2.0, name="B")

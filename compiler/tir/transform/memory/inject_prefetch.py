@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from compiler.arith.int_set import IntervalSet, to_set, union
 from compiler.arith.interval_arithmetic import eval_set
-from compiler.ir.expr.primexpr import IntImm, PrimExpr, Range, Var, const
+from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, Var, const
 from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Visitor
 from compiler.ir.node import rebuild
@@ -15,8 +15,8 @@ from compiler.tir.analysis.features import features
 from compiler.tir.analysis.side_effect import reads_memory
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.producer_stmt import Prefetch
-from compiler.tir.statements.stmt import AttrStmt, For, Stmt, seq
+from compiler.tir.statements.producer_stmt import BufferRealize, Prefetch
+from compiler.tir.statements.stmt import THREAD_KEYS, AttrStmt, For, Stmt, seq
 from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import FunctionRewrite
 
@@ -124,6 +124,18 @@ class _Reads(Visitor):
         self._domains[n.loop_var] = to_set(Range.from_min_extent(n.min, n.extent))
         self.visit_Node(n)
         del self._domains[n.loop_var]
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        if n.attr_key in THREAD_KEYS and isinstance(n.node, IterVar):
+            self._domains[n.node.var] = to_set(Range.from_min_extent(const(0, n.value.dtype), n.value))
+        self.visit_Node(n)
+
+    def visit_BufferRealize(self, n: BufferRealize) -> None:
+        """What is computed inside has no place before."""
+        if n.buffer is self._buffer:
+            self.boxes.clear()
+        else:
+            self.visit_Node(n)
 
     def visit_BufferLoad(self, n: BufferLoad) -> None:
         if n.buffer is self._buffer:
