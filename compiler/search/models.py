@@ -332,6 +332,8 @@ class ModelTuning:
         per_round: int | None = None,
         wishes: Mapping[str, Wishes] | None = None,
     ) -> None:
+        if not seconds > 0:
+            expected("search of a model", "seconds", "more than 0", seconds)
         began = clock()
         self._spent: Callable[[], float] = lambda: (clock() - began) / seconds
         self._last = replace(_LAST, seconds=min(_LAST.seconds, max(seconds * (1 - _SEARCHING), _LEAST_LAST)))

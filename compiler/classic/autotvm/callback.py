@@ -44,8 +44,9 @@ def progress_bar(total: int, prefix: str = "", si_prefix: str = "G") -> Callback
         done += len(inputs)
         disturbed += sum(is_disturbed(c for c in res.costs if isinstance(c, float)) for res in results)
         words = f" | {disturbed} disturbed" if disturbed else ""
+        failed = "" if tuner.best_config else " | " + str(next(iter(results[-1].costs), "")).partition("\n")[0]
         best = tuner.best_flops / unit
-        sys.stdout.write(f"{prefix} Best: {best:7.2f} {si_prefix}FLOPS | Progress: ({done}/{total}){words}\n")
+        sys.stdout.write(f"{prefix} Best: {best:7.2f} {si_prefix}FLOPS | Progress: ({done}/{total}){words}{failed}\n")
 
     return show
 

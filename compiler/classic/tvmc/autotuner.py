@@ -14,6 +14,7 @@ from compiler.classic.autotvm.extraction import extract_from_program
 from compiler.classic.autotvm.measure_methods import LocalBuilder, LocalRunner, measure_option
 from compiler.classic.autotvm.model_based_tuner import XGBTuner
 from compiler.classic.autotvm.task import Task
+from compiler.classic.autotvm.task.record import load_from_file
 from compiler.classic.autotvm.tuner import GATuner, GridSearchTuner, RandomTuner, Tuner
 from compiler.classic.tvmc.errors import TVMCException
 from compiler.classic.tvmc.model import TVMCModel
@@ -21,6 +22,7 @@ from compiler.classic.tvmc.transform import apply_graph_transforms
 from compiler.ir.module import IRModule
 from compiler.ir.passes.context import PassContext
 from compiler.runtime.arrays.ndarray import NDArray
+from compiler.runtime.log_lines import append_lines
 from compiler.search import Database
 from compiler.search.models import KernelTask, ModelTuning
 from compiler.target.target import Target, TargetLike
@@ -74,6 +76,9 @@ def tune_model(
     """
     _check_options(tuner, options)
     records = os.fspath(tuning_records) if tuning_records is not None else tempfile.mkstemp(suffix=".json")[1]
+    if prior_records is not None and not os.path.isfile(prior_records):
+        raise TVMCException(f"tvmc.tune: there is no file {os.fspath(prior_records)!r} of tuning records")
+    append_lines(records, ())  # which fails before anything is measured where it cannot be written
     mod, params = tvmc_model.mod, tvmc_model.params
     if seconds is not None:
         _search_model(apply_graph_transforms(mod, options), params, target, seconds, records, prior_records, scheduler)
@@ -85,7 +90,7 @@ def tune_model(
         templates, list_only = filter_tasks(templates, tasks_filter)
         if not list_only:
             measuring = LocalRunner(number=number, repeat=repeat, min_repeat_ms=duration)
-            _tune_templates(templates, TUNERS[tuner], trials, early_stopping, measuring, records)
+            _tune_templates(templates, TUNERS[tuner], trials, early_stopping, measuring, records, prior_records)
             return records
         print(gen_task_list(templates, enable_autoscheduler))
         return None
@@ -141,10 +146,14 @@ def _tune_templates(
     early_stopping: int | None,
     runner: LocalRunner,
     records: str,
+    prior_records: str | os.PathLike[str] | None,
 ) -> None:
+    known = [] if prior_records is None else list(load_from_file(prior_records))
     for task in tasks:
+        tuning = tuner(task)
+        tuning.load_history(known)
         callbacks = [progress_bar(trials, task.name), log_to_file(records)]
-        tuner(task).tune(trials, measure_option(LocalBuilder(), runner), early_stopping, callbacks)
+        tuning.tune(trials, measure_option(LocalBuilder(), runner), early_stopping, callbacks)
 
 
 def _search_schedules(

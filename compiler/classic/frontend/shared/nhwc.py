@@ -40,27 +40,9 @@ def conv2d(
     dilations: Sequence[int],
     padding: str | Sequence[int],
     operator: Callable[..., RelayExpr] = ops.nn.conv2d,
+    spatial: str = "HW",
 ) -> RelayExpr:
     """Build a convolution, e.g. ``nn.conv2d`` or its quantized counterpart, of an NHWC image with HWIO weights."""
-    return _convolved(x, weight, strides, dilations, padding, operator, "HW")
-
-
-def conv3d(
-    x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilations: Sequence[int], padding: str
-) -> RelayExpr:
-    """Build a convolution of an NDHWC volume with DHWIO weights."""
-    return _convolved(x, weight, strides, dilations, padding, ops.nn.conv3d, "DHW")
-
-
-def _convolved(
-    x: RelayExpr,
-    weight: RelayExpr,
-    strides: Sequence[int],
-    dilations: Sequence[int],
-    padding: str | Sequence[int],
-    operator: Callable[..., RelayExpr],
-    spatial: str,
-) -> RelayExpr:
     *kernel, inputs, outputs = static_dims(weight, "the weight")
     return operator(
         x,
@@ -74,6 +56,13 @@ def _convolved(
         data_layout=f"N{spatial}C",
         kernel_layout=f"{spatial}IO",
     )
+
+
+def conv3d(
+    x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilations: Sequence[int], padding: str
+) -> RelayExpr:
+    """Build a convolution of an NDHWC volume with DHWIO weights."""
+    return conv2d(x, weight, strides, dilations, padding, ops.nn.conv3d, "DHW")
 
 
 def depthwise_conv2d(

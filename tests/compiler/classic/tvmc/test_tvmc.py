@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -109,6 +111,43 @@ def test_shapes_on_the_command_line_reach_the_importer(tmp_path: Path) -> None:
     assert main(["compile", "--input-shapes", "x:[5,3]", "-o", package, model]) == 0
     result = tvmc.run(tvmc.TVMCPackage(package), fill_mode="zeros", benchmark=False)
     assert result.get_output("output_0").shape == (5, 4)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["-o", "/nonexistent/log"], "the log '/nonexistent/log' cannot be written: No such file or directory"),
+        (["-o", "log", "--tuning-records", "/nothing"], "there is no file '/nothing' of tuning records"),
+        (["-o", "log", "--seconds", "-1"], "seconds must be more than 0, got -1"),
+        (["-o", "log", "--seconds", "nan"], "seconds must be more than 0, got nan"),
+        (["-o", "log", "--trials", "-1"], "n_trial must be an int of at least 0, got -1"),
+    ],
+)
+def test_what_a_tuning_cannot_do_is_said_before_it_begins(
+    model_file: Path, tmp_path: Path, options: list[str], said: str,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert main(["tune", "--target", "llvm", *options, str(model_file)]) == 1
+    shown = capsys.readouterr()
+    assert said in shown.err
+    assert "Progress" not in shown.out
+
+
+def test_a_tuning_goes_on_from_records_and_says_why_nothing_runs(
+    model_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second, other = (str(tmp_path / name) for name in ("first", "second", "other"))
+    tune = ["tune", "--number", "1", "--tasks", "0", "--tuner", "gridsearch", "--trials", "1", str(model_file), "-o"]
+    assert main([*tune, first, "--target", "llvm"]) == 0
+    assert main([*tune, second, "--target", "llvm", "--tuning-records", first]) == 0
+    indices = [
+        [json.loads(line)["config"]["index"] for line in Path(path).read_text().splitlines()]
+        for path in (first, second)
+    ]
+    assert indices == [[0], [1]]
+    assert main([*tune, other, "--target", "llvm -mtriple=aarch64-linux-gnu"]) == 0
+    assert re.search(r"Progress: \(1/1\) \| .* is for aarch64-linux-gnu", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("command", ["tune", "compile"])
