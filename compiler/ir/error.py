@@ -174,7 +174,7 @@ def show(value: object) -> str:
 
 
 def expected(operation: str, argument: str, expectation: str, got: object, where: str = "") -> NoReturn:
-    """Raise the standard error about an argument: ``split: factor must be a positive int, got -4 (axis 'i')``."""
+    """Raises ArgumentError in the usual words: ``split: factor must be a positive int, got -4 (axis 'i')``."""
     place = f" ({where})" if where else ""
     raise ArgumentError(f"{operation}: {argument} must be {expectation}, got {show(got)}{place}")
 

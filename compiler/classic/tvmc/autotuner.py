@@ -53,7 +53,7 @@ def tune_model(
     """Tune the kernels of a model and write the measurements to a file of tuning records, whose path is returned.
 
     Operators with AutoTVM templates, such as convolutions and matrix products, are tuned by AutoTVM.  The
-    auto-scheduler is used if the model has none of them, or if it is requested.
+    auto-scheduler is used if the model has none, or if it is requested.  Raises TVMCException if options are wrong.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ class ModelExecutor(Timed):
         return names.index(name) if name in names else -1
 
     def set_input(self, key: int | str, value: ArrayLike) -> None:
-        """Copy a value of the input's shape, converted to its type, into an input, by index or name."""
+        """Copy a value into an input, by index or name.  Raises ArgumentError if its shape is not the input's."""
         target = self.get_input(key)
         given = value.view() if isinstance(value, NDArray) else np.asarray(value)
         if given.shape != target.shape:
