@@ -36,7 +36,6 @@ def progress_bar(total: int, prefix: str = "", si_prefix: str = "G") -> Callback
     """
     if si_prefix not in _PREFIXES:
         expected("progress_bar", "si_prefix", f"one of {', '.join(map(repr, _PREFIXES))}", si_prefix)
-    unit = _PREFIXES[si_prefix]
     done = disturbed = 0
 
     def show(tuner: Tuner, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
@@ -44,9 +43,11 @@ def progress_bar(total: int, prefix: str = "", si_prefix: str = "G") -> Callback
         done += len(inputs)
         disturbed += sum(is_disturbed(c for c in res.costs if isinstance(c, float)) for res in results)
         words = f" | {disturbed} disturbed" if disturbed else ""
-        failed = "" if tuner.best_config else " | " + str(next(iter(results[-1].costs), "")).partition("\n")[0]
-        best = tuner.best_flops / unit
-        sys.stdout.write(f"{prefix} Best: {best:7.2f} {si_prefix}FLOPS | Progress: ({done}/{total}){words}{failed}\n")
+        if tuner.best_config is None:
+            faults = (f" | {cost}" for res in results for cost in res.costs if isinstance(cost, Exception))
+            words += next(faults, "").partition("\n")[0]
+        speed = f"{tuner.best_flops / _PREFIXES[si_prefix]:7.2f} {si_prefix}FLOPS"
+        sys.stdout.write(f"{prefix} Best: {speed} | Progress: ({done}/{total}){words}\n")
 
     return show
 

@@ -188,12 +188,10 @@ def tune_tasks(
 
 def _folder(work_dir: str | os.PathLike[str]) -> Path:
     """Make the working directory unless it is there.  Raises ArgumentError if that cannot be."""
-    if not isinstance(work_dir, str | os.PathLike):
-        expected("tune_tasks", "work_dir", "the path of a folder", work_dir)
     try:
         Path(work_dir).mkdir(parents=True, exist_ok=True)
-    except OSError as failed:
-        expected("tune_tasks", "work_dir", f"a folder that can be written ({failed.strerror})", work_dir)
+    except (OSError, TypeError) as failed:
+        expected("tune_tasks", "work_dir", f"a folder that can be written ({failed})", work_dir)
     return Path(work_dir)
 
 

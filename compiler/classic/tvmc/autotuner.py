@@ -78,7 +78,6 @@ def tune_model(
     records = os.fspath(tuning_records) if tuning_records is not None else tempfile.mkstemp(suffix=".json")[1]
     if prior_records is not None and not os.path.isfile(prior_records):
         raise TVMCException(f"tvmc.tune: there is no file {os.fspath(prior_records)!r} of tuning records")
-    append_lines(records, ())  # which fails before anything is measured where it cannot be written
     mod, params = tvmc_model.mod, tvmc_model.params
     if seconds is not None:
         _search_model(apply_graph_transforms(mod, options), params, target, seconds, records, prior_records, scheduler)
@@ -117,6 +116,7 @@ def _search_model(
     scheduler: str,
 ) -> None:
     """Search the kernels of a model, and print what is gained as it goes on."""
+    append_lines(records, ())  # fails before anything is measured where it cannot be written
     log = Database(records)
     if prior_records is not None:
         log.add(list(Database(prior_records)))
@@ -148,6 +148,7 @@ def _tune_templates(
     records: str,
     prior_records: str | os.PathLike[str] | None,
 ) -> None:
+    append_lines(records, ())  # fails before anything is measured where it cannot be written
     known = [] if prior_records is None else list(load_from_file(prior_records))
     for task in tasks:
         tuning = tuner(task)
@@ -165,6 +166,7 @@ def _search_schedules(
     prior_records: str | os.PathLike[str] | None,
 ) -> None:
     """Tune tasks with the auto-scheduler, each weighted by how often it occurs in the model."""
+    append_lines(records, ())  # fails before anything is measured where it cannot be written
     tuning = auto_scheduler.TuningOptions(
         num_measure_trials=trials,
         early_stopping=early_stopping,

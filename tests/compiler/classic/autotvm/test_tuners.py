@@ -177,6 +177,7 @@ def test_no_early_stopping_is_none_or_nought(task):
 def test_wrong_parts_of_a_tuning_are_refused(task, tmp_path):
     with pytest.raises(tvm.TVMError, match="si_prefix must be one of '', 'k', 'M', 'G', 'T', got 'Q'"):
         autotvm.callback.progress_bar(8, si_prefix="Q")
+    autotvm.callback.progress_bar(8)(autotvm.tuner.RandomTuner(task), [], [])
     with pytest.raises(tvm.TVMError, match="LocalRunner: cooldown_interval must be seconds, at least 0, got -1"):
         autotvm.LocalRunner(cooldown_interval=-1)
     with pytest.raises(tvm.TVMError, match="data_set must be records, as load_from_file yields them"):

@@ -116,6 +116,8 @@ def test_shapes_on_the_command_line_reach_the_importer(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (["-o", "/nonexistent/log", "--seconds", "1"], "the log '/nonexistent/log' cannot be written"),
+        (["-o", "/nonexistent/log", "--enable-autoscheduler"], "the log '/nonexistent/log' cannot be written"),
         (["-o", "/nonexistent/log"], "the log '/nonexistent/log' cannot be written: No such file or directory"),
         (["-o", "log", "--tuning-records", "/nothing"], "there is no file '/nothing' of tuning records"),
         (["-o", "log", "--seconds", "-1"], "seconds must be more than 0, got -1"),
@@ -132,6 +134,11 @@ def test_what_a_tuning_cannot_do_is_said_before_it_begins(
     shown = capsys.readouterr()
     assert said in shown.err
     assert "Progress" not in shown.out
+
+
+def test_a_list_of_tasks_leaves_the_log_alone(model_file: Path, tmp_path: Path) -> None:
+    assert main(["tune", "--target", "llvm", "-o", str(tmp_path / "log"), "--tasks", "list", str(model_file)]) == 0
+    assert not (tmp_path / "log").exists()
 
 
 def test_a_tuning_goes_on_from_records_and_says_why_nothing_runs(
