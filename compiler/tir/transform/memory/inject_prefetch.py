@@ -131,10 +131,7 @@ class _Reads(Visitor):
         self.visit_Node(n)
 
     def visit_BufferRealize(self, n: BufferRealize) -> None:
-        """What is computed inside has no place before."""
-        if n.buffer is self._buffer:
-            self.boxes.clear()
-        else:
+        if n.buffer is not self._buffer:  # what is computed inside has no place before
             self.visit_Node(n)
 
     def visit_BufferLoad(self, n: BufferLoad) -> None:
