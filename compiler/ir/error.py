@@ -185,6 +185,12 @@ def require_int(operation: str, argument: str, value: object, least: int) -> Non
         expected(operation, argument, f"an int of at least {least}", value)
 
 
+def require_seconds(operation: str, argument: str, value: object) -> None:
+    """Refuse what is no number of at least 0.  Raises ArgumentError."""
+    if not isinstance(value, (int, float)) or not value >= 0:
+        expected(operation, argument, "seconds, at least 0", value)
+
+
 def require_options(operation: str, given: Iterable[object], known: Iterable[str]) -> None:
     """Refuse the names of options that there are not.  Raises ArgumentError."""
     names = list(known)

@@ -31,7 +31,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from compiler.ir.error import ArgumentError, TVMError, expected, show
+from compiler.ir.error import ArgumentError, TVMError, require_seconds, show
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import array
@@ -74,8 +74,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         for seconds in (self.clock, self.build, self.run):
-            if not isinstance(seconds, (int, float)) or not seconds >= 0:
-                expected("search", "a limit of time", "seconds of at least 0", seconds)
+            require_seconds("search", "a limit of time", seconds)
 
     def by_clock(self, seconds: float) -> float:
         """Return the limit by the clock of what may take so much processor time."""

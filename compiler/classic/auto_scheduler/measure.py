@@ -10,6 +10,7 @@ from compiler.classic.autotvm.measure import MeasureErrorNo
 from compiler.classic.rpc.devices import request_remote
 from compiler.ir.error import expected
 from compiler.runtime.rpc.client import RPCSession
+from compiler.runtime.timing.time_evaluator import require_measurements
 
 if TYPE_CHECKING:
     from compiler.classic.auto_scheduler.search_policy import SketchPolicy
@@ -88,6 +89,9 @@ class LocalRunner:
     enable_cpu_cache_flush: bool = False
     device: int = 0
 
+    def __post_init__(self) -> None:
+        require_measurements("LocalRunner", self.number, self.repeat, self.min_repeat_ms)
+
 
 @dataclass(frozen=True)
 class RPCRunner:
@@ -109,6 +113,9 @@ class RPCRunner:
     cooldown_interval: float = 0.0
     enable_cpu_cache_flush: bool = False
     device: int = 0
+
+    def __post_init__(self) -> None:
+        require_measurements("RPCRunner", self.number, self.repeat, self.min_repeat_ms)
 
     def session(self) -> RPCSession:
         """Return a session on one of the machines."""

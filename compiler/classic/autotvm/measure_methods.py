@@ -23,12 +23,13 @@ from compiler.classic.autotvm.task import Task
 from compiler.classic.autotvm.task.space import InstantiationError
 from compiler.classic.rpc.devices import check_remote, request_remote
 from compiler.driver.build import build
-from compiler.ir.error import RPCError, RPCSessionTimeoutError, TVMError, expected
+from compiler.ir.error import RPCError, RPCSessionTimeoutError, TVMError, expected, require_seconds
 from compiler.ir.expr.scalars import int_value
 from compiler.ir.instrument import uninstrumented
 from compiler.runtime.device import Device, cpu
 from compiler.runtime.modules.library import load_module
 from compiler.runtime.modules.module import Module
+from compiler.runtime.timing.time_evaluator import require_measurements
 from compiler.search.measurer import Measurement, apart
 from compiler.search.parts import results_of, wrong_times
 from compiler.search.tuning import timed
@@ -109,8 +110,8 @@ class LocalRunner(Runner):
         cooldown_interval: float = 0.0, enable_cpu_cache_flush: bool = False, module_loader: object = None,
     ) -> None:  # fmt: skip
         super().__init__(timeout, 1)
-        if not cooldown_interval >= 0:
-            expected(type(self).__name__, "cooldown_interval", "seconds, at least 0", cooldown_interval)
+        require_measurements(type(self).__name__, number, repeat, min_repeat_ms)
+        require_seconds(type(self).__name__, "cooldown_interval", cooldown_interval)
         self.number = number
         self.repeat = repeat
         self.min_repeat_ms = min_repeat_ms

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 from compiler.classic.meta_schedule.builder import Builder, BuilderInput, BuilderResult, LocalBuilder
 from compiler.classic.meta_schedule.part import created
 from compiler.classic.rpc.devices import request_remote
-from compiler.ir.error import ArgumentError, undefined
+from compiler.ir.error import ArgumentError, expected, undefined
 from compiler.ir.module import IRModule
 from compiler.runtime.device import cpu
 from compiler.runtime.modules.library import load_module
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.rpc.client import RPCSession
+from compiler.runtime.timing.time_evaluator import require_measurements
 from compiler.search.measurer import Build, Limits, Measurement, Measurer, Measuring, apart, program_of
 from compiler.search.pairing import Pairing, Patience
 from compiler.search.parts import results_of, wrong_times
@@ -138,12 +139,20 @@ PyRunner = Runner
 PyRunnerFuture = RunnerFuture
 
 
+def _checked(runner: Runner, config: EvaluatorConfig) -> EvaluatorConfig:
+    name = type(runner).__name__
+    if not isinstance(config, EvaluatorConfig):
+        expected(name, "evaluator_config", "an EvaluatorConfig", config)
+    require_measurements(name, config.number, config.repeat, config.min_repeat_ms)
+    return config
+
+
 class LocalRunner(Runner):
     """Measures on this machine, in processes of their own that have so many seconds."""
 
     def __init__(self, timeout_sec: float = 30.0, evaluator_config: EvaluatorConfig | None = None) -> None:
         self.timeout_sec = timeout_sec
-        self.evaluator_config = evaluator_config or EvaluatorConfig()
+        self.evaluator_config = _checked(self, evaluator_config or EvaluatorConfig())
 
     def run(self, runner_inputs: Sequence[RunnerInput]) -> list[RunnerFuture]:
         """Measure artifacts, one after another."""
@@ -232,7 +241,7 @@ class RPCRunner(Runner):
 
     def __init__(self, rpc_config: RPCConfig | None = None, evaluator_config: EvaluatorConfig | None = None) -> None:
         self.rpc_config = rpc_config or RPCConfig()
-        self.evaluator_config = evaluator_config or EvaluatorConfig()
+        self.evaluator_config = _checked(self, evaluator_config or EvaluatorConfig())
 
     def measuring(self, arrays: Sequence[NumPyArray], threads: int) -> RemoteMeasurer:
         """Return what measures with some arguments of a function."""

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from compiler.ir.deprecation import renamed_parameter
-from compiler.ir.error import expected
+from compiler.ir.error import expected, require_int
 from compiler.runtime.device import Device
 from compiler.runtime.modules.packed_func import get_global_func, register_func
 from compiler.runtime.timing.measurement import BenchmarkResult
@@ -25,6 +25,12 @@ class Timed(Protocol):
         Each of ``repeat`` measurements averages over ``number`` calls, or more until it lasts ``min_seconds``. Raises
         ArgumentError if there is no such function.
         """
+
+
+def require_measurements(operation: str, number: object, repeat: object, min_repeat_ms: object) -> None:
+    """Refuse what does not say how often to measure, and for how long.  Raises ArgumentError."""
+    for name, value, least in (("number", number, 1), ("repeat", repeat, 1), ("min_repeat_ms", min_repeat_ms, 0)):
+        require_int(operation, name, value, least)
 
 
 @renamed_parameter("ctx", "dev")
@@ -56,10 +62,8 @@ def time_evaluator(
     f_preproc : str
         Name of a registered function that is called with the kernel's arguments before each measurement.
     """
-    counts = (("number", number, 1), ("repeat", repeat, 1), ("min_repeat_ms", min_repeat_ms, 0))
-    for name, value, least in (*counts, ("cache_flush_bytes", cache_flush_bytes, 0)):
-        if not isinstance(value, int) or value < least:
-            expected("time_evaluator", name, f"an int of at least {least}", value)
+    require_measurements("time_evaluator", number, repeat, min_repeat_ms)
+    require_int("time_evaluator", "cache_flush_bytes", cache_flush_bytes, 0)
     if not isinstance(dev, Device):
         expected("time_evaluator", "dev", "a device such as tvm.cpu(0)", type(dev).__name__)
     dev.require("time_evaluator")

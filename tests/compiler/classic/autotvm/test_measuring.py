@@ -226,7 +226,7 @@ def test_templates_that_crash_or_hang_while_they_are_built_are_records():
 def test_what_is_no_limit_of_time_is_said():
     for seconds in ("3", -1, math.nan):
         option = autotvm.measure_option(autotvm.LocalBuilder(timeout=seconds), autotvm.LocalRunner())
-        with pytest.raises(ArgumentError, match=rf"a limit of time must be seconds of at least 0, got '?{seconds}'?"):
+        with pytest.raises(ArgumentError, match=rf"a limit of time must be seconds, at least 0, got '?{seconds}'?"):
             _measured(option, trials=1)
 
 

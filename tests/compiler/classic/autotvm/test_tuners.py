@@ -180,6 +180,8 @@ def test_wrong_parts_of_a_tuning_are_refused(task, tmp_path):
     autotvm.callback.progress_bar(8)(autotvm.tuner.RandomTuner(task), [], [])
     with pytest.raises(tvm.TVMError, match="LocalRunner: cooldown_interval must be seconds, at least 0, got -1"):
         autotvm.LocalRunner(cooldown_interval=-1)
+    with pytest.raises(tvm.TVMError, match="LocalRunner: repeat must be an int of at least 1, got 0"):
+        autotvm.LocalRunner(repeat=0)
     with pytest.raises(tvm.TVMError, match="data_set must be records, as load_from_file yields them"):
         autotvm.tuner.RandomTuner(task).load_history("log.json")
     (tmp_path / "binary").write_bytes(b"\x80\xff\n")

@@ -430,6 +430,14 @@ def test_a_model_learns_only_where_a_callback_lets_it(tmp_path: Path) -> None:
         assert bool(learned.learned.rows) is learns
 
 
+@pytest.mark.parametrize("runner", [ms.runner.LocalRunner, ms.runner.RPCRunner])
+def test_runners_say_what_measurements_there_cannot_be(runner: Callable[..., object]) -> None:
+    with pytest.raises(ArgumentError, match="Runner: evaluator_config must be an EvaluatorConfig, got 3"):
+        runner(evaluator_config=3)
+    with pytest.raises(ArgumentError, match="Runner: repeat must be an int of at least 1, got 0"):
+        runner(evaluator_config=ms.runner.EvaluatorConfig(repeat=0))
+
+
 class Backwards(ms.task_scheduler.PyTaskScheduler):
     """Searches the last task to its end first."""
 
