@@ -14,13 +14,16 @@ G. Ke et al., "LightGBM: A Highly Efficient Gradient Boosting Decision Tree", Ne
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
+from compiler.ir.error import ArgumentError
 from compiler.runtime.numpy_types import NumPyArray
 from compiler.search.features import NAMES
 
@@ -68,6 +71,26 @@ class LearnedModel:
         self._fitted = self._fitted or self._fit()
         predicted: list[float] = self._fitted.predict(np.array(rows)).tolist()
         return predicted
+
+    def save(self, path: str) -> None:
+        """Write what was measured to a file."""
+        Path(path).write_text(json.dumps(self.rows))
+
+    def load(self, path: str) -> None:
+        """Learn from what :meth:`save` wrote, instead of what was measured.
+
+        Raises ArgumentError if a file is not one, or has rows of other features.
+        """
+        try:
+            rows: dict[str, list[tuple[Row, float]]] = {
+                group: [([float(x) for x in row], float(seconds)) for row, seconds in of]
+                for group, of in json.loads(Path(path).read_text()).items()
+            }
+            if any(len(row) != len(NAMES) for of in rows.values() for row, _ in of):
+                raise ValueError(f"its rows have not the {len(NAMES)} features of this search")
+        except (OSError, ValueError, TypeError, AttributeError) as failed:
+            raise ArgumentError(f"the cost model {path!r} cannot be read: {failed}") from None
+        self.rows, self._fitted = rows, None
 
     def _fit(self) -> Any:
         groups = [group for group in self.rows.values() if len(group) > 1]

@@ -96,7 +96,7 @@ class TaskScheduler:
             raise ArgumentError("TaskScheduler: task_weights must have a number for each task")
         weights = self.task_weights
         self.objective_func = objective_func or (lambda costs: sum(c * w for c, w in zip(costs, weights, strict=True)))
-        model = XGBModel()
+        model = XGBModel(model_file=load_model_file)
         loads = [PreloadMeasuredStates(str(load_log_file))] if load_log_file is not None else None
         self._policies = [SketchPolicy(task, model, verbose=0, init_search_callbacks=loads) for task in self.tasks]
         self._turns = Turns(len(self.tasks), strategy)

@@ -103,13 +103,11 @@ class XGBModel(CostModel):
 
     def load(self, path: str) -> None:
         """Read what was measured from a file, and learn from it."""
-        self.learned = LearnedModel()
-        for group, rows in json.loads(Path(path).read_text()).items():
-            self.learned.update(group, [row for row, _ in rows], [seconds for _, seconds in rows])
+        self.learned.load(path)
 
     def save(self, path: str) -> None:
         """Write what was measured to a file."""
-        Path(path).write_text(json.dumps(self.learned.rows))
+        self.learned.save(path)
 
     def update(self, context: TuneContext, candidates: Candidates, results: Results) -> None:
         """Take notice of measured candidates."""

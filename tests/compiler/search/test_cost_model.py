@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
+from compiler.ir.error import ArgumentError
 from compiler.search import cost_model
 from compiler.search.cost_model import LearnedModel, rank_correlation
 from compiler.search.features import NAMES
@@ -41,6 +43,34 @@ def test_a_model_learns_from_one_workload_what_holds_for_another(trees: bool, mo
 def test_a_model_without_measurements_goes_by_the_estimate() -> None:
     rows, _ = _rows(5, 3)
     assert rank_correlation(LearnedModel().predict(rows), [row[NAMES.index("estimate")] for row in rows]) == 1
+
+
+def test_a_model_is_saved_and_read_again(tmp_path: Path) -> None:
+    path, (rows, seconds) = tmp_path / "model", _rows(40, 5)
+    model, read = LearnedModel(), LearnedModel()
+    model.update("a", rows, [*seconds[:-1], float("inf")])
+    model.save(str(path))
+    read.update("b", rows[:2], [1.0, 2.0])
+    read.load(str(path))
+    assert read.rows == model.rows
+    assert read.predict(rows) == model.predict(rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("no model", "Expecting value"),
+        ("[1]", "no attribute"),
+        ('{"a": [[[1.0], 2.0]]}', "have not the"),
+        (None, "No such"),
+    ],
+)
+def test_what_is_no_model_is_not_read(text: str | None, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(ArgumentError, match=rf"the cost model '.*model' cannot be read: .*{told}"):
+        LearnedModel().load(str(path))
 
 
 def test_a_few_measurements_of_like_programs_do_not_outweigh_the_estimate() -> None:

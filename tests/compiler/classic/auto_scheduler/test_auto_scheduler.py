@@ -1,6 +1,7 @@
 """Schedules of sketches compute what the definitions say; records are read back and applied to models."""
 
 import random
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +92,31 @@ def test_a_task_is_searched_and_its_best_record_applied(tmp_path, capsys):
         init_search_callbacks=[auto_scheduler.PreloadMeasuredStates(str(log))],
     )
     assert again.search(auto_scheduler.TuningOptions()) == fastest[0].state
+
+
+def test_what_a_model_learned_from_records_is_saved_for_other_tasks(tmp_path):
+    log, path = tmp_path / "records.json", str(tmp_path / "model")
+    task = auto_scheduler.SearchTask(func=scheduled_product, args=(8, 16, 4), target="llvm")
+    rng = random.Random(2)
+    states = [task.compute_dag.sketch.sample(rng) for _ in range(12)]
+    results = [auto_scheduler.MeasureResult((1.0 + at,), 0, "", 0.0, 0.0) for at in range(12)]
+    auto_scheduler.save_records(log, [auto_scheduler.MeasureInput(task, state) for state in states], results)
+    model = auto_scheduler.XGBModel()
+    model.update_from_file(str(log))
+    model.save(path)
+    other = auto_scheduler.SearchTask(func=scheduled_product, args=(16, 16, 16), target="llvm")
+    ahead = [other.compute_dag.sketch.sample(rng) for _ in range(6)]
+    read = auto_scheduler.XGBModel(model_file=path)
+    assert read.predict(other, ahead) == read.predict(other, ahead)
+    with pytest.raises(ArgumentError, match="the cost model 'nowhere' cannot be read"):
+        auto_scheduler.TaskScheduler([other], load_model_file="nowhere")
+
+
+@pytest.mark.parametrize("runner", [auto_scheduler.LocalRunner, partial(auto_scheduler.RPCRunner, "key", "host", 1)])
+def test_runners_say_what_measurements_there_cannot_be(runner):
+    for name, value in (("number", "many"), ("repeat", 0), ("min_repeat_ms", -1)):
+        with pytest.raises(ArgumentError, match=f"Runner: {name} must be an int of at least"):
+            runner(**{name: value})
 
 
 def test_the_model_expects_most_of_states_like_the_fast_ones():
