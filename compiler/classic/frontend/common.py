@@ -36,18 +36,7 @@ __all__ = [
 
 
 def infer_type(node: RelayExpr, mod: IRModule | None = None) -> RelayExpr:
-    """Infer the types of an expression and its subexpressions.
-
-    Parameters
-    ----------
-    mod : IRModule, optional
-        The module of the functions and data types that it refers to.
-
-    Returns
-    -------
-    Expr
-        The expression with its ``checked_type``; a function says the type of its result.
-    """
+    """Infer the types of an expression, which may refer to a module's; a function says the type of its result."""
     infer_expr(node, mod)
     if isinstance(node, Function) and node.ret_type is None:
         node = rebuild(node, ret_type=node.body.checked_type)
@@ -56,48 +45,22 @@ def infer_type(node: RelayExpr, mod: IRModule | None = None) -> RelayExpr:
 
 
 def infer_shape(inputs: RelayExpr, mod: IRModule | None = None) -> tuple[Any, ...] | Type:
-    """Infer the shape of a tensor, with expressions for symbolic extents.
-
-    Parameters
-    ----------
-    mod : IRModule, optional
-        The module of the functions and data types that it refers to.
-
-    Returns
-    -------
-    tuple or Type
-        The type itself if the value is not a tensor.
-    """
+    """Infer the shape of a tensor, with expressions for symbolic extents; the type itself of other values."""
     t = infer_expr(inputs, mod)
     return t.dims if isinstance(t, TensorType) else t
 
 
 def infer_channels(inputs: RelayExpr, transpose: bool = False) -> int:
-    """Infer the number of output channels of a kernel.
-
-    Parameters
-    ----------
-    inputs : Expr
-        The weights, ``OIHW``.
-    transpose : bool
-        Whether the weights are ``IOHW``, for a transposed convolution.
-    """
+    """Infer how many output channels weights have: ``OIHW``, or ``IOHW`` to ``transpose`` a convolution."""
     t = infer_expr(inputs)
     assert isinstance(t, TensorType)
     return t.concrete_shape[1 if transpose else 0]
 
 
 def infer_value(input_val: RelayExpr, params: Mapping[str, Any] | None, mod: IRModule | None = None) -> NDArray:
-    """Evaluate an expression.
+    """Evaluate an expression, whose free variables have values by their names.
 
-    Raises AssertionError if a free variable has no value.
-
-    Parameters
-    ----------
-    params : mapping of str to NDArray
-        The values of its free variables by their names.
-    mod : IRModule, optional
-        The module of the functions and data types that it refers to.
+    Raises AssertionError if one has none.
     """
     given = params or {}
     variables = free_vars(input_val)
@@ -117,16 +80,10 @@ def try_infer_value(
     on_failure: Callable[[], Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> tuple[Any, bool]:
-    """Try to evaluate an expression.
+    """Evaluate an expression if its free variables have values by their names; return a result, and whether it is so.
 
-    Parameters
-    ----------
-    on_success : callable, optional
-        Maps the value to the returned object; by default the value itself is returned.
-    on_failure : callable, optional
-        Returns the result if free variables have no values; by default the expression itself is returned.
-    parameters : mapping of str to NDArray, optional
-        The values of free variables by their names.
+    The result is what ``on_success`` makes of the value, by default the value, or what ``on_failure`` returns, by
+    default the expression.
     """
     given = parameters or {}
     if any(v.name_hint not in given for v in free_vars(val)):
@@ -136,26 +93,14 @@ def try_infer_value(
 
 
 def fold_constant(node: RelayExpr, mod: IRModule | None = None) -> RelayExpr:
-    """Fold the constants of an expression.
-
-    Parameters
-    ----------
-    mod : IRModule, optional
-        The module of the functions and data types that it refers to.
-    """
+    """Fold the constants of an expression, which may refer to what a module has."""
     infer_expr(node, mod)
     folded: RelayExpr = FoldConstantExpr(node, mod)
     return folded
 
 
 def new_var(name_hint: str, type_annotation: Type | None = None, shape: Any = None, dtype: str = "float32") -> Var:
-    """Return a variable; see :func:`tvm.relay.var`.
-
-    Parameters
-    ----------
-    dtype : str
-        Used with a shape.
-    """
+    """Return a variable; see :func:`tvm.relay.var`.  A data type is used with a shape."""
     return var(name_hint, type_annotation, shape, dtype)
 
 

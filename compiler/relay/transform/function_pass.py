@@ -63,25 +63,10 @@ def function_pass(
     required: Sequence[str] | None = None,
     traceable: bool = False,
 ) -> Any:
-    """Create a pass over Relay functions from a function or a class.
+    """Create a pass over Relay functions from a function ``f(func, mod, ctx) -> func``, which it is called by.
 
-    Raises ArgumentError if a class has no method ``transform_function``.
-
-    Parameters
-    ----------
-    pass_func : callable or type, optional
-        A function ``f(func, mod, ctx) -> func``, or a class with a method ``transform_function(self, func, mod,
-        ctx)``.  Left out where this is used as a decorator with options.
-    opt_level : int
-        The pass runs when the context's level is at least this.
-    name : str, optional
-        That of the function or class by default.
-
-    Returns
-    -------
-    FunctionPass, or a callable that returns one
-        The pass, for a function; for a class, what makes a pass of the arguments of the class; without ``pass_func``,
-        the decorator.
+    A class with such a method ``transform_function`` gives what makes a pass of the arguments of the class; nothing,
+    only options, a decorator. Raises ArgumentError if a class has no such method.
 
     Examples
     --------

@@ -63,15 +63,9 @@ def prim_func_pass(
     required: Sequence[str] | None = None,
     traceable: bool = False,
 ) -> Any:
-    """Create a pass over PrimFuncs from a function or a class.
+    """Create a pass over PrimFuncs; the parameters are those of :func:`tvm.relay.transform.function_pass`.
 
     Raises ArgumentError if a class has no method ``transform_function``.
-
-    Parameters
-    ----------
-    pass_func : callable or type, optional
-        A function ``f(func, mod, ctx) -> func``, or a class with a method ``transform_function(self, func, mod,
-        ctx)``.  Left out where this is used as a decorator with options.
 
     Examples
     --------

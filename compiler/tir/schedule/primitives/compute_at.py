@@ -96,11 +96,8 @@ def reverse_compute_at(
     ----------
     block : BlockRV or str
         A complete or reduction block; all of its producers are under the loop.
-    loop : LoopRV
-        In the same block as ``block``, but not around it.
-    index : int
-        Before which statement under the loop it is put, counted from 0; -1 for the last possible place, -2 for the
-        first.
+    loop, index
+        As for ``compute_at``.
     """
     if _is_mark(state, block, loop):
         return
