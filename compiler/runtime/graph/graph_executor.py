@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,8 @@ import numpy.typing as npt
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.instrument import Instrument, active_instruments, first_answer
 from compiler.ir.memory import ALIGNMENT
-from compiler.runtime.arrays.ndarray import NDArray, aligned_empty, numpy_dtype
+from compiler.runtime.arrays.huge_pages import lasting_memory
+from compiler.runtime.arrays.ndarray import NDArray, numpy_dtype
 from compiler.runtime.arrays.params import load_param_dict
 from compiler.runtime.device import Device
 from compiler.runtime.graph import ALIAS, REFERENCE, Graph, parse_graph
@@ -235,7 +236,9 @@ def _allocate(graph: Graph, device: Device) -> list[NDArray]:
     for shape, dtype, buffer in zip(shapes, dtypes, storage, strict=True):
         size = int(np.prod(shape, dtype=np.int64)) * numpy_dtype(dtype).itemsize
         sizes[buffer] = max(sizes.get(buffer, 0), size)
-    buffers = {buffer: aligned_empty((size,), "uint8") for buffer, size in sizes.items()}
+    rooms = {buffer: -(-size // ALIGNMENT) * ALIGNMENT for buffer, size in sizes.items()}
+    memory, ends = lasting_memory(sum(rooms.values())), accumulate(rooms.values())
+    buffers = {buffer: memory[end - room : end] for (buffer, room), end in zip(rooms.items(), ends, strict=True)}
     return [
         _over(buffers[buffer], shape, dtype, device)
         for shape, dtype, buffer in zip(shapes, dtypes, storage, strict=True)

@@ -1,0 +1,51 @@
+"""Memory of executors is in huge pages where the system has them."""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.ir.memory import ALIGNMENT
+from compiler.runtime.arrays.huge_pages import lasting_memory
+
+
+@pytest.mark.parametrize("size", [100, (1 << 21) - 1, 1 << 21, 5_000_001])
+def test_memory_has_its_size_and_begins_where_arrays_do(size: int) -> None:
+    memory = lasting_memory(size)
+    assert memory.shape == (size,)
+    assert memory.ctypes.data % ALIGNMENT == 0
+    memory[:] = 7
+    assert int(np.sum(memory, dtype=np.int64)) == 7 * size
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="the system has no huge pages")
+def test_what_fills_a_huge_page_begins_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    advice: list[int] = []
+
+    class Recorded(mmap.mmap):
+        def madvise(self, option: int, *args: int) -> None:
+            advice.append(option)
+            raise OSError("a system that was built without huge pages")
+
+    monkeypatch.setattr(mmap, "mmap", Recorded)
+    assert lasting_memory(1 << 21).ctypes.data % (1 << 21) == 0
+    lasting_memory(1 << 20)
+    assert advice == [mmap.MADV_HUGEPAGE]
+
+
+def test_a_system_that_knows_no_huge_pages_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any) -> None:
+        raise AssertionError("asked")
+
+    monkeypatch.delattr(mmap, "MADV_HUGEPAGE", raising=False)
+    monkeypatch.setattr(mmap, "mmap", refused)
+    assert lasting_memory(3 << 20).size == 3 << 20
+
+
+@pytest.mark.parametrize("size", [1 << 60, 1 << 70])
+def test_too_much_memory_is_a_memory_error(size: int) -> None:
+    with pytest.raises(MemoryError):
+        lasting_memory(size)
