@@ -9,63 +9,10 @@ from typing import Any
 
 from compiler.ir.attrs.integer import BoolAttr, IntAttr
 from compiler.ir.context_stack import ContextStack
-from compiler.ir.error import ArgumentError, AttrsError, did_you_mean, errors_of_program, show
+from compiler.ir.error import AttrsError, did_you_mean, errors_of_program, show
 from compiler.ir.expr.scalars import IntImm
 from compiler.ir.extension import extension_point
 from compiler.ir.instrument import PassInstrument
-
-
-class TraceStack:
-    """What a context keeps for passes that try several ways: traces of decisions, and how many were evaluated."""
-
-    trace_stack: list[object]
-    make_traceable: list[str] | None
-    num_evals: int
-    tuning_api_database: object
-
-    def get_trace_stack(self) -> list[object]:
-        """Return the traces, the current one last."""
-        return self.trace_stack
-
-    def set_trace_stack(self, trace_stack: Sequence[object]) -> None:
-        """Replace all traces."""
-        self.trace_stack = [*trace_stack]
-
-    def get_trace_stack_size(self) -> int:
-        """Return how many traces there are."""
-        return len(self.trace_stack)
-
-    def push_trace(self, trace: object) -> None:
-        """Make a trace the current one."""
-        self.trace_stack.append(trace)
-
-    def pop_trace(self, return_current: bool = True) -> object:
-        """Take the current trace off the stack."""
-        self.get_current_trace()
-        trace = self.trace_stack.pop()
-        return trace if return_current else None
-
-    def get_current_trace(self) -> object:
-        """Return the current trace."""
-        if not self.trace_stack:
-            raise ArgumentError("PassContext: there is no trace; push_trace makes one the current one")
-        return self.trace_stack[-1]
-
-    def set_num_evals(self, num: int) -> None:
-        """Set how many candidates have been evaluated."""
-        self.num_evals = num
-
-    def inc_num_evals(self, num: int) -> None:
-        """Count evaluated candidates."""
-        self.num_evals += num
-
-    def get_tuning_api_database(self) -> object:
-        """Return where records of evaluations are kept; None for nowhere."""
-        return self.tuning_api_database
-
-    def set_tuning_api_database(self, database: object) -> None:
-        """Set where records of evaluations are kept."""
-        self.tuning_api_database = database
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +113,7 @@ def _number(value: object) -> object:
     return value
 
 
-class PassContext(TraceStack):
+class PassContext:
     """The context passes run in: optimisation level, configuration and instruments.
 
     The passes within ``with PassContext(…):`` run in it.  It is the current one of its thread and asyncio task alone;
@@ -182,10 +129,6 @@ class PassContext(TraceStack):
     config : mapping of str to object, optional
         Options of the build and of single passes, e.g. ``{"tir.disable_vectorize": True, "tir.UnrollLoop":
         {"auto_max_step": 16}}``; unknown ones are refused.
-    trace : Trace, optional
-        The first of the traces of passes that try several ways.
-    make_traceable : sequence of str, optional
-        Names of the passes that may record their decisions.
     """
 
     def __init__(
@@ -195,21 +138,12 @@ class PassContext(TraceStack):
         disabled_pass: Sequence[str] | None = None,
         instruments: Sequence[PassInstrument] | None = None,
         config: Mapping[str, object] | None = None,
-        trace: object = None,
-        trace_stack: Sequence[object] | None = None,
-        make_traceable: Sequence[str] | None = None,
-        num_evals: int = 0,
-        tuning_api_database: object = None,
     ) -> None:
         self.opt_level = opt_level
         self.required_pass = list(required_pass or ())
         self.disabled_pass = list(disabled_pass or ())
         self.instruments: list[PassInstrument] = list(instruments or ())
         self.config = _check_config(config or {})
-        self.trace_stack = [*([] if trace is None else [trace]), *(trace_stack or ())]
-        self.make_traceable = None if make_traceable is None else list(make_traceable)
-        self.num_evals = num_evals
-        self.tuning_api_database = tuning_api_database
 
     def __str__(self) -> str:
         return "\n\t".join(
@@ -220,7 +154,6 @@ class PassContext(TraceStack):
                 f"disabled passes: [{', '.join(self.disabled_pass)}]",
                 f"instruments: [{', '.join(map(str, self.instruments))}]",
                 f"config: {self.config}",
-                f"trace stack: [{', '.join(map(str, self.trace_stack))}]",
             )
         )
 
