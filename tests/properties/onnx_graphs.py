@@ -81,8 +81,10 @@ def _typed(model: ModelProto, values: dict[str, Array]) -> ModelProto:
 
 
 def _computed(node: NodeProto, draft: Draft) -> list[Array] | None:
-    """Return the outputs of a node by onnxruntime, None if it refuses the node."""
+    """Return the outputs of a node by onnxruntime, or by NumPy where that errs; None if a node is refused."""
     known = {**draft.values, **draft.constants}
+    if node.op_type == "Where":  # onnxruntime makes 0.0 of a -0.0 that is chosen
+        return [np.where(*[known[name] for name in node.input])]
     feeds = {name: known[name] for name in node.input if name in draft.values}
     constants = {name: known[name] for name in node.input if name in draft.constants}
     options = onnxruntime.SessionOptions()
