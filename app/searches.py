@@ -15,6 +15,8 @@ MAX_WISHES = 50
 MAX_REFUSALS = 12
 HOTTEST = 10
 """How many kernels of a model are searched, those that take most of its time."""
+MAX_LISTED = 100
+"""Kernels of a log, such as the tasks of a whole network."""
 Word = Annotated[str, Meta(max_length=1_000)]
 Value = bool | int | Annotated[str, Meta(max_length=200)] | Annotated[list[int], Meta(max_length=16)]
 Decision = tuple[Annotated[str, Meta(max_length=200)], Value]
@@ -107,7 +109,7 @@ class KernelSearch(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 class ModelSearch(Struct, frozen=True, kw_only=True, tag="model", omit_defaults=True, forbid_unknown_fields=True):
     """Where a search over a model is after a round."""
 
-    kernels: Annotated[list[KernelSearch], Meta(max_length=HOTTEST)]
+    kernels: Annotated[list[KernelSearch], Meta(max_length=MAX_LISTED)]
     total: Seconds | None = None
     """Seconds of all kernels in a run before the search, those included that it leaves out."""
     trials: Count = 0

@@ -18,8 +18,9 @@ from app.artifacts import NOISE, Measurement
 from app.panes.numbers import EXCEEDING, duration, number
 from app.searches import Decision, Value
 
-HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 176, 58, 128, 20, 34
+HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 176, 58, 150, 20, 34
 LABEL_DISTANCE = 13
+LABEL_WIDTH = 44
 ALGORITHMS = ("winograd", "strassen")
 """What the names of decisions end with that say by which algorithm something is computed."""
 MAX_SECONDS = 1e6
@@ -233,7 +234,7 @@ def cloud(trials: Sequence[Trial], room: int, chosen: int | None) -> SearchChart
     diagonal = [(along(value), up(value)) for value in (min(times), max(times))]
     within = sum(max(p, t.time or 0.0) <= 2 * min(p, t.time or 0.0) for _, t, p in seen)
     said = f"{within} of {len(seen)} predictions within a factor of two"
-    return SearchChart(right + RIGHT, points, diagonal, _scale(times, up), _scale(times, along)[::2], [], said)
+    return SearchChart(right + RIGHT, points, diagonal, _scale(times, up), _scale(times, along, LABEL_WIDTH), [], said)
 
 
 def _point(x: float, y: float, at: int, trial: Trial, best: int | None, chosen: int | None) -> Point:
@@ -253,8 +254,11 @@ def _logarithmic(values: Sequence[float], start: float, end: float) -> Callable[
     return place
 
 
-def _scale(values: Sequence[float], place: Callable[[float], float]) -> list[Mark]:
-    """Return a few marks at round values: 1, 2 and 5 times powers of ten, or finer ones where values are close."""
+def _scale(values: Sequence[float], place: Callable[[float], float], apart: int = LABEL_DISTANCE) -> list[Mark]:
+    """Return a few marks at round values: 1, 2 and 5 times powers of ten, or finer ones where values are close.
+
+    Labels of neighbours do not overlap.
+    """
     first, last = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     inside: list[float] = []
     finer = [[n / parts for n in range(parts, 10 * parts)] for parts in (2, 10, 100)]
@@ -263,8 +267,11 @@ def _scale(values: Sequence[float], place: Callable[[float], float]) -> list[Mar
         inside = [value for value in every if min(values) * 0.96 <= value <= max(values) * 1.04]
         if len(inside) >= LEAST_MARKS:
             break
-    kept = inside[:: 1 + len(inside) // 7]
-    return [Mark(place(value), duration(value)) for value in kept]
+    kept: list[Mark] = []
+    for value in inside[:: 1 + len(inside) // 7]:
+        if not kept or abs(place(value) - kept[-1].place) >= apart:
+            kept.append(Mark(place(value), duration(value)))
+    return kept
 
 
 def _apart(rules: list[Mark]) -> list[Mark]:

@@ -28,7 +28,7 @@ export async function askPatiently(address, init) {
 export const retryAfter = ({ status, headers }) => (BUSY.includes(status) ? Number(headers.get("Retry-After")) : 0);
 
 /** Wait; who gives a request up meanwhile is told as by fetch. */
-const pause = (milliseconds, signal) => new Promise((done, failed) => {
+export const pause = (milliseconds, signal) => new Promise((done, failed) => {
   const timer = setTimeout(done, milliseconds);
   signal?.addEventListener("abort", () => { clearTimeout(timer); failed(new DOMException("", "AbortError")); }, { once: true });
 });

@@ -18,6 +18,7 @@ from compiler.search.choices import Choices
 from compiler.search.models import numbers_of
 from compiler.search.tuning import workload_of
 from compiler.target.target import Target
+from tests.e2e.conftest import Console
 from tests.e2e.steps import MATMUL, reload, settled, violations, write
 
 CHOICES = [
@@ -210,6 +211,25 @@ def test_a_candidate_of_a_kernel_becomes_a_script_that_goes_back_into_the_model(
     expect(page.locator(FOUND)).to_contain_text("found")
 
 
+def test_candidates_of_a_model_are_its_own_though_the_script_has_none_now(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer, script=MODEL)
+    found = {"kernels": [{"name": DENSE, "workload": choices_of("numbers")[0]}], "type": "model"}
+    body = f"event: model\ndata: {json.dumps(found)}\n\nevent: tried\ndata: "
+    body += json.dumps({"record": candidate("numbers", 1e-5)}) + '\n\nevent: ended\ndata: {"status": "ok"}\n\n'
+    page.route("**/searched", lambda route: route.fulfill(status=200, content_type="text/event-stream", body=body))
+    page.route("**/api/searches", lambda route: route.fulfill(status=202, json={"id": "1", "events": "/searched"}))
+    page.get_by_role("button", name="Search kernels").press("Enter")
+    search = page.locator("#search")
+    expect(search.locator(".point[data-trial]")).to_have_count(1)
+    settled(page)
+    write(page, MATMUL)
+    expect(page.locator("#search-what")).to_be_hidden()
+    search.get_by_role("button", name="Show the best").press("Enter")
+    expect(page.locator("#search-texts pre").first).to_contain_text(".split(")
+
+
 def test_a_log_that_is_cut_keeps_what_is_decided_and_the_best(explorer: str, open_page: Callable[..., Page]) -> None:
     slow = candidate("rules", 1e-3)
     lines = [slow, candidate("numbers", 1e-6), *[slow] * 599]
@@ -316,10 +336,11 @@ META = [[0, [[[["GetBlock", [], [], []]], [[3, [4, 16]]]], [4e-5], {"kind": "llv
     ("search.jsonl", HOSTILE[:5], ["no line that is a record"]),
     ("search.jsonl", [], ["is empty"]),
     ("search.jsonl", [line(1e-5 * (1 + n % 9), message="x" * 400) for n in range(1200)], ["candidates, best 10 µs"]),
+    ("search.jsonl", [line(1e-5 * (1 + n), workload=f"{n} llvm threads=1") for n in range(101)], ["kernel 99 llvm", "Candidates of"]),
     ("tuning.log", [json.dumps(row) for row in AUTOTVM], ["AutoTVM’s matmul", "40 µs", "tile_y", "run timeout"]),
     ("ansor.json", [json.dumps(row) for row in ANSOR], ["auto_scheduler’s key", "40 µs", "SP"]),
     ("tuning_record.json", [json.dumps(row) for row in META], ["MetaSchedule’s workload 0", "40 µs", "4 × 16"]),
-], ids=["strange", "broken", "empty", "huge", "autotvm", "ansor", "meta"])  # fmt: skip
+], ids=["strange", "broken", "empty", "huge", "kernels", "autotvm", "ansor", "meta"])  # fmt: skip
 def test_any_log_that_is_dropped_is_shown_or_said_to_be_none(
     name: str, log: list[str], said: list[str], explorer: str, open_page: Callable[..., Page]
 ) -> None:
@@ -327,6 +348,65 @@ def test_any_log_that_is_dropped_is_shown_or_said_to_be_none(
     page.set_input_files("#attach", files=[{"name": name, "mimeType": "", "buffer": "\n".join(log).encode()}])
     for words in said:
         expect(page.locator("#search")).to_contain_text(words)
+    page.evaluate("for (const part of document.querySelectorAll('#search details')) part.open = true")
+    assert page.locator("#search").evaluate("node => node.scrollWidth <= node.clientWidth")
+
+
+def test_what_of_a_long_log_is_not_kept_is_said(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, script=MATMUL)
+    log = "\n".join(line(1e-5, message=f"{n}" * 100) for n in range(1000, 2200)).encode()
+    page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": log}])
+    expect(page.locator("#toast")).to_have_text(re.compile(r"^\d{3} of 1200 lines of the log are kept"))
+
+
+def test_a_number_that_no_candidate_has_is_refused(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, script=MATMUL)
+    page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": LOG.encode()}])
+    search = page.locator("#search")
+    search.get_by_label("Candidate", exact=True).fill("99")
+    for name in ("Show", "Open as script"):
+        page.evaluate("document.querySelector('#toast').textContent = ''")
+        search.get_by_role("button", name=name, exact=True).press("Enter")
+        expect(page.locator("#toast")).to_contain_text("they are numbered from 1 to 3")
+
+
+def test_a_search_that_ends_while_nothing_is_drawn_is_drawn_later_with_all_its_labels(
+    explorer: str, open_page: Callable[..., Page], console: Console
+) -> None:
+    page = open_page(explorer, 390, 844, script=MATMUL)
+    times = {"numpy": 8e-3, "prefix": 9e-3, "peak": 1e-7}
+    measured = [
+        {"name": kind, "kind": kind, "seconds": seconds, "disturbed": True, "estimated": True}
+        for kind, seconds in times.items()
+    ]
+    told = [("measured", {"measurement": each}) for each in measured]
+    told += [("tried", {"record": record}) for record in (line(1e-5), line(1.1e-5), line(8.88e-3, choices=None))]
+    body = "".join(f"event: {kind}\ndata: {json.dumps(event)}\n\n" for kind, event in told)
+    body += 'event: ended\ndata: {"status": "ok"}\n\n'
+    page.route("**/searched", lambda route: route.fulfill(status=200, content_type="text/event-stream", body=body))
+    page.route("**/api/searches", lambda route: route.fulfill(status=202, json={"id": "1", "events": "/searched"}))
+    page.evaluate("document.querySelector('[data-open=search]').click()")
+    settled(page)
+    left: list[Route] = []
+
+    def lose(route: Route) -> None:
+        left.append(route)
+        if len(left) < 3:
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/search", lose)
+    page.locator("#search-start").press("Enter")
+    expect(page.locator("#toast")).to_contain_text("still trying")
+    search = page.locator("#search")
+    expect(search.locator(".point[data-trial]")).to_have_count(2)
+    expect(search.locator(".rule text")).to_have_count(4)
+    right = """texts => texts.map(text => text.getBBox()).every(({ x, width }) => x + width <=
+        texts[0].ownerSVGElement.viewBox.baseVal.width)"""
+    assert search.locator(".rule text").evaluate_all(right)
+    assert {said.split(":")[0] for said in console.said} == {"error"}, "the requests that were lost"
+    console.said.clear()
 
 
 def test_a_search_begins_once_outlives_a_reload_and_keeps_to_its_function_and_wishes(

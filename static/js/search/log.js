@@ -1,5 +1,7 @@
 // Logs of searches: lines of JSON as Strata writes them, and as the three tuners of TVM do.
 
+import { toast } from "../dom.js";
+
 export const LOG = "search.jsonl"; // beside the script: links keep it, and the next search goes on from it
 const MOST_BYTES = 480 * 1024; // of a log that stays with the script
 export const MOST_TRIALS = 2000;
@@ -77,11 +79,17 @@ function record(workload, choices, costs, kind = "error", timestamp = 0) {
   return JSON.stringify({ v: 1, workload: workload.slice(0, MOST_WORDS), structure: "", choices: made, kind: failed && kind === "ok" ? "error" : kind, seconds: failed ? null : seconds, message: "", features: [], timestamp: Number(timestamp) || 0 });
 }
 
+function beside(lines) {
+  const text = fitting(lines), kept = text.split("\n").length - 1;
+  if (kept < lines.length) toast(`${kept} of ${lines.length} lines of the log are kept, as many as a link holds: the newest, the fastest of each function, and what was decided`);
+  return new File([text], LOG);
+}
+
 /** A file as a log beside the script, and itself too if it is one of TVM's, which the script may read; only itself if it is no log.
  * @param {File} file */
 export async function asLogs(file) {
   const lines = (await file.text()).split("\n").filter(Boolean);
-  if (lines.some((line) => read(line) || isDecision(line))) return [new File([fitting(lines)], LOG)];
+  if (lines.some((line) => read(line) || isDecision(line))) return [beside(lines)];
   const translated = lines.map((line) => { try { return foreign(line); } catch { return null; } }).filter(Boolean);
-  return translated.length ? [file, new File([fitting(translated)], LOG)] : [file];
+  return translated.length ? [file, beside(translated)] : [file];
 }

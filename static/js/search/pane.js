@@ -7,12 +7,14 @@ import { dropKernels, takeKernel } from "../forks.js";
 import { focusPane } from "../layout.js";
 import { showKernel } from "../levels.js";
 import { recall, remember } from "../memory.js";
-import { ask, busyWords, follow, post, unreached } from "../server.js";
+import { ask, busyWords, follow, pause, post, unreached } from "../server.js";
 import { encode, on, state, tell, workspaceJson } from "../state.js";
 import { LOG, MOST_TRIALS, fitting, isDecision, isForeign, parse, read } from "./log.js";
 import { keepWishes, readWishes } from "./wishes.js";
 
 const MOST_KERNELS = 10;
+const MOST_LISTED = 100; // of a log, as of app/searches.py
+const REDRAW_MS = 2000;
 const ORIGINAL = "original.py"; // what a kernel is raced with
 
 let running = null; // {id}, or empty until the server has answered
@@ -27,7 +29,7 @@ const wishesOf = (kernel) => readWishes().get(kernel) ?? { pinned: [], banned: [
 const hasModel = () => !$("#search-what").hidden;
 const wished = () => (hasModel() && shown.model ? shown.kernel : "");
 
-const fresh = () => ({ model: null, kernel: "", trials: [], measurements: [], refused: [], default_seconds: null, failures: [], found: null, doing: "", script: undefined, label: "", running: false, kept: "", chosen: null, only: [] });
+const fresh = () => ({ model: null, kernel: "", trials: [], measurements: [], refused: [], default_seconds: null, failures: [], found: null, doing: "", script: undefined, ofModel: undefined, label: "", running: false, kept: "", chosen: null, only: [] });
 
 const pane = $("#pane-search");
 const modelWords = { total: null, others: {}, ways: {}, type: "model" };
@@ -98,6 +100,7 @@ function logged() {
   const trials = lines.map(read).filter(Boolean);
   const kernels = new Map();
   for (const { workload, choices, seconds } of trials) {
+    if (!kernels.has(workload) && kernels.size === MOST_LISTED) continue;
     const kernel = kernels.get(workload) ?? { name: isForeign({ workload }) ? workload : `kernel ${workload.slice(0, 8)}`, workload, trials: 0 };
     kernels.set(workload, kernel);
     if (choices) kernel.trials += 1;
@@ -111,8 +114,8 @@ function logged() {
     if (kernel) Object.assign(kernel, { kept: Boolean(choices), name: String(message || kernel.name).slice(0, 1000) });
     else if (choices?.[0]?.[0] === "way") ways[String(workload).replace(/ llvm.*/, "").slice(0, 1000)] = String(choices[0][1]).slice(0, 200);
   }
-  const model = decided || kernels.size > 1 || hasModel() || trials.some(isForeign) ? { ...modelWords, kernels: [...kernels.values()].slice(0, MOST_KERNELS), ways } : null;
-  return { trials, model, kernel: (model && (hasModel() ? model.kernels[0] : trials.at(-1))?.workload) ?? "" };
+  const model = decided || kernels.size > 1 || hasModel() || trials.some(isForeign) ? { ...modelWords, kernels: [...kernels.values()], ways } : null;
+  return { trials, model, kernel: (model && (hasModel() ? model.kernels[0] : trials.findLast(({ workload }) => kernels.has(workload)))?.workload) ?? "" };
 }
 
 const decisions = () => lines.filter(isDecision).map(parse);
@@ -151,7 +154,7 @@ function goOn() {
 function attend({ id, events, model, seconds: most, script }, isAnother) {
   const trials = lines.map(read).filter(Boolean);
   picked = false;
-  shown = { ...fresh(), script, trials, kernel: model || !trials.length ? "" : isAnother ? "none yet" : trials.at(-1).workload, running: true, label: "waiting for its turn" };
+  shown = { ...fresh(), script, ofModel: model, trials, kernel: model || !trials.length ? "" : isAnother ? "none yet" : trials.at(-1).workload, running: true, label: "waiting for its turn" };
   pane.classList.remove("stale");
   buttons(true);
   follow(events, {
@@ -276,7 +279,10 @@ function wish(kind, other, decision) {
 
 /** Show a candidate: why the model ranks it as it does, its loops, its primitives, its assembly. */
 async function show(at) {
-  if (!visible()[at]) return;
+  if (!visible()[at]) {
+    toast(noSuch());
+    return;
+  }
   shown.chosen = at;
   await draw();
   const box = $("#search-texts");
@@ -294,12 +300,15 @@ async function show(at) {
   $("#search-texts").replaceChildren(...(steps ? [part("Primitives", steps)] : []), part("Loop IR", candidate.loops), part("Assembly", candidate.assembly));
 }
 
+const noSuch = () => `There is no such candidate: they are numbered from 1 to ${visible().length}`;
+
 async function texts(at) {
   const trial = visible()[at];
-  if (!trial?.choices) return { problem: "this is what the script makes, without a search" };
+  if (!trial) return { problem: noSuch() };
+  if (!trial.choices) return { problem: "this is what the script makes, without a search" };
   const workspace = await workspaceJson(shown.script ?? editor.text);
   delete workspace.files[LOG];
-  const asked = { ...workspace, choices: trial.choices, ...(shown.model && hasModel() ? { kernel: { workload: shown.kernel, ways: shown.model.ways ?? {} } } : {}) };
+  const asked = { ...workspace, choices: trial.choices, ...(shown.model && (shown.ofModel ?? hasModel()) ? { kernel: { workload: shown.kernel, ways: shown.model.ways ?? {} } } : {}) };
   const key = JSON.stringify(asked);
   if (derived.key === key) return derived.answer;
   const response = await post("/api/candidates", asked);
@@ -392,8 +401,14 @@ async function redraw() {
       choices: choices && choices.map(numbered).join(" "),
       ...(shown.chosen !== null && (at === best || at === shown.chosen) ? { features } : {}),
     }));
-    const asked = { ...shown, doing: undefined, script: undefined, trials, used: shown.kernel && used ? seen.findIndex(({ choices }) => JSON.stringify(choices) === used) : -1, table: [...table.keys()].map((key) => JSON.parse(key)), ...wishesOf(wished()), of_model: hasModel(), by_seconds: $("#search-axis").value === "seconds", room: Math.max(340, $("#search").clientWidth - 28) };
-    await htmx.ajax("POST", "/search", { target: "#search", swap: "morph", source: "#pane-search", values: { asked: JSON.stringify(asked) } });
+    const asked = { ...shown, doing: undefined, script: undefined, ofModel: undefined, trials, used: shown.kernel && used ? seen.findIndex(({ choices }) => JSON.stringify(choices) === used) : -1, table: [...table.keys()].map((key) => JSON.parse(key)), ...wishesOf(wished()), of_model: hasModel(), by_seconds: $("#search-axis").value === "seconds", room: Math.max(340, $("#search").clientWidth - 28) };
+    try {
+      await htmx.ajax("POST", "/search", { target: "#search", swap: "morph", source: "#pane-search", values: { asked: JSON.stringify(asked) } });
+    } catch {
+      toast("the server is not responding; still trying …");
+      await pause(REDRAW_MS);
+      again = true;
+    }
   }
 }
 

@@ -43,11 +43,21 @@ def test_the_line_of_the_best_only_falls_and_begins_at_the_first_time() -> None:
     assert chart.line[-1][0] == chart.right
     by_seconds = progress_chart(TRIALS, [], 800, True, 0)
     assert by_seconds is not None
-    assert [point.x for point in by_seconds.points] == [58.0, 58 + (800 - 128 - 58) / 2, 672.0]
+    assert [point.x for point in by_seconds.points] == [58.0, 58 + (800 - 150 - 58) / 2, 650.0]
     assert by_seconds.points[0].kind == "chosen"
     next_day = progress_chart([timed(1e-3), timed(1e-3, timestamp=9e4)], [], 800, True, None)
     assert next_day is not None
     assert next_day.columns[-1].label == "30 s", "what lies between searches has no room"
+
+
+@pytest.mark.parametrize("slowest", [1.2e-5, 4.27e-5, 2e-4, 1e-1])
+def test_labels_of_a_scale_do_not_overlap(slowest: float) -> None:
+    trials = [timed(7.84e-6, predicted=7e-6), timed(slowest, predicted=slowest * 1.5)]
+    progress, expected = progress_chart(trials, [], 800, False, None), cloud(trials, 800, None)
+    assert progress and expected
+    for marks, apart in ((progress.rows, 13), (expected.rows, 13), (expected.columns, 40)):
+        assert len(marks) > 1
+        assert all(abs(a.place - b.place) >= apart for a, b in pairwise(marks))
 
 
 def test_a_long_log_is_drawn_at_once() -> None:
@@ -228,7 +238,7 @@ def test_the_kernels_of_a_model_are_drawn_with_what_it_is_expected_to_take(clien
 
 
 def test_times_of_a_model_are_times(client: FlaskClient) -> None:
-    for wrong in ({"total": 0}, {"before": -1}, {"after": 1e9}, {"kernels": [KERNEL] * 11}):
+    for wrong in ({"total": 0}, {"before": -1}, {"after": 1e9}, {"kernels": [KERNEL] * 101}):
         assert client.post("/search", data=asked([], model={**MODEL, **wrong}), headers=HX).status_code == 422
     best = {**KERNEL, "calls": 100}
     assert client.post("/search", data=asked([], model={**MODEL, "kernels": [best]}), headers=HX).status_code == 200
