@@ -336,7 +336,7 @@ META = [[0, [[[["GetBlock", [], [], []]], [[3, [4, 16]]]], [4e-5], {"kind": "llv
     ("search.jsonl", HOSTILE[:5], ["no line that is a record"]),
     ("search.jsonl", [], ["is empty"]),
     ("search.jsonl", [line(1e-5 * (1 + n % 9), message="x" * 400) for n in range(1200)], ["candidates, best 10 µs"]),
-    ("search.jsonl", [line(1e-5 * (1 + n), workload=f"{n} llvm threads=1") for n in range(101)], ["kernel 99 llvm", "Candidates of"]),
+    ("search.jsonl", [line(1e-5, workload=f"{n} llvm threads=1") for n in range(101)], ["kernel 99", "Candidates of"]),
     ("tuning.log", [json.dumps(row) for row in AUTOTVM], ["AutoTVM’s matmul", "40 µs", "tile_y", "run timeout"]),
     ("ansor.json", [json.dumps(row) for row in ANSOR], ["auto_scheduler’s key", "40 µs", "SP"]),
     ("tuning_record.json", [json.dumps(row) for row in META], ["MetaSchedule’s workload 0", "40 µs", "4 × 16"]),

@@ -54,7 +54,8 @@ def test_the_line_of_the_best_only_falls_and_begins_at_the_first_time() -> None:
 def test_labels_of_a_scale_do_not_overlap(slowest: float) -> None:
     trials = [timed(7.84e-6, predicted=7e-6), timed(slowest, predicted=slowest * 1.5)]
     progress, expected = progress_chart(trials, [], 800, False, None), cloud(trials, 800, None)
-    assert progress and expected
+    assert progress
+    assert expected
     for marks, apart in ((progress.rows, 13), (expected.rows, 13), (expected.columns, 40)):
         assert len(marks) > 1
         assert all(abs(a.place - b.place) >= apart for a, b in pairwise(marks))
