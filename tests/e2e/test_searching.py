@@ -328,6 +328,11 @@ AUTOTVM = [
     {"input": TASK, "config": {"entity": [["tile_y", "sp", [-1, 64]]]}, "result": [["TimeoutError()"], 7, 1.2, 1.6e9]},
 ]
 ANSOR = [{"i": [["key", "llvm", []], [[], [["SP", 2, 0, 64, [8, 2], 1]]]], "r": [[4e-5], 0, 0.2, 1.6e9], "v": "v0.6"}]
+OWN_ANSOR = [
+    {"i": [["key", "llvm", []], [["s[C].fuse(i, j)"], [[], [1, 4, 2]]]], "r": [[4e-5], 0, 0.2, 1.6e9], "v": "v0.6"}
+]
+SPLIT = ["Split", ["l2", None, 8, 4], [True, False], ["l3", "l4", "l5"]]
+OWN_META = [[0, [[[["GetBlock", [], ["C", "main"], ["b0"]], SPLIT], []], [4e-5], {"kind": "llvm"}, None]]]
 META = [[0, [[[["GetBlock", [], [], []]], [[3, [4, 16]]]], [4e-5], {"kind": "llvm"}, []]]]
 
 
@@ -340,7 +345,9 @@ META = [[0, [[[["GetBlock", [], [], []]], [[3, [4, 16]]]], [4e-5], {"kind": "llv
     ("tuning.log", [json.dumps(row) for row in AUTOTVM], ["AutoTVM’s matmul", "40 µs", "tile_y", "run timeout"]),
     ("ansor.json", [json.dumps(row) for row in ANSOR], ["auto_scheduler’s key", "40 µs", "SP"]),
     ("tuning_record.json", [json.dumps(row) for row in META], ["MetaSchedule’s workload 0", "40 µs", "4 × 16"]),
-], ids=["strange", "broken", "empty", "huge", "kernels", "autotvm", "ansor", "meta"])  # fmt: skip
+    ("own.json", [json.dumps(row) for row in OWN_ANSOR], ["auto_scheduler’s key", "tiles 0 1 × 4 × 2"]),
+    ("own.json", [json.dumps(row) for row in OWN_META], ["MetaSchedule’s workload 0", "Split l2 8 × 4"]),
+], ids="strange,broken,empty,huge,kernels,autotvm,ansor,meta,own ansor,own meta".split(","))  # fmt: skip
 def test_any_log_that_is_dropped_is_shown_or_said_to_be_none(
     name: str, log: list[str], said: list[str], explorer: str, open_page: Callable[..., Page]
 ) -> None:
@@ -348,6 +355,9 @@ def test_any_log_that_is_dropped_is_shown_or_said_to_be_none(
     page.set_input_files("#attach", files=[{"name": name, "mimeType": "", "buffer": "\n".join(log).encode()}])
     for words in said:
         expect(page.locator("#search")).to_contain_text(words)
+    if name == "own.json":
+        page.get_by_role("button", name="Show the best").press("Enter")
+        expect(page.locator("#search-texts")).to_contain_text("of another tuner’s space")
     page.evaluate("for (const part of document.querySelectorAll('#search details')) part.open = true")
     assert page.locator("#search").evaluate("node => node.scrollWidth <= node.clientWidth")
 
@@ -375,11 +385,11 @@ def test_a_search_that_ends_while_nothing_is_drawn_is_drawn_later_with_all_its_l
 ) -> None:
     page = open_page(explorer, 390, 844, script=MATMUL)
     times = {"numpy": 8e-3, "prefix": 9e-3, "peak": 1e-7}
-    measured = [
+    measured: list[dict[str, object]] = [
         {"name": kind, "kind": kind, "seconds": seconds, "disturbed": True, "estimated": True}
         for kind, seconds in times.items()
     ]
-    told = [("measured", {"measurement": each}) for each in measured]
+    told: list[tuple[str, dict[str, object]]] = [("measured", {"measurement": each}) for each in measured]
     told += [("tried", {"record": record}) for record in (line(1e-5), line(1.1e-5), line(8.88e-3, choices=None))]
     body = "".join(f"event: {kind}\ndata: {json.dumps(event)}\n\n" for kind, event in told)
     body += 'event: ended\ndata: {"status": "ok"}\n\n'

@@ -65,11 +65,14 @@ function foreign(line) {
   }
   if (Array.isArray(found?.i) && Array.isArray(found.r)) {
     const [[task, target], [, steps = []] = []] = found.i, [costs, error, , timestamp] = found.r;
-    return record(`${TUNERS[1]}${task} ${target}`, steps.map(([step, ...rest], at) => (rest.length === 1 ? [step, rest[0]] : [`${at}.${step}`, rest])), costs, ERRORS.ansor[error], timestamp);
+    return record(`${TUNERS[1]}${task} ${target}`, steps.filter(({ length }) => length).map((step, at) => (step.every(Number.isInteger) ? [`tiles ${at}`, step] : step.length === 2 ? step : [`${at}.${step[0]}`, step.slice(1)])), costs, ERRORS.ansor[error], timestamp);
   }
   const [place, made] = Array.isArray(found) ? found : [found?.workload, found?.record];
   if (!Number.isInteger(place) || !Array.isArray(made) || !Array.isArray(made[0]?.[1])) return null;
-  return record(`${TUNERS[2]}workload ${place}`, made[0][1].map(([at, value]) => [`decision ${at}`, value]), made[1], made[1] ? "ok" : "error", 0);
+  const [instructions, decisions] = made[0];
+  const sizes = instructions.filter(([, inputs]) => inputs.some(Number.isInteger)).map(([kind, inputs]) => [`${kind} ${inputs[0]}`, inputs.filter(Number.isInteger)]);
+  const chosen = decisions.length ? decisions.map(([at, value]) => [`decision ${at}`, value]) : sizes; // nothing was sampled where Strata wrote it
+  return record(`${TUNERS[2]}workload ${place}`, chosen, made[1], made[1] ? "ok" : "error", 0);
 }
 
 function record(workload, choices, costs, kind = "error", timestamp = 0) {

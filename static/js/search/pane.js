@@ -305,6 +305,7 @@ const noSuch = () => `There is no such candidate: they are numbered from 1 to ${
 async function texts(at) {
   const trial = visible()[at];
   if (!trial) return { problem: noSuch() };
+  if (isForeign(trial)) return { problem: "This schedule is of another tuner’s space: only that tuner derives it from its log" };
   if (!trial.choices) return { problem: "this is what the script makes, without a search" };
   const workspace = await workspaceJson(shown.script ?? editor.text);
   delete workspace.files[LOG];

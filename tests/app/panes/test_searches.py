@@ -190,6 +190,8 @@ def test_a_search_is_drawn_and_says_when_the_default_stays(client: FlaskClient) 
     html = client.post("/search", data=asked(trials, found=found, chosen=1), headers=HX).text
     for shown in ("<svg", "that stays", "&lt;b&gt;", "Candidate 2: wrong", 'data-trial="0"', "data-open-candidate"):
         assert shown in html, shown
+    nothing = {"type": "found", "choices": None}
+    assert "Nothing new was measured" in client.post("/search", data=asked(trials, found=nothing), headers=HX).text
     found |= {"choices": TABLE[:1], "seconds": 5e-4}
     html = client.post("/search", data=asked(trials, found=found), headers=HX).text
     assert "2.00× as fast as what the script makes" in html
