@@ -347,7 +347,9 @@ META = [[0, [[[["GetBlock", [], [], []]], [[3, [4, 16]]]], [4e-5], {"kind": "llv
     ("tuning_record.json", [json.dumps(row) for row in META], ["MetaSchedule’s workload 0", "40 µs", "4 × 16"]),
     ("own.json", [json.dumps(row) for row in OWN_ANSOR], ["auto_scheduler’s key", "tiles 0 1 × 4 × 2"]),
     ("own.json", [json.dumps(row) for row in OWN_META], ["MetaSchedule’s workload 0", "Split l2 8 × 4"]),
-], ids="strange,broken,empty,huge,kernels,autotvm,ansor,meta,own ansor,own meta".split(","))  # fmt: skip
+], ids=[
+    "strange", "broken", "empty", "huge", "kernels", "autotvm", "ansor", "meta", "own ansor", "own meta"
+])  # fmt: skip
 def test_any_log_that_is_dropped_is_shown_or_said_to_be_none(
     name: str, log: list[str], said: list[str], explorer: str, open_page: Callable[..., Page]
 ) -> None:
