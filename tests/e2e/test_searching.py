@@ -295,17 +295,25 @@ def test_the_model_is_built_with_the_candidate_that_is_picked_until_it_is_taken_
 
 
 def test_the_log_of_several_kernels_is_shown_kernel_by_kernel(explorer: str, open_page: Callable[..., Page]) -> None:
-    decided = line(1e-5, workload="aa llvm threads=1", is_decision=True)
+    long = "tvmgen_default_fused_nn_dense_exp_nn_relu_sigmoid_tanh_add"
+    decided = line(1e-5, workload="aa llvm threads=1", is_decision=True, message=long)
     text = "\n".join([line(2e-5, workload="aa llvm threads=1"), line(3e-5, workload="bb llvm threads=1"), decided])
     page = open_page(explorer, script=MODEL)
     page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": text.encode()}])
     search = page.locator("#search")
     expect(search.locator("[data-of-kernel]")).to_have_count(2)
-    expect(search.locator("tr", has_text="kernel aa")).to_contain_text("kept")
+    expect(search.locator("tr", has_text="sigmoid")).to_contain_text("kept")
     search.get_by_role("button", name="kernel bb").press("Enter")
     expect(search.locator("h3")).to_have_text("Candidates of kernel bb llvm")
     search.get_by_label("Candidate", exact=True).press("Enter")
     expect(search.locator("#search-texts")).to_contain_text("no such kernel now")
+    page.set_viewport_size({"width": 390, "height": 844})
+    name = search.locator("tr", has_text="kept").get_by_role("button").first
+    expect(name).to_have_text("nn_dense_exp_nn_relu_sigmoid_tanh_add")
+    assert name.evaluate("node => node.scrollWidth <= node.clientWidth")
+    assert name.evaluate(
+        "node => node.getBoundingClientRect().right <= node.closest('th').getBoundingClientRect().right"
+    )
 
 
 def test_why_no_model_is_searched_is_said_where_the_visitor_looks(
@@ -380,6 +388,9 @@ def test_a_number_that_no_candidate_has_is_refused(explorer: str, open_page: Cal
         page.evaluate("document.querySelector('#toast').textContent = ''")
         search.get_by_role("button", name=name, exact=True).press("Enter")
         expect(page.locator("#toast")).to_contain_text("they are numbered from 1 to 3")
+    page.get_by_role("button", name="Remove search.jsonl").press("Enter")
+    expect(search.get_by_text("No candidate was measured")).to_be_visible()
+    expect(search.locator(".point")).to_have_count(0)
 
 
 def test_a_search_that_ends_while_nothing_is_drawn_is_drawn_later_with_all_its_labels(

@@ -84,6 +84,7 @@ function offer() {
 async function openLog() {
   const file = state.files.get(LOG);
   if (file === opened) return;
+  if (opened && !file && !running) clear();
   opened = file;
   if (running && file) toast("A search goes on, and its log takes the place of this one: drop it again when it has ended");
   if (running || !file) return;
@@ -234,8 +235,13 @@ function forget() {
   detach(LOG);
   dropKernels();
   opened = undefined;
+  const ofModel = shown.model;
+  clear();
+  if (ofModel) tell("options");
+}
+
+function clear() {
   lines = [];
-  if (shown.model) tell("options");
   shown = fresh();
   draw();
 }
