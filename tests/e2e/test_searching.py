@@ -382,9 +382,10 @@ def test_what_of_a_long_log_is_not_kept_is_said(explorer: str, open_page: Callab
 def test_a_number_that_no_candidate_has_is_refused(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, script=MATMUL)
     page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": LOG.encode()}])
+    settled(page)
     search = page.locator("#search")
-    search.get_by_label("Candidate", exact=True).fill("99")
     for name in ("Show", "Open as script"):
+        search.get_by_label("Candidate", exact=True).fill("99")
         page.evaluate("document.querySelector('#toast').textContent = ''")
         search.get_by_role("button", name=name, exact=True).press("Enter")
         expect(page.locator("#toast")).to_contain_text("they are numbered from 1 to 3")
