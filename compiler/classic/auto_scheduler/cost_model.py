@@ -72,8 +72,9 @@ class XGBModel(RandomModel):
         self._learned.save(file_name)
 
     def load(self, file_name: str) -> None:
-        """Learn from what another model wrote to a file, and score by it at once."""
+        """Learn from what another model wrote to a file, too, and score by it at once."""
         self._learned.load(file_name)
+        self._taught.clear()
         self._warmup = 0
 
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
@@ -97,9 +98,9 @@ class XGBModel(RandomModel):
     def _learn(self, task: SearchTask | StoredTask) -> None:
         key = task.workload_key
         seconds = self._seconds.get(key, {})
-        new = [state for state in seconds if (key, state) not in self._taught]
-        self._taught.update((key, state) for state in new)
-        self._learned.update(key, _features(task, new), [seconds[state] for state in new])
+        if new := [state for state in seconds if (key, state) not in self._taught]:
+            self._taught.update((key, state) for state in new)
+            self._learned.update(key, _features(task, new), [seconds[state] for state in new])
 
 
 def _features(task: SearchTask | StoredTask, states: Sequence[State | StepState]) -> list[list[float]]:

@@ -1,5 +1,6 @@
 """Schedules of sketches compute what the definitions say; records are read back and applied to models."""
 
+import json
 import random
 from functools import partial
 from pathlib import Path
@@ -108,6 +109,10 @@ def test_what_a_model_learned_from_records_is_saved_for_other_tasks(tmp_path):
     ahead = [other.compute_dag.sketch.sample(rng) for _ in range(6)]
     read = auto_scheduler.XGBModel(model_file=path)
     assert read.predict(other, ahead) == read.predict(other, ahead)
+    assert [len(rows) for rows in json.loads(Path(path).read_text()).values()] == [12]
+    model.load(path)
+    model.save(path)
+    assert [len(rows) for rows in json.loads(Path(path).read_text()).values()] == [24], "what was read, and measured"
     with pytest.raises(ArgumentError, match="the cost model 'nowhere' cannot be read"):
         auto_scheduler.TaskScheduler([other], load_model_file="nowhere")
 
