@@ -4,7 +4,7 @@ import { editor } from "./editor.js";
 import { pack, told, unpack } from "./ladder-link.js";
 import { recall, remember } from "./memory.js";
 import { closeForm, forgetPredictions, predictions, togglePredicting } from "./predict.js";
-import { ask, busyWords, follow, post, unreached } from "./server.js";
+import { ask, busyWords, drawn, follow, post, unreached } from "./server.js";
 import { keepInLinks, on, state, tell, workspaceJson } from "./state.js";
 
 let running = null; // {id, source, seen}
@@ -207,7 +207,7 @@ async function redraw() {
     $("#ladder-keep").textContent = reference ? "Stop comparing" : "Keep to compare";
     const compared = slid ? { measurements: slid, reference: shown.measurements, reference_label: "as measured" } : { reference: reference?.measurements ?? [], reference_label: reference ? `${reference.name ? `of ${reference.name}, ` : ""}${told(reference)}` : "", predictions: predictions() };
     shown.room = Math.max(340, $("#bench").clientWidth - 28);
-    await htmx.ajax("POST", "/chart", { target: "#bench", swap: "morph", source: "#pane-bench", values: { asked: JSON.stringify({ ...shown, ...compared, began: undefined, date: undefined, stored: undefined, name: undefined }) } });
+    if (!await drawn("/chart", "#bench", "#pane-bench", { ...shown, ...compared, began: undefined, date: undefined, stored: undefined, name: undefined })) again = true;
   } while (again);
 }
 

@@ -1,5 +1,6 @@
 // Requests to the server that always come back: one that cannot be reached answers too, in words.
 
+import { toast } from "./dom.js";
 import { tell } from "./state.js";
 
 const UNREACHED = "Strata-Unreached";
@@ -7,6 +8,7 @@ const GATEWAY = [502, 503, 504]; // what a proxy says in the place of a server t
 
 const BUSY = [429, 503];
 const PATIENCE_MS = 60_000; // for which a busy server is asked again and again
+const REDRAW_MS = 2000;
 
 /** Ask as fetch does, and again as often as a busy server says when to come back.
  * @param {string} address
@@ -28,7 +30,7 @@ export async function askPatiently(address, init) {
 export const retryAfter = ({ status, headers }) => (BUSY.includes(status) ? Number(headers.get("Retry-After")) : 0);
 
 /** Wait; who gives a request up meanwhile is told as by fetch. */
-export const pause = (milliseconds, signal) => new Promise((done, failed) => {
+const pause = (milliseconds, signal) => new Promise((done, failed) => {
   const timer = setTimeout(done, milliseconds);
   signal?.addEventListener("abort", () => { clearTimeout(timer); failed(new DOMException("", "AbortError")); }, { once: true });
 });
@@ -83,4 +85,20 @@ const unanswered = () => Response.json({ error: { message: "the server is not re
 
 function fromProxy({ status, headers }) {
   return GATEWAY.includes(status) && !headers.get("Content-Type")?.includes("json") && !headers.has("Strata-Fragment");
+}
+
+/** Let the server draw a part of the page; false, after a word and a while, where it does not answer.
+ * @param {string} address
+ * @param {string} target
+ * @param {string} source
+ * @param {object} asked */
+export async function drawn(address, target, source, asked) {
+  try {
+    await htmx.ajax("POST", address, { target, source, swap: "morph", values: { asked: JSON.stringify(asked) } });
+    return true;
+  } catch {
+    toast("the server is not responding; still trying …");
+    await pause(REDRAW_MS);
+    return false;
+  }
 }

@@ -116,8 +116,8 @@ def settled(page: Page) -> None:
     raise AssertionError(f"no answer yet: {asking(page)}")
 
 
-def refuse(page: Page, pattern: str, status: int, times: int) -> None:
-    """Answer the next requests that match a pattern with a status and nothing else; the server answers those after.
+def refuse(page: Page, pattern: str, status: int | None, times: int) -> None:
+    """Answer the next requests that match a pattern with a status alone, or not at all; the server answers those after.
 
     Playwright's own ``times`` ends the interception behind the last of them.  What the page asks for in that moment is
     noted as a request that will be intercepted and never is, so that neither `settled` nor an expectation sees it.
@@ -127,7 +127,9 @@ def refuse(page: Page, pattern: str, status: int, times: int) -> None:
     def answer(route: Route) -> None:
         nonlocal left
         left -= 1
-        if left >= 0:
+        if left >= 0 and status is None:
+            route.abort()
+        elif left >= 0:
             route.fulfill(status=status, body="")
         else:
             route.continue_()

@@ -10,7 +10,8 @@ from urllib.request import Request, urlopen
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import MATMUL, write
+from tests.e2e.conftest import Console
+from tests.e2e.steps import MATMUL, refuse, write
 
 MEASURED = (
     MATMUL
@@ -54,6 +55,24 @@ def test_the_ladder_climbs_step_by_step(explorer: str, open_page: Callable[..., 
     assert set(page.locator("#bench .source").all_inner_texts()) == {"measured by this server"}
     write(page, MATMUL.replace("factor=16", "factor=8"))
     expect(page.locator("#pane-bench")).to_have_class(re.compile("stale"))
+
+
+def test_a_ladder_that_ends_while_nothing_is_drawn_is_drawn_later(
+    explorer: str, open_page: Callable[..., Page], console: Console
+) -> None:
+    page = open_page(explorer, script=MATMUL)
+    measurement = {"name": "default", "kind": "prefix", "step": 0, "seconds": 1e-3}
+    told = [("measured", {"measurement": measurement}), ("ended", {"status": "ok"})]
+    body = "".join(f"event: {kind}\ndata: {json.dumps(event)}\n\n" for kind, event in told)
+    page.route("**/climbed", lambda route: route.fulfill(status=200, content_type="text/event-stream", body=body))
+    page.route("**/api/ladders", lambda route: route.fulfill(status=202, json={"id": "1", "events": "/climbed"}))
+    refuse(page, "**/chart", None, 2)
+    page.click("#ladder-button")
+    expect(page.locator("#toast")).to_contain_text("still trying")
+    expect(page.locator("#bench tbody tr.prefix")).to_have_count(1)
+    expect(page.locator("#bench progress")).to_have_count(0)
+    assert {said.split(":")[0] for said in console.said} == {"error"}, "the requests that were lost"
+    console.said.clear()
 
 
 @pytest.mark.long

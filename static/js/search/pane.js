@@ -7,14 +7,13 @@ import { dropKernels, takeKernel } from "../forks.js";
 import { focusPane } from "../layout.js";
 import { showKernel } from "../levels.js";
 import { recall, remember } from "../memory.js";
-import { ask, busyWords, follow, pause, post, unreached } from "../server.js";
+import { ask, busyWords, drawn, follow, post, unreached } from "../server.js";
 import { encode, on, state, tell, workspaceJson } from "../state.js";
 import { LOG, MOST_TRIALS, fitting, isDecision, isForeign, parse, read } from "./log.js";
 import { keepWishes, readWishes } from "./wishes.js";
 
 const MOST_KERNELS = 10;
 const MOST_LISTED = 100; // of a log, as of app/searches.py
-const REDRAW_MS = 2000;
 const ORIGINAL = "original.py"; // what a kernel is raced with
 
 let running = null; // {id}, or empty until the server has answered
@@ -290,6 +289,8 @@ async function show(at) {
     return;
   }
   shown.chosen = at;
+  const field = $("#search-candidate");
+  if (field) field.value = field.defaultValue = at + 1; // no number that was typed
   await draw();
   const box = $("#search-texts");
   if (!box) return;
@@ -409,13 +410,7 @@ async function redraw() {
       ...(shown.chosen !== null && (at === best || at === shown.chosen) ? { features } : {}),
     }));
     const asked = { ...shown, doing: undefined, script: undefined, ofModel: undefined, trials, used: shown.kernel && used ? seen.findIndex(({ choices }) => JSON.stringify(choices) === used) : -1, table: [...table.keys()].map((key) => JSON.parse(key)), ...wishesOf(wished()), of_model: hasModel(), by_seconds: $("#search-axis").value === "seconds", room: Math.max(340, $("#search").clientWidth - 28) };
-    try {
-      await htmx.ajax("POST", "/search", { target: "#search", swap: "morph", source: "#pane-search", values: { asked: JSON.stringify(asked) } });
-    } catch {
-      toast("the server is not responding; still trying …");
-      await pause(REDRAW_MS);
-      again = true;
-    }
+    if (!await drawn("/search", "#search", "#pane-search", asked)) again = true;
   }
 }
 
