@@ -42,10 +42,10 @@ import { startWebGPU } from "./webgpu.js";
 Idiomorph.defaults.callbacks.beforeNodeMorphed = ({ dataset: before }, { dataset: after }) =>
   !(before?.key && before.key === after?.key && !("omitted" in before));
 
-// Attributes that the page's scripts set, such as what a visitor opened, survive an answer.
+// Attributes that the page's scripts set, such as what a visitor opened, survive an answer, and so does a typed number.
 const OURS = { details: ["open"], ".pane": ["class", "style", "role", "aria-labelledby"], ".heading": ["aria-pressed"] };
 Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) =>
-  !Object.entries(OURS).some(([selector, names]) => names.includes(name) && node.matches(selector));
+  !Object.entries(OURS).some(([selector, names]) => names.includes(name) && node.matches(selector)) && !(name === "value" && node.type === "number" && node.value !== node.defaultValue);
 
 document.addEventListener("htmx:oobBeforeSwap", (event) => {
   if (event.detail.target.id === "pane-bench" && ladder.shown) event.detail.shouldSwap = false;

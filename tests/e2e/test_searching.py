@@ -19,7 +19,7 @@ from compiler.search.models import numbers_of
 from compiler.search.tuning import workload_of
 from compiler.target.target import Target
 from tests.e2e.conftest import Console
-from tests.e2e.steps import MATMUL, reload, settled, violations, write
+from tests.e2e.steps import MATMUL, refuse, reload, settled, violations, write
 
 CHOICES = [
     ["C.way", "tiles"], ["C.vector", 1], ["C.1.inner", 16], ["C.0.inner", 4], ["C.0.outer", [4, 2]],
@@ -394,6 +394,27 @@ def test_a_number_that_no_candidate_has_is_refused(explorer: str, open_page: Cal
     expect(search.locator(".point")).to_have_count(0)
 
 
+def test_a_typed_number_of_a_candidate_outlives_drawings_until_one_is_shown(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer, script=MATMUL)
+    page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": LOG.encode()}])
+    settled(page)
+    search = page.locator("#search")
+    field = search.get_by_label("Candidate", exact=True)
+    best = field.input_value()
+    other = next(number for number in "123" if number != best)
+    field.fill(other)
+    page.locator("#search-axis").select_option("seconds")
+    settled(page)
+    expect(field).to_have_value(other)
+    search.get_by_role("button", name="Show", exact=True).press("Enter")
+    expect(search.get_by_role("heading", name=f"Candidate {other}")).to_be_visible()
+    search.get_by_role("button", name="Show the best").press("Enter")
+    expect(search.get_by_role("heading", name=f"Candidate {best}")).to_be_visible()
+    expect(field).to_have_value(best)
+
+
 def test_a_search_that_ends_while_nothing_is_drawn_is_drawn_later_with_all_its_labels(
     explorer: str, open_page: Callable[..., Page], console: Console
 ) -> None:
@@ -411,16 +432,7 @@ def test_a_search_that_ends_while_nothing_is_drawn_is_drawn_later_with_all_its_l
     page.route("**/api/searches", lambda route: route.fulfill(status=202, json={"id": "1", "events": "/searched"}))
     page.evaluate("document.querySelector('[data-open=search]').click()")
     settled(page)
-    left: list[Route] = []
-
-    def lose(route: Route) -> None:
-        left.append(route)
-        if len(left) < 3:
-            route.abort()
-        else:
-            route.continue_()
-
-    page.route("**/search", lose)
+    refuse(page, "**/search", None, 2)
     page.locator("#search-start").press("Enter")
     expect(page.locator("#toast")).to_contain_text("still trying")
     search = page.locator("#search")
