@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     python.add_argument("arguments", nargs=argparse.REMAINDER)
 
     tuning = commands.add_parser("tune", help="search for a faster schedule of what a program builds last")
-    tuning.add_argument("script")
+    tuning.add_argument("script", help="the program")
     tuning.add_argument("--seconds", type=float, default=60.0, help="by the clock (60)")
     tuning.add_argument("--trials", type=int, default=1000, help="schedules to measure at most (1000)")
     tuning.add_argument("--seed", type=int, help="the same candidates each time")

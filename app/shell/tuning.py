@@ -63,6 +63,8 @@ class Built(Instrument):
 
 def tune(given: argparse.Namespace) -> int:
     """Run a program, search for a faster schedule of the function that it builds last, and write that as a script."""
+    if not given.seconds > 0:
+        raise Failure(f"tune: --seconds must be more than 0, got {given.seconds:g}")
     built = built_by(given.script)
     if built.definition is None:
         raise Failure("the script builds no function")

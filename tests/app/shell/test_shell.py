@@ -284,6 +284,9 @@ def test_tune_writes_a_script_with_the_primitives_that_were_found_or_leaves_the_
     script.write_text("print(1)\n")
     assert main(["tune", str(script)]) == 1
     assert "builds no function" in capsys.readouterr().err
+    for seconds in ("0", "-1", "nan"):
+        assert main(["tune", str(script), "--seconds", seconds]) == 1
+        assert f"--seconds must be more than 0, got {seconds}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
