@@ -63,10 +63,11 @@ def function_pass(
     required: Sequence[str] | None = None,
     traceable: bool = False,
 ) -> Any:
-    """Create a pass over Relay functions from a function ``f(func, mod, ctx) -> func``, which it is called by.
+    """Create a pass over Relay functions from a function ``f(func, mod, ctx) -> func``; also a decorator with options.
 
-    A class with such a method ``transform_function`` gives what makes a pass of the arguments of the class; nothing,
-    only options, a decorator. Raises ArgumentError if a class has no such method.
+    Of a class with a method ``transform_function(self, func, mod, ctx)``, what is returned makes a pass of arguments of
+    the class. It runs when the context's level is at least ``opt_level``; ``name`` is that of the function or class
+    by default. Raises ArgumentError if a class has no such method.
 
     Examples
     --------

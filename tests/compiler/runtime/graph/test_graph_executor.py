@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,17 @@ def test_measurements(module: graph_executor.GraphModule) -> None:
     np.testing.assert_array_equal(module.get_output(0).numpy(), X @ W.T)
     with pytest.raises(ArgumentError, match="time_evaluator: number must be an int of at least 1, got 0"):
         module.benchmark(tvm.cpu(0), number=0)
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="the system has no huge pages")
+def test_values_of_a_large_model_are_side_by_side_from_the_beginning_of_a_huge_page() -> None:
+    x = relay.var("x", shape=(700, 1000))
+    with tvm.transform.PassContext(opt_level=3):
+        lib = relay.build(tvm.IRModule.from_expr(relay.Function([x], relay.exp(x))), "llvm")
+    module = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
+    first, last = sorted(value.address for value in (module.get_input("x"), module.get_output(0)))
+    assert first % (1 << 21) == 0
+    assert last - first == 700 * 1000 * 4
 
 
 def test_what_times_modules_times_models(module: graph_executor.GraphModule, monkeypatch: pytest.MonkeyPatch) -> None:
