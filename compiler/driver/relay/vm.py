@@ -32,6 +32,7 @@ from compiler.relay.transform.normal_form.manifest_alloc import ManifestAlloc
 from compiler.relay.transform.normal_form.to_basic_block_normal_form import ToBasicBlockNormalForm
 from compiler.relay.transform.pipeline import optimize
 from compiler.relay.ty import TensorType
+from compiler.runtime.arrays.huge_pages import copied_together
 from compiler.runtime.arrays.ndarray import ArrayLike, NDArray, array
 from compiler.runtime.modules.module import Module
 from compiler.runtime.vm import Executable, VirtualMachine
@@ -77,7 +78,9 @@ def _compile(module: IRModule, target: Target, external: Sequence[Module]) -> Ex
     executable.lib = lib = KernelModule(kernels.kernels, target, loops=kernels.loops)
     for library in external:
         lib.import_module(library)
-    for index, named, constants, function in program.static:
+    within = (constants for _, _, constants, _ in program.static)
+    executable.constants[:], *own = copied_together(program.constants, *within)
+    for (index, named, _, function), constants in zip(program.static, own, strict=True):
         executable.kernels[index] = static_kernel(lib, named.name, constants, function)
     return executable
 
@@ -151,6 +154,7 @@ class _Program:
         self.module = module
         self.executable = Executable()
         self.static: list[tuple[int, NamedFunction, list[NDArray], Function]] = []
+        self.constants: list[NDArray] = []
         self._kernels = kernels
         self._functions: dict[GlobalVar | Constructor, int] = {}
         self._todo: list[tuple[int, Function, tuple[Var, ...]]] = []
@@ -199,8 +203,8 @@ class _Program:
     def constant(self, value: NDArray) -> int:
         """Return the number of a constant."""
         if id(value) not in self._constants:
-            self._constants[id(value)] = len(self.executable.constants)
-            self.executable.constants.append(value)
+            self._constants[id(value)] = len(self.constants)
+            self.constants.append(value)
         return self._constants[id(value)]
 
     def kernel(self, call: Call) -> int:

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
 
-from compiler.runtime.arrays.ndarray import aligned_empty
+from compiler.ir.memory import ALIGNMENT
+from compiler.runtime.arrays.ndarray import NDArray, aligned_empty
 
 _PAGE = 1 << 21
 """Bytes of a huge page of x86, and of AArch64 with base pages of 4 KiB."""
+
+
+def copied_together(*groups: Sequence[NDArray]) -> list[list[NDArray]]:
+    """Return copies of arrays, such as the weights of kernels, one behind the other in :func:`lasting_memory`.
+
+    What is given several times is copied once.
+    """
+    views = {id(value): value.view() for group in groups for value in group}
+    rooms = [-(-view.nbytes // ALIGNMENT) * ALIGNMENT for view in views.values()]
+    memory, copies = lasting_memory(sum(rooms)), {}
+    for (key, view), room, end in zip(views.items(), rooms, accumulate(rooms), strict=True):
+        copies[key] = memory[end - room :][: view.nbytes].view(view.dtype).reshape(view.shape)
+        copies[key][...] = view
+    return [[NDArray(copies[id(value)], value.dtype, value.device) for value in group] for group in groups]
 
 
 def lasting_memory(size: int) -> npt.NDArray[np.uint8]:

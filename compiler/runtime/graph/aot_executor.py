@@ -10,6 +10,7 @@ import numpy as np
 
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.instrument import active_instruments
+from compiler.runtime.arrays.huge_pages import copied_together
 from compiler.runtime.arrays.ndarray import NDArray, aligned_empty
 from compiler.runtime.device import Device
 from compiler.runtime.graph.model_module import ModelExecutor, ModelModule
@@ -50,8 +51,9 @@ class AotExecutor(ModelExecutor):
         missing = [name for name in interface.constants if name not in constants]
         if missing:
             raise ArgumentError(f"aot_executor: there is no value of constant {missing[0]!r}")
-        order = (*interface.inputs, *interface.constants, *interface.outputs)
-        self._arguments = tuple(self._arrays[n] if n in self._arrays else constants[n] for n in order)
+        inputs, outputs = ([self._arrays[n] for n in names] for names in (interface.inputs, interface.outputs))
+        (weights,) = copied_together([constants[n] for n in interface.constants])
+        self._arguments = (*inputs, *weights, *outputs)
         self._prepared: tuple[int, Thunk] | None = None
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import msgspec
 
 from compiler.ir.error import ArgumentError
+from compiler.runtime.arrays.huge_pages import copied_together
 from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.arrays.params import load_param_dict, save_param_dict
 from compiler.runtime.modules.module import Module
@@ -75,7 +76,9 @@ def loaded_program(program: Executable, data: bytes, lib: Module | None) -> Exec
         saved = msgspec.msgpack.decode(data, type=_Program)
     except (msgspec.MsgspecError, ValueError) as exc:
         raise ArgumentError(f"Executable.load_exec: the bytes are not a program: {exc}") from None
-    numbered = load_param_dict(saved.constants)
+    loaded = load_param_dict(saved.constants)
+    (placed,) = copied_together(list(loaded.values()))
+    numbered = dict(zip(loaded, placed, strict=True))
     constants = [numbered.get(str(index)) for index in range(len(numbered) + len(saved.late_bound))]
     program.late_bound = saved.late_bound
     program.functions = [_function(f) for f in saved.functions]

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compiler import nd
 from compiler.ir.memory import ALIGNMENT
-from compiler.runtime.arrays.huge_pages import lasting_memory
+from compiler.runtime.arrays.huge_pages import copied_together, lasting_memory
 
 
 @pytest.mark.parametrize("size", [100, (1 << 21) - 1, 1 << 21, 5_000_001])
@@ -49,3 +50,13 @@ def test_a_system_that_knows_no_huge_pages_is_not_asked(monkeypatch: pytest.Monk
 def test_too_much_memory_is_a_memory_error(size: int) -> None:
     with pytest.raises(MemoryError):
         lasting_memory(size)
+
+
+def test_copies_lie_one_behind_the_other_and_what_comes_again_is_copied_once() -> None:
+    given = [nd.array(np.arange(n, dtype=kind)) for n, kind in ((5, "float32"), (0, "int8"), (700_000, "int64"))]
+    scalar = nd.array(np.float32(3.5))
+    (first, again), rest = copied_together([given[0], given[0]], [*given[1:], scalar])
+    for value, copied in zip([*given, scalar], [first, *rest], strict=True):
+        assert (copied.shape, copied.dtype, copied.address % ALIGNMENT) == (value.shape, value.dtype, 0)
+        np.testing.assert_array_equal(copied.numpy(), value.numpy())
+    assert again.address == first.address == rest[1].address - ALIGNMENT != given[0].address
