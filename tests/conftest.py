@@ -45,9 +45,12 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, o
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is long, and of a sampled test all but every so many-th case, unless all are asked for."""
+    """Leave out what is long, and of a sampled test all but every so many-th case, unless all are asked for.
+
+    Tests of the page come first: one worker waits for pages while the others compute, instead of all at the end.
+    """
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: item.path.parts)  # the order that all workers know
+        items.sort(key=lambda item: ("e2e" not in item.path.parts, item.path.parts))  # the order that all workers know
     if config.getoption("--long"):
         return
     cases: Counter[str] = Counter()

@@ -187,7 +187,9 @@ def candidate(way: str, seconds: float | None, kind: str = "ok") -> str:
     return line(seconds, kind, workload=workload, choices=choices)
 
 
-@pytest.mark.parametrize(("way", "primitive"), [("numbers", "].split("), ("rules", "sch.split(")])
+@pytest.mark.parametrize(
+    ("way", "primitive"), [("numbers", "].split("), pytest.param("rules", "sch.split(", marks=pytest.mark.long)]
+)
 def test_a_candidate_of_a_kernel_becomes_a_script_that_goes_back_into_the_model(
     way: str, primitive: str, explorer: str, open_page: Callable[..., Page]
 ) -> None:
@@ -211,6 +213,7 @@ def test_a_candidate_of_a_kernel_becomes_a_script_that_goes_back_into_the_model(
     expect(page.locator(FOUND)).to_contain_text("found")
 
 
+@pytest.mark.long
 def test_candidates_of_a_model_are_its_own_though_the_script_has_none_now(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:
@@ -230,6 +233,7 @@ def test_candidates_of_a_model_are_its_own_though_the_script_has_none_now(
     expect(page.locator("#search-texts pre").first).to_contain_text(".split(")
 
 
+@pytest.mark.long
 def test_a_log_that_is_cut_keeps_what_is_decided_and_the_best(explorer: str, open_page: Callable[..., Page]) -> None:
     slow = candidate("rules", 1e-3)
     lines = [slow, candidate("numbers", 1e-6), *[slow] * 599]
@@ -344,6 +348,7 @@ OWN_META = [[0, [[[["GetBlock", [], ["C", "main"], ["b0"]], SPLIT], []], [4e-5],
 META = [[0, [[[["GetBlock", [], [], []]], [[3, [4, 16]]]], [4e-5], {"kind": "llvm"}, []]]]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("name", "log", "said"), [
     ("search (1).jsonl", [line(1e-5), *HOSTILE], ["Left out: 11 of 13 lines", "1 candidate, best 10 µs"]),
     ("search.jsonl", HOSTILE[:5], ["no line that is a record"]),
@@ -527,6 +532,7 @@ def test_what_is_pinned_and_banned_stays_after_a_reload_and_in_links(
     expect(search.get_by_text("No candidate was measured")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_the_search_of_a_model_is_in_sight_again_after_a_reload(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, script=MODEL)
     heard: list[Route] = []
