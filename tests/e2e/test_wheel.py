@@ -110,6 +110,15 @@ def test_programs_compile_in_the_shell(environment: dict[str, str], address: str
     assert strata("python", str(script)).startswith("0.18.0")
 
 
+def test_every_module_can_be_renamed(hook: ModuleType) -> None:
+    named = re.compile(r"""["'](?:app|compiler)\.|^\s*import .*\b(?:app|compiler)\b""", re.MULTILINE)
+    for folder in hook.CODE:
+        for file in (ROOT / folder).rglob("*.py"):
+            source = file.read_text(encoding="utf-8")
+            if named.search(source):
+                hook.renamed(source, str(file))
+
+
 def test_every_import_is_declared() -> None:
     everywhere = packages_distributions()
     declared = {_normal(line) for line in PROJECT["dependencies"]}

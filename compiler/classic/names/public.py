@@ -36,7 +36,7 @@ _OWN = """
 """Modules that are here by the same path."""
 MODULES = {
     **OLDER_MODULES,
-    **{f"tvm.{name}": f"compiler.classic.{name}" for name in _OWN.split()},
+    **{f"tvm.{name}": "compiler.classic." + name for name in _OWN.split()},
     "tvm._ffi": "compiler.classic.runtime.ffi",
     "tvm._ffi.base": "compiler.classic.runtime.ffi_base",
     "tvm._ffi.registry": "compiler.runtime.modules.packed_func",
