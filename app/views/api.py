@@ -134,11 +134,12 @@ def _started(what: What) -> Response:
 @operation(
     answers={200: Content("text/event-stream", LadderEvent)},
     optional_headers={"Last-Event-ID": "Number of the last received event, to continue after it."},
+    query={"after": "The same, for a client that begins to listen anew."},
     stateless=True,
 )
 def ladder_events(ladder: str) -> Response:
     """Stream the events of a ladder: position in the queue, progress, measurements, end."""
-    last = request.headers.get("Last-Event-ID", "")
+    last = request.headers.get("Last-Event-ID") or request.args.get("after", "")
     followed = current_services().ladders.get(ladder)
     followed.admit()
     after = int(last) if last.isdecimal() and len(last) < 10 else 0

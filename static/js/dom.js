@@ -38,8 +38,8 @@ let hide;
 
 /** Say something in passing; screen readers hear it from a region that was on the page before, as not all heed one that appears. */
 export function toast(text) {
-  announce(text);
   const box = $("#toast");
+  if (box.hidden || box.textContent !== text) announce(text);
   box.textContent = text;
   box.hidden = false;
   clearTimeout(hide);

@@ -4,7 +4,7 @@ import { editor } from "./editor.js";
 import { pack, told, unpack } from "./ladder-link.js";
 import { recall, remember } from "./memory.js";
 import { closeForm, forgetPredictions, predictions, togglePredicting } from "./predict.js";
-import { ask, busyWords, drawn, follow, post, unreached } from "./server.js";
+import { AWAY, ask, busyWords, drawn, follow, post, unreached } from "./server.js";
 import { keepInLinks, on, state, tell, workspaceJson } from "./state.js";
 
 let running = null; // {id, source, seen}
@@ -134,7 +134,7 @@ async function start(address, workspace) {
     },
     failed({ label, problem }) { shown.failures.push(`${label}: ${problem.message}`); },
     ended: end,
-  }, draw);
+  }, draw, (isAway) => { running.isAway = isAway; tick(); });
   running = { id: answer.id, source, clock: setInterval(tick, 1000) };
   draw();
   return answer.id;
@@ -151,7 +151,8 @@ function setAside() {
 function tick() {
   const seconds = Math.round((Date.now() - shown.began) / 1000);
   const box = $("#bench .progress-line span");
-  if (box && seconds > 1) box.textContent = `${shown.label} · ${seconds} s`;
+  if (box && running.isAway) box.textContent = AWAY;
+  else if (box && seconds > 1) box.textContent = `${shown.label} · ${seconds} s`;
 }
 
 function end({ status, message }) {

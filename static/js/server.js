@@ -61,20 +61,45 @@ export async function ask(address, init) {
  * @param {unknown} value */
 export const post = (address, value) => askPatiently(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(value) });
 
-/** Follow what the server tells of a job.
+export const AWAY = "the server does not answer; still trying …";
+const AWAY_MS = 1000; // after which it is told; a connection that ends with its page is not missed
+
+/** Follow what the server tells of a job, and go on where it was told last after the server was away.
  * @param {string} address
  * @param {Record<string, (event: any) => void>} heard by kind of event; "ended" comes in any case, and last
- * @param {() => void} [after] each event */
-export function follow(address, heard, after) {
-  const source = new EventSource(address);
+ * @param {() => void} [after] each event
+ * @param {(isAway: boolean) => void} [reached] told when the server is away, and when it answers again */
+export function follow(address, heard, after, reached) {
+  let source, last = "", missed = 0, isAway = false, over = false;
+  const close = () => { over = true; clearTimeout(missed); source.close(); };
   const hear = (kind, event) => {
-    if (kind === "ended") source.close();
+    if (kind === "ended") close();
     heard[kind](event);
     after?.();
   };
-  for (const kind in heard) source.addEventListener(kind, ({ data }) => hear(kind, JSON.parse(data)));
-  source.onerror = () => { if (source.readyState === EventSource.CLOSED) hear("ended", { status: "error", message: "the connection was lost" }); };
-  return source;
+  const noteAway = (now) => {
+    missed = 0;
+    if (now !== isAway) reached?.(isAway = now);
+  };
+  function open() {
+    if (over) return;
+    source = new EventSource(last ? `${address}?after=${last}` : address);
+    for (const kind in heard) source.addEventListener(kind, ({ data, lastEventId }) => { last = lastEventId; hear(kind, JSON.parse(data)); });
+    source.onopen = () => { clearTimeout(missed); noteAway(false); };
+    source.onerror = lost;
+  }
+  /** A browser tries again by itself, unless it was refused: by the server, or by a proxy in its place. */
+  async function lost() {
+    missed ||= setTimeout(noteAway, AWAY_MS, true);
+    if (source.readyState !== EventSource.CLOSED) return;
+    const answer = await ask(address);
+    if (answer.ok || unreached(answer) || retryAfter(answer)) {
+      answer.body?.cancel();
+      setTimeout(open, REDRAW_MS);
+    } else if (!over) hear("ended", { status: "error", message: "the connection was lost", ...(await answer.json().catch(() => null))?.error, isForgotten: answer.status === 404 });
+  }
+  open();
+  return { close };
 }
 
 /** Whether an answer stands for that of a server that was not reached.

@@ -60,6 +60,7 @@ def test_following_goes_on_where_it_was_broken_off(client: FlaskClient, runner: 
     ladder = start(client)
     assert [number for number, _, _ in follow(client, ladder)] == [1, 2, 3, 4]
     assert [number for number, _, _ in follow(client, ladder, after=3)] == [4]
+    assert client.get(f"/api/ladders/{ladder}/events?after=3").text.count("id: ") == 1, "by a client that begins anew"
 
 
 def test_who_waits_is_told_the_place(client: FlaskClient, runner: ScriptedRunner) -> None:
