@@ -4,7 +4,7 @@ import { moveFocused, sideOf, stackFocused } from "./dock-drag.js";
 import { $, $$, readJson } from "./dom.js";
 import { openFind } from "./find.js";
 import { ladder, toggleLadder } from "./ladder.js";
-import { duplicate, enlarge, focusPane, setOpen } from "./layout.js";
+import { closePane, duplicate, enlarge, focusPane, returnFrom } from "./layout.js";
 import { changeTheme } from "./memory.js";
 import { titleOf } from "./pane-tabs.js";
 import { LISTINGS, PANES } from "./panes.js";
@@ -20,7 +20,7 @@ const plain = {
   g: () => tell("reveal"),
   m: () => enlarge(focusedPane() ?? $(".pane.alone")?.dataset.pane ?? "loops"),
   d: toggleDiff,
-  x: closePane,
+  x: () => { if (focusedPane()) closePane(focusedPane()); },
   c: duplicatePane,
   t: stackFocused,
   o: popOutFocused,
@@ -59,14 +59,6 @@ const focusedPane = () => document.activeElement.dataset.front ?? document.activ
 
 /** The pane that has the focus, if it shows a listing. */
 const focusedListing = () => LISTINGS.find((pane) => pane === focusedPane());
-
-function closePane() {
-  const pane = focusedPane();
-  if (!pane) return;
-  setOpen(pane, false);
-  // The focus goes on to what is open, not back to the top of the page.
-  titleOf($(".pane:not(.closed, .behind)").dataset.pane).focus();
-}
 
 function popOutFocused() {
   const pane = focusedPane();
@@ -124,7 +116,9 @@ function pressed(event) {
   if (event.altKey && /^Digit[1-9]$/.test(event.code)) return act(event, () => focusPane(PANES[Number(event.code.slice(5)) - 1].name));
   if (event.altKey && !mod && event.code in sizes) return act(event, () => resize(sizes[event.code]));
   if (event.key === "Escape" && !$("dialog[open]") && !event.target.closest?.(".find")) {
+    const pane = $("details.menu[open]") || event.target.closest?.(".cm-editor, select") ? null : focusedPane();
     for (const menu of $$("details.menu")) closeMenu(menu);
+    if (pane) returnFrom(pane);
     tell("leave");
     return tell("unpin");
   }

@@ -3,7 +3,7 @@ import { beside, cellOf, stacked } from "./arrangement.js";
 import { OWN, adapt, bringForward, chooseArrangement, chosenArrangement, current, divide, suit, takeArrangement } from "./docking.js";
 import { $, $$, element, narrow, ownWindow, readJson, toast } from "./dom.js";
 import { recall, remember } from "./memory.js";
-import { startTabs } from "./pane-tabs.js";
+import { startTabs, titleOf } from "./pane-tabs.js";
 import { ARRANGEMENTS, PANES, paneOf, steppedAt } from "./panes.js";
 import { away, popOut } from "./popout.js";
 import { on, state, tell } from "./state.js";
@@ -42,7 +42,7 @@ export function startLayout() {
     const heading = target.closest(".heading");
     if (heading) enlarge(heading.dataset.enlarge);
     const close = target.closest("[data-close]");
-    if (close) setOpen(close.dataset.close, false);
+    if (close) closePane(close.dataset.close);
     const copied = target.closest("[data-duplicate]");
     if (copied) duplicate(copied.dataset.duplicate);
     const tab = target.closest("[data-front]");
@@ -255,7 +255,30 @@ export function showAlone(pane) {
   enlarge(pane);
 }
 
+const openers = new Map(); // pane -> the button elsewhere that it was opened by
+
+/** Let the focus go back to the button that a pane was opened by, once; returns whether there is one. */
+export function returnFrom(pane) {
+  const opener = openers.get(pane);
+  openers.delete(pane);
+  const from = opener?.isConnected && opener.closest(".pane");
+  if (from && !opener.checkVisibility()) focusPane(from.dataset.pane);
+  openers.delete(from?.dataset.pane);
+  opener?.focus();
+  return opener === document.activeElement;
+}
+
+/** Close a pane; the focus goes on from where it was opened, or to what is open, not back to the top of the page. */
+export function closePane(pane) {
+  setOpen(pane, false);
+  const section = $(`#pane-${pane}`);
+  if (section.matches(".closed") && !returnFrom(pane)) titleOf($(".pane:not(.closed, .behind)").dataset.pane).focus();
+}
+
 export function focusPane(pane) {
+  const opener = document.activeElement.closest("button");
+  if (opener?.closest(".pane")?.dataset.pane === pane || opener?.matches(".heading, [role='tab']")) openers.delete(pane);
+  else if (opener) openers.set(pane, opener);
   if (away.has(pane)) return away.get(pane).focus();
   const alone = $(".pane.alone");
   if (alone && alone.dataset.pane !== pane) enlarge(pane);
