@@ -175,3 +175,5 @@ class CandidateTexts(Struct, frozen=True, kw_only=True, tag="candidate"):
     """The name of the kernel of a model that it is a candidate of."""
     original: Annotated[str, Meta(max_length=500_000)] = ""
     """A script of that kernel with the schedule that it has without a search."""
+    workload: Word = ""
+    """What records call the function now: those of another workload are none that its search goes on from."""

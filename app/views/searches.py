@@ -86,6 +86,10 @@ class SearchView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kept: Annotated[str, Meta(max_length=400)] = ""
     """Where the records come from, if this page has not made them."""
     by_seconds: bool = False
+    other: Annotated[str, Meta(max_length=1_000)] = ""
+    """Why no search of the page goes on from the trials: they are of another program, processor or tuner."""
+    foreign: bool = False
+    """Whether another tuner wrote the trials, which alone can derive them."""
     chosen: Annotated[int, Meta(ge=0)] | None = None
     used: Annotated[int, Meta(ge=-1)] = -1
     """The trial that the model is built with."""

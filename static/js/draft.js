@@ -17,6 +17,14 @@ const reloaded = () => RELOADED.has(performance.getEntriesByType("navigation")[0
 export const readHere = (name) => (reloaded() ? recall(`${name}:${address()}`, tab) : null);
 export const keepHere = (name, text) => remember(`${name}:${address()}`, text, tab);
 
+/** Let the page have another address, where what goes on is found again. */
+export function moveTo(path) {
+  const search = recall(`search:${address()}`, tab);
+  keepHere("search", "");
+  history.replaceState(null, "", path);
+  keepHere("search", search ?? "");
+}
+
 export function readDraft() {
   if (!reloaded()) for (const name of ["draft", "options"]) forget(`${name}:${address()}`, tab);
   return recall(`draft:${address()}`, tab);

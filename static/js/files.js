@@ -57,7 +57,6 @@ function showShapes() {
 }
 
 const isLog = ({ name, size }) => /\.(jsonl?|log)$/.test(name) && size <= MOST;
-const asLogs = async (file) => (await import("./search/log.js")).asLogs(file);
 
 async function take(files) {
   const missing = missingFiles();
@@ -65,7 +64,8 @@ async function take(files) {
     editor.open(await files[0].text());
     return;
   }
-  files = (await Promise.all(files.map((file) => (isLog(file) && !missing.includes(file.name) ? asLogs(file) : file)))).flat();
+  const logs = files.filter((file) => isLog(file) && !missing.includes(file.name));
+  if (logs.length) files = [...files.filter((file) => !logs.includes(file)), ...await (await import("./search/log.js")).asLogs(logs)];
   if (files.some(({ name }) => name.length > LONGEST_NAME)) return refuse(`A file name may have at most ${LONGEST_NAME} characters`);
   const small = files.filter((file) => file.size <= SMALL && !isModel(file.name));
   for (const file of files) if (!small.includes(file) && !(await store(file))) return;

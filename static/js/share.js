@@ -1,10 +1,11 @@
 // Makes a link to exactly this state, and the forms of it: to read, to embed, the script alone.
 import { $, announce, toast } from "./dom.js";
+import { moveTo } from "./draft.js";
 import { editor } from "./editor.js";
 import { linkKept } from "./kept.js";
 import { forget, recall, remember } from "./memory.js";
 import { ask, post, unreached } from "./server.js";
-import { linkedView, on, state, workspaceJson } from "./state.js";
+import { linkedView, on, state, tell, workspaceJson } from "./state.js";
 
 export function startShare() {
   const menu = $("#share-menu");
@@ -26,11 +27,12 @@ export function share() {
 
 /** Say where this state is; a lesson or a challenge stays where it is. */
 function address(path) {
-  if (!document.body.classList.contains("teaching")) history.replaceState(null, "", path);
+  if (!document.body.classList.contains("teaching")) moveTo(path);
 }
 
 async function make() {
   await linkKept();
+  tell("sharing");
   const response = await post("/api/links", { workspace: await workspaceJson(editor.text), view: linkedView() });
   const answer = await response.json();
   if (!response.ok) {

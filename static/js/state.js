@@ -36,6 +36,7 @@ export const state = {
 const EVENTS = {
   edited: "the script changed",
   busy: "the server has no time yet, and is asked again; comes with the seconds until then",
+  sharing: "a link is made: what goes on puts into the workspace what it has so far",
   replaced: "another script takes the place of the whole one before; comes before `edited`",
   model: "the script of a model takes the place of the one before; comes before `edited`",
   attach: "a file that the script does not find is to be chosen; comes with its name",

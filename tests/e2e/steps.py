@@ -50,6 +50,17 @@ CUT_OFF = """() => {
     .map((node) => `${node.closest("[id]").id}: ${node.textContent.trim()}`);
 }"""
 """Labels of which something is hidden and cannot be scrolled to."""
+LISTEN = """() => {
+  window.heard = [];
+  const live = ':is([aria-live], [role="status"], [role="alert"]):not([aria-live="off"])';
+  const note = ({ target }) => {
+    const region = (target.nodeType === Node.TEXT_NODE ? target.parentElement : target).closest(live);
+    if (region?.textContent.trim() && !region.closest("[hidden]")) window.heard.push(region.textContent.trim());
+  };
+  new MutationObserver((changes) => changes.forEach(note))
+    .observe(document.body, { childList: true, characterData: true, subtree: true });
+}"""
+"""Notes what live regions say in ``window.heard``."""
 SPLIT_LINE = 1 + MATMUL.splitlines().index("jo, ji = s[C].split(j, factor=16)")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import write
+from tests.e2e.steps import LISTEN, write
 
 LANDMARKS = """\
 - banner:
@@ -43,16 +43,7 @@ LANDMARKS = """\
 def listening(fixed: str, open_page: Callable[..., Page]) -> Page:
     """A page whose live regions are listened to: what they say is in ``window.heard``."""
     page = open_page(fixed)
-    page.evaluate("""() => {
-      window.heard = [];
-      const live = ':is([aria-live], [role="status"], [role="alert"]):not([aria-live="off"])';
-      const note = ({ target }) => {
-        const region = (target.nodeType === Node.TEXT_NODE ? target.parentElement : target).closest(live);
-        if (region?.textContent.trim() && !region.closest("[hidden]")) window.heard.push(region.textContent.trim());
-      };
-      new MutationObserver((changes) => changes.forEach(note))
-        .observe(document.body, { childList: true, characterData: true, subtree: true });
-    }""")
+    page.evaluate(LISTEN)
     return page
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import FilePayload, Page, Route, expect
 
 from compiler.classic.alias import install
 from compiler.search import Machine, ScheduleSpace, Wishes
@@ -18,8 +18,9 @@ from compiler.search.choices import Choices
 from compiler.search.models import numbers_of
 from compiler.search.tuning import workload_of
 from compiler.target.target import Target
+from compiler.te.lowering.create_prim_func import create_prim_func
 from tests.e2e.conftest import Console
-from tests.e2e.steps import MATMUL, refuse, reload, settled, violations, write
+from tests.e2e.steps import LISTEN, MATMUL, refuse, reload, settled, violations, write
 
 CHOICES = [
     ["C.way", "tiles"], ["C.vector", 1], ["C.1.inner", 16], ["C.0.inner", 4], ["C.0.outer", [4, 2]],
@@ -39,8 +40,18 @@ lib = relay.build(tvm.IRModule.from_expr(relay.Function([x], y)), target="llvm -
 """
 
 
+@cache
+def matmul() -> str:
+    """Return what records call the function of the usual script."""
+    scope: dict[str, Any] = {}
+    install()
+    exec(MATMUL, scope)
+    definition = create_prim_func([scope["A"], scope["B"], scope["C"]])
+    return workload_of(definition, Target("llvm"), 1)
+
+
 def line(seconds: float | None, kind: str = "ok", **fields: object) -> str:
-    record = {"v": 1, "workload": "w", "structure": "s", "choices": CHOICES, "kind": kind, "seconds": seconds}
+    record = {"v": 1, "workload": matmul(), "structure": "s", "choices": CHOICES, "kind": kind, "seconds": seconds}
     return json.dumps({**record, "message": "", "features": [], "timestamp": 1.0, **fields})
 
 
@@ -311,6 +322,8 @@ def test_the_log_of_several_kernels_is_shown_kernel_by_kernel(explorer: str, ope
     expect(search.locator("h3")).to_have_text("Candidates of kernel bb llvm")
     search.get_by_label("Candidate", exact=True).press("Enter")
     expect(search.locator("#search-texts")).to_contain_text("no such kernel now")
+    expect(search.get_by_text("can be pinned or banned: the script has none such now")).to_be_visible()
+    expect(search.locator("[data-pin], [data-ban]")).to_have_count(0)
     page.set_viewport_size({"width": 390, "height": 844})
     name = search.locator("tr", has_text="kept").get_by_role("button").first
     expect(name).to_have_text("nn_dense_exp_nn_relu_sigmoid_tanh_add")
@@ -370,11 +383,28 @@ def test_any_log_that_is_dropped_is_shown_or_said_to_be_none(
     page.set_input_files("#attach", files=[{"name": name, "mimeType": "", "buffer": "\n".join(log).encode()}])
     for words in said:
         expect(page.locator("#search")).to_contain_text(words)
+    if name.endswith(("log", "json")):
+        expect(page.locator("#search")).to_contain_text("can be pinned or banned: only the tuner that wrote them")
+        expect(page.locator("[data-pin], [data-ban], [data-open-candidate]")).to_have_count(0)
     if name == "own.json":
         page.get_by_role("button", name="Show the best").press("Enter")
         expect(page.locator("#search-texts")).to_contain_text("of another tuner’s space")
     page.evaluate("for (const part of document.querySelectorAll('#search details')) part.open = true")
     assert page.locator("#search").evaluate("node => node.scrollWidth <= node.clientWidth")
+
+
+def test_the_programs_that_were_tuned_are_shown_with_what_was_measured_of_them(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer, script=MATMUL)
+    programs = FilePayload(name="database_workload.json", mimeType="", buffer=b'["17", "AAAA"]\n')
+    records = FilePayload(name="database_tuning_record.json", mimeType="", buffer=json.dumps(META[0]).encode())
+    page.set_input_files("#attach", files=[programs])
+    expect(page.locator("#toast")).to_contain_text("drop database_tuning_record.json")
+    expect(page.locator("#search")).to_be_hidden()
+    page.set_input_files("#attach", files=[programs, records])
+    expect(page.locator("#search")).to_contain_text("MetaSchedule’s workload 0")
+    expect(page.locator("#pane-source .file")).to_have_count(3)
 
 
 def test_what_of_a_long_log_is_not_kept_is_said(explorer: str, open_page: Callable[..., Page]) -> None:
@@ -395,7 +425,7 @@ def test_a_number_that_no_candidate_has_is_refused(explorer: str, open_page: Cal
         search.get_by_role("button", name=name, exact=True).press("Enter")
         expect(page.locator("#toast")).to_contain_text("they are numbered from 1 to 3")
     page.get_by_role("button", name="Remove search.jsonl").press("Enter")
-    expect(search.get_by_text("No candidate was measured")).to_be_visible()
+    expect(search.get_by_text("search.jsonl was removed")).to_be_visible()
     expect(search.locator(".point")).to_have_count(0)
 
 
@@ -403,9 +433,13 @@ def test_a_typed_number_of_a_candidate_outlives_drawings_until_one_is_shown(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(explorer, script=MATMUL)
-    page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": LOG.encode()}])
+    log = LOG.replace(matmul(), "other").encode()
+    page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": log}])
     settled(page)
     search = page.locator("#search")
+    search.locator("summary", has_text="way: ").press("Enter")
+    expect(search.get_by_text("can be pinned or banned: the script’s function is another one now")).to_be_visible()
+    expect(search.locator("[data-pin], [data-ban]")).to_have_count(0)
     field = search.get_by_label("Candidate", exact=True)
     best = field.input_value()
     other = next(number for number in "123" if number != best)
@@ -530,6 +564,68 @@ def test_what_is_pinned_and_banned_stays_after_a_reload_and_in_links(
     reload(page)
     expect(banned).to_have_attribute("aria-pressed", "true")
     expect(search.get_by_text("No candidate was measured")).to_have_count(0)
+
+
+def test_a_search_is_announced_shared_and_waited_for_and_the_focus_comes_and_goes(
+    explorer: str, open_page: Callable[..., Page], console: Console
+) -> None:
+    page = open_page(explorer, script=MATMUL)
+    told: list[tuple[str, dict[str, object]]] = [("tried", {"record": line(1e-5)}), ("tried", {"record": line(2e-5)})]
+    told += [("found", {"choices": CHOICES, "seconds": 1e-5, "default_seconds": 2e-5}), ("ended", {"status": "ok"})]
+    texts = [f"id: {n}\nevent: {kind}\ndata: {json.dumps(event)}\n\n" for n, (kind, event) in enumerate(told, 1)]
+    asked: list[str] = []
+    is_away = True
+
+    def events(route: Route) -> None:
+        asked.append(route.request.url)
+        headers = route.request.headers
+        last = int(headers.get("last-event-id") or route.request.url.partition("after=")[2] or 0)
+        if asked[1:] and is_away:
+            route.fulfill(status=502, body="")
+        else:
+            body = "retry: 100\n" + "".join(texts[last:] if last else texts[:1])
+            route.fulfill(status=200, content_type="text/event-stream", body=body)
+
+    page.route(re.compile("/searched"), events)
+    page.route("**/api/searches", lambda route: route.fulfill(status=202, json={"id": "1", "events": "/searched"}))
+    page.evaluate(LISTEN)
+    opener = page.locator("#pane-bench [data-open=search]")
+    opener.press("Enter")
+    search, start = page.locator("#search"), page.locator("#search-start")
+    expect(search).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(opener).to_be_focused()
+    page.keyboard.press("Enter")
+    page.locator("#pane-search [data-close]").press("Enter")
+    expect(opener).to_be_focused()
+    expect(search).to_be_hidden()
+    page.keyboard.press("Enter")
+    start.press("Enter")
+    expect(search.locator(".progress-line")).to_contain_text("the server does not answer")
+    with page.expect_request("**/api/links") as shared:
+        page.locator("#share-menu summary").click()
+    assert "search.jsonl" in json.loads(shared.value.post_data or "")["workspace"]["files"]
+    expect(page.locator("#toast")).to_contain_text("the link has what it has measured until now")
+    page.keyboard.press("Escape")
+    expect(page.locator("#saved")).to_contain_text("/z/")
+    is_away = False
+    expect(start).to_have_text("Search")
+    assert asked[-1].endswith("?after=1"), "it goes on where it was"
+    page.wait_for_function("() => window.heard.at(-1).startsWith('Search ended')")
+    heard = page.evaluate("window.heard.filter((words) => !/^(The link|A search)/.test(words))")
+    assert heard == [
+        "The search has begun: 60 seconds once it is its turn", "The server does not answer; the page goes on trying",
+        "The server answers again", "Search ended: 0.50 of the default’s time after 2 trials",
+    ]  # fmt: skip
+    expect(search.locator(".point[data-trial]")).to_have_count(2)
+    page.get_by_role("button", name="Forget").press("Enter")
+    expect(search.get_by_text("The search and its log are forgotten")).to_be_visible()
+    expect(start).to_be_focused()
+    page.route(re.compile("/searched"), lambda route: route.fulfill(status=404, json={"error": {"message": "none"}}))
+    start.press("Enter")
+    expect(search.locator(".problem")).to_contain_text("no longer knows this search")
+    assert {said.split(":")[0] for said in console.said} == {"error"}, "the requests that were lost"
+    console.said.clear()
 
 
 @pytest.mark.long

@@ -204,7 +204,12 @@ def _show_kernel(request: Request, send: Callable[[Message], None]) -> None:
                 script = write_script(func, schedule, str(target), title, name)
             assembly = build(mod, target=target).get_source("asm")
             original = _script(definition, target, name, f"{name}: as it is without a search")
-            send(CandidateTexts(script=script, loops=mod.script(), assembly=assembly, kernel=name, original=original))
+            send(
+                CandidateTexts(
+                    script=script, loops=mod.script(), assembly=assembly, kernel=name, original=original,
+                    workload=workload_of(func, target, num_threads()),
+                )
+            )  # fmt: skip
     except TVMError as error:
         send(Failed(label="candidate", problem=Problem(kind=type(error).__name__, message=str(error)[:10_000])))
 

@@ -46,7 +46,7 @@ from compiler.search import (
     write_script,
 )
 from compiler.search.choices import Choices, from_json
-from compiler.search.tuning import processor_target, random_arrays
+from compiler.search.tuning import processor_target, random_arrays, workload_of
 from compiler.target.target import Target
 
 PER_ROUND = 6
@@ -174,7 +174,8 @@ def show_candidate(request: Request, send: Callable[[Message], None]) -> None:
             script = write_script(definition, schedule, named, title)
             loops = lower(schedule.mod, name="main").script()
             assembly = build(schedule.mod, target=target).get_source("asm")
-        send(CandidateTexts(script=script, loops=loops, assembly=assembly))
+        workload = workload_of(definition, target, request.options.threads)
+        send(CandidateTexts(script=script, loops=loops, assembly=assembly, workload=workload))
     except TVMError as error:
         send(Failed(label="candidate", problem=Problem(kind=type(error).__name__, message=str(error))))
 

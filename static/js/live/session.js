@@ -1,5 +1,6 @@
 // A live workspace: what this page and those of the others tell each other, and who holds the pen.
 import { $, announce, toast } from "../dom.js";
+import { moveTo } from "../draft.js";
 import { editor } from "../editor.js";
 import { recall, remember } from "../memory.js";
 import { ask as reach, post, retryAfter, unreached } from "../server.js";
@@ -70,7 +71,7 @@ export async function startTogether(ending = "", name = recall(NAME) ?? "") {
   }
   [version, live.writes, live.name, told] = [1, true, name, compared()];
   if (!document.body.classList.contains("teaching")) {
-    history.replaceState(null, "", `/live/${answer.id}`);
+    moveTo(`/live/${answer.id}`);
     state.link = "";
     $("#saved").textContent = "";
   }
@@ -333,6 +334,6 @@ function finish(words, frozen = "") {
   toast(words);
   if (frozen) state.link = frozen;
   if (document.body.classList.contains("teaching")) return;
-  history.replaceState(null, "", frozen ? `/z/${frozen}` : "/");
+  moveTo(frozen ? `/z/${frozen}` : "/");
   if (frozen) $("#saved").textContent = `saved · /z/${frozen}`;
 }

@@ -1,6 +1,7 @@
 // Logs of searches: lines of JSON as Strata writes them, and as the three tuners of TVM do.
 
 import { toast } from "../dom.js";
+import { state } from "../state.js";
 
 export const LOG = "search.jsonl"; // beside the script: links keep it, and the next search goes on from it
 const MOST_BYTES = 480 * 1024; // of a log that stays with the script
@@ -88,10 +89,21 @@ function beside(lines) {
   return new File([text], LOG);
 }
 
-/** A file as a log beside the script, and itself too if it is one of TVM's, which the script may read; only itself if it is no log.
- * @param {File} file */
-export async function asLogs(file) {
-  const lines = (await file.text()).split("\n").filter(Boolean);
+const isProgram = (line) => { const found = parse(line); return Array.isArray(found) && found.length === 2 && found.every((part) => typeof part === "string"); };
+
+/** Files as logs beside the script.
+ * @param {File[]} files
+ * @returns {Promise<File[]>} */
+export async function asLogs(files) {
+  const texts = await Promise.all(files.map(async (file) => (await file.text()).split("\n").filter(Boolean)));
+  const logs = files.flatMap((file, at) => asLog(file, texts[at]));
+  const programs = files.find((_, at) => texts[at].length && texts[at].every(isProgram));
+  if (programs && !logs.some(({ name }) => name === LOG) && !state.files.has(LOG)) toast(`${programs.name} has the programs that MetaSchedule tuned; to see what it measured of them, drop database_tuning_record.json, which lies beside it, too`);
+  return logs;
+}
+
+/** A file as a log, and itself too if it is one of TVM's, which the script may read; only itself if it is no log. */
+function asLog(file, lines) {
   if (lines.some((line) => read(line) || isDecision(line))) return [beside(lines)];
   const translated = lines.map((line) => { try { return foreign(line); } catch { return null; } }).filter(Boolean);
   return translated.length ? [file, beside(translated)] : [file];

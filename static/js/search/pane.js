@@ -1,5 +1,5 @@
 // Searches for a faster schedule, and draws what comes as it comes; or what a log beside the script says.
-import { $, element, toast } from "../dom.js";
+import { $, announce, counted, element, toast } from "../dom.js";
 import { keepHere, keepWorkspace, readHere } from "../draft.js";
 import { editor } from "../editor.js";
 import { attach, detach } from "../files.js";
@@ -7,7 +7,7 @@ import { dropKernels, takeKernel } from "../forks.js";
 import { focusPane } from "../layout.js";
 import { showKernel } from "../levels.js";
 import { recall, remember } from "../memory.js";
-import { ask, busyWords, drawn, follow, post, unreached } from "../server.js";
+import { AWAY, ask, busyWords, drawn, follow, post, unreached } from "../server.js";
 import { encode, on, state, tell, workspaceJson } from "../state.js";
 import { LOG, MOST_TRIALS, fitting, isDecision, isForeign, parse, read } from "./log.js";
 import { keepWishes, readWishes } from "./wishes.js";
@@ -16,9 +16,7 @@ const MOST_KERNELS = 10;
 const MOST_LISTED = 100; // of a log, as of app/searches.py
 const ORIGINAL = "original.py"; // what a kernel is raced with
 
-let running = null; // {id}, or empty until the server has answered
-let leaving = false; // whether the page ends, and with it what it listens to
-let ticking = 0;
+let running = null; // what was begun, how far it is, and whether the server is away; empty until the server has answered
 let shown = null; // what was drawn
 let lines = []; // of the log
 let picked = false; // whether the visitor chose the kernel whose candidates are shown
@@ -28,7 +26,7 @@ const wishesOf = (kernel) => readWishes().get(kernel) ?? { pinned: [], banned: [
 const hasModel = () => !$("#search-what").hidden;
 const wished = () => (hasModel() && shown.model ? shown.kernel : "");
 
-const fresh = () => ({ model: null, kernel: "", trials: [], measurements: [], refused: [], default_seconds: null, failures: [], found: null, doing: "", script: undefined, ofModel: undefined, label: "", running: false, kept: "", chosen: null, only: [] });
+const fresh = () => ({ model: null, kernel: "", trials: [], measurements: [], refused: [], default_seconds: null, failures: [], found: null, doing: "", script: undefined, ofModel: undefined, label: "", running: false, kept: "", other: "", chosen: null, only: [] });
 
 const pane = $("#pane-search");
 const modelWords = { total: null, others: {}, ways: {}, type: "model" };
@@ -40,13 +38,19 @@ function begin() {
   $("#search-axis").value = recall("search-axis") ?? "trials";
   $("#search-axis").addEventListener("change", ({ target }) => { remember("search-axis", target.value); draw(); });
   pane.addEventListener("click", clicked);
+  pane.addEventListener("toggle", ({ target }) => { if (target.open && target.matches(".tree details")) check(); }, true);
   pane.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.target.id === "search-candidate") show(Number(event.target.value) - 1);
   });
   on("options", openLog);
   on("answered", offer);
   on("edited", () => { if (shown) pane.classList.add("stale"); });
-  addEventListener("beforeunload", () => { leaving = true; });
+  on("sharing", () => {
+    if (!running || !lines.length) return;
+    keepLines();
+    toast("A search goes on: the link has what it has measured until now");
+  });
+  addEventListener("pageshow", ({ persisted }) => { if (persisted && running) location.reload(); }); // which heard nothing meanwhile
   let width = pane.clientWidth;
   new ResizeObserver(() => {
     if (width !== pane.clientWidth) draw(); // in the room that there is now
@@ -59,6 +63,9 @@ function begin() {
     goOn();
   });
 }
+
+/** Say something, also to those who look at other panes. */
+const say = (text) => (pane.offsetParent ? announce(text) : toast(text));
 
 /** Draw what there is. */
 export const open = () => draw();
@@ -83,14 +90,14 @@ function offer() {
 async function openLog() {
   const file = state.files.get(LOG);
   if (file === opened) return;
-  if (opened && !file && !running) clear();
+  if (opened && !file && !running) clear("search.jsonl was removed, and what it told of is no longer shown. Search begins anew.");
   opened = file;
   if (running && file) toast("A search goes on, and its log takes the place of this one: drop it again when it has ended");
   if (running || !file) return;
   lines = (await file.text()).split("\n").filter(Boolean).slice(-MOST_TRIALS);
   shown = { ...fresh(), ...logged() };
   const strange = lines.length - shown.trials.length - decisions().length;
-  const origin = shown.trials.some(isForeign) ? "Translated from a log of TVM’s: what was measured elsewhere, not now. Search does not go on from it." : "From the log beside the script: what others or an earlier search wrote, not measured now. Search goes on from it.";
+  const origin = shown.trials.some(isForeign) ? "Translated from a log of TVM’s: what was measured elsewhere, not now. Search does not go on from it." : "From the log beside the script: what others or an earlier search wrote, not measured now. Search goes on from what is of the same function, target and number of threads.";
   shown.kept = shown.trials.length ? `${origin}${strange ? ` Left out: ${strange} of ${lines.length} lines, which are no records.` : ""}` : `${LOG} ${lines.length ? "has no line that is a record of a search" : "is empty"}.`;
   draw();
 }
@@ -142,6 +149,7 @@ async function start() {
   const begun = { id, events, model, seconds: search.seconds, script: workspace.script };
   keepHere("search", JSON.stringify(begun));
   attend(begun, pane.classList.contains("stale"));
+  announce(`The search has begun: ${search.seconds} seconds once it is its turn`);
 }
 
 /** Listen again to the search that goes on while the page is reloaded. */
@@ -152,14 +160,21 @@ function goOn() {
 
 /** Draw what a search tells, from its beginning. */
 function attend({ id, events, model, seconds: most, script }, isAnother) {
+  let since = 0;
+  const tick = () => {
+    if (!running) return;
+    if (since && !running.isAway) shown.label = words(running.trials, (performance.now() - since) / 1000, most);
+    const label = $("#search .progress-line span");
+    if (label) label.textContent = running.isAway ? AWAY : shown.label;
+  };
   const trials = lines.map(read).filter(Boolean);
   picked = false;
   shown = { ...fresh(), script, ofModel: model, trials, kernel: model || !trials.length ? "" : isAnother ? "none yet" : trials.at(-1).workload, running: true, label: "waiting for its turn" };
   pane.classList.remove("stale");
   buttons(true);
-  follow(events, {
-    queued({ place }) { shown.label = busyWords(place); },
-    progress({ done, total, label }) { shown.label = shown.doing = model ? label : `what there is: ${done} of ${total} · ${label}`; },
+  const { close } = follow(events, {
+    queued({ place }) { since = 0; shown.label = busyWords(place); },
+    progress({ done, total, label }) { shown.label = shown.doing = model ? label : done < total ? `measuring what candidates are compared with, ${done + 1} of ${total}: ${label}` : "deriving and compiling the first candidates"; },
     model(found) {
       const { kernels, trials = 0, seconds = 0 } = found;
       const known = kernels.some(({ workload }) => workload === shown.kernel);
@@ -169,53 +184,83 @@ function attend({ id, events, model, seconds: most, script }, isAnother) {
       const again = shown.measurements.findIndex(({ kind }) => kind === measurement.kind);
       shown.measurements.splice(again < 0 ? shown.measurements.length : again, again < 0 ? 0 : 1, measurement);
     },
-    tried({ record }) { lines.push(record); const trial = read(record); if (trial) { shown.trials.push(trial); if (!picked) shown.kernel = trial.workload; } },
-    searching({ trials, seconds, refused, default_seconds }) { Object.assign(shown, { refused, default_seconds, label: words(trials, seconds, most) }); tick(trials, seconds, most); },
+    tried({ record }) {
+      const trial = read(record);
+      if (trial?.choices) running.tried += 1;
+      if (lines.includes(record)) return; // told before the page was left, and kept in a link
+      lines.push(record);
+      if (trial) shown.trials.push(trial);
+      if (trial && !picked) shown.kernel = trial.workload;
+    },
+    searching({ trials, seconds, refused, default_seconds }) {
+      since = performance.now() - 1000 * seconds;
+      running.trials = trials;
+      Object.assign(shown, { refused, default_seconds, label: words(trials, seconds, most) });
+    },
     found({ choices, seconds, default_seconds }) { shown.found = { choices, seconds, default_seconds, type: "found" }; },
-    failed({ label, problem }) { shown.failures.push(label === "search" ? problem.message : `${label}: ${problem.message}`); },
+    failed({ label, problem }) { shown.failures.push(failing(label) + problem.message.replace(/^search: /, "")); },
     ended: end,
-  }, draw);
-  running = { id };
+  }, draw, (isAway) => {
+    running.isAway = isAway;
+    tick();
+    say(isAway ? "The server does not answer; the page goes on trying" : "The server answers again");
+  });
+  running = { id, close, tried: 0, trials: 0, isAway: false, ticking: setInterval(tick, 1000) };
   draw();
 }
+
+/** What failed, before the reason: the search, the script, or a function. */
+const failing = (label) => (label === "search" ? "" : label === "script" ? "the script fails: " : /^line \d+$/.test(label) ? `the script fails at ${label}: ` : `${label}: `);
 
 /** How far a search is; after its time come the candidates of the last round, and the best once more. */
 const words = (trials, seconds, most) => `${trials} candidates · ${Math.round(seconds)} s${seconds > most ? ": the time is over; what was begun is measured, then the best once more" : ""}`;
 
-/** Let the seconds pass until the next round is told. */
-function tick(trials, seconds, most) {
-  clearInterval(ticking);
-  const since = performance.now() - 1000 * seconds;
-  ticking = setInterval(() => {
-    const label = $("#search .progress-line span");
-    if (label) label.textContent = shown.label = words(trials, (performance.now() - since) / 1000, most);
-  }, 1000);
-}
+const FORGOTTEN = "The server no longer knows this search, as after a restart. What was measured is kept, and Search goes on from it.";
 
-function end({ status, message }) {
-  if (leaving) return; // the next page listens to it again
-  clearInterval(ticking);
+function end({ status, message, isForgotten }) {
+  const trials = counted(running.tried, "trial");
+  clearInterval(running.ticking);
   keepHere("search", "");
   running = null;
   shown.running = false;
   buttons(false);
-  if (status === "error" && !shown.failures.length) shown.failures.push(message);
-  if (!lines.length) return;
-  keepLog();
-  if (shown.model) tell("options"); // which is built with what was found
+  if (status === "error" && !shown.failures.length) shown.failures.push(isForgotten ? FORGOTTEN : message);
+  if (lines.length) keepLog();
+  if (lines.length && shown.model) tell("options"); // which is built with what was found
+  say(outcome(status, trials));
+}
+
+/** What came of a search, in a sentence. */
+function outcome(status, trials) {
+  const { found, model, failures: [failure] } = shown;
+  if (status === "stopped") return `The search was stopped after ${trials}`;
+  if (model?.after) return `Search ended: ${model.after < model.before ? `the model takes ${(model.after / model.before).toFixed(2)} of its time before` : "nothing makes the whole model certainly faster"}, after ${trials}`;
+  if (found?.choices) return `Search ended: ${(found.seconds / found.default_seconds).toFixed(2)} of the default’s time after ${trials}`;
+  return failure ? `The search failed: ${failure}` : `Search ended: nothing is certainly faster than what the script makes, after ${trials}`;
+}
+
+/** Let the workspace, and so links, have what was measured until now. */
+function keepLines() {
+  attach(LOG, fitting(lines));
+  opened = state.files.get(LOG);
 }
 
 function keepLog() {
   dropKernels();
-  attach(LOG, fitting(lines));
-  opened = state.files.get(LOG);
+  keepLines();
   keepWorkspace();
 }
 
 async function stop() {
-  if (!running.id) return;
-  const answer = await ask(`/api/ladders/${running.id}`, { method: "DELETE" });
-  if (unreached(answer)) toast((await answer.json()).error.message);
+  const { id, close } = running;
+  if (!id) return;
+  const answer = await ask(`/api/ladders/${id}`, { method: "DELETE" });
+  if (!unreached(answer) || running?.id !== id) return;
+  close();
+  shown.failures.push("The search was stopped while the server did not answer, where it ends by itself. What was measured until then is kept.");
+  end({ status: "stopped" });
+  $("#search .progress-line")?.remove(); // nothing is drawn before the server answers
+  draw();
 }
 
 function buttons(active) {
@@ -235,13 +280,15 @@ function forget() {
   dropKernels();
   opened = undefined;
   const ofModel = shown.model;
-  clear();
+  clear("The search and its log are forgotten. Search begins anew.");
+  announce(shown.kept);
+  $("#search-start").focus(); // its own button is hidden
   if (ofModel) tell("options");
 }
 
-function clear() {
+function clear(kept) {
   lines = [];
-  shown = fresh();
+  shown = { ...fresh(), kept };
   draw();
 }
 
@@ -307,6 +354,14 @@ async function show(at) {
   $("#search-texts").replaceChildren(...(steps ? [part("Primitives", steps)] : []), part("Loop IR", candidate.loops), part("Assembly", candidate.assembly));
 }
 
+/** Find out whether the candidates of a log are of the script, before any of their decisions is pinned. */
+async function check() {
+  const at = bestOf(visible());
+  if (shown.script === undefined && at >= 0) await texts(at);
+}
+
+const bestOf = (trials) => trials.reduce((least, { seconds, choices }, at) => (choices && seconds && !(seconds >= trials[least]?.seconds) ? at : least), -1);
+
 const noSuch = () => `There is no such candidate: they are numbered from 1 to ${visible().length}`;
 
 async function texts(at) {
@@ -318,12 +373,22 @@ async function texts(at) {
   delete workspace.files[LOG];
   const asked = { ...workspace, choices: trial.choices, ...(shown.model && (shown.ofModel ?? hasModel()) ? { kernel: { workload: shown.kernel, ways: shown.model.ways ?? {} } } : {}) };
   const key = JSON.stringify(asked);
-  if (derived.key === key) return derived.answer;
-  const response = await post("/api/candidates", asked);
-  const answer = await response.json();
-  if (!response.ok) return { problem: answer.error.message };
-  if (answer.candidate) derived = { key, answer };
-  return answer;
+  const of = shown, { other } = of;
+  if (derived.key !== key) {
+    const response = await post("/api/candidates", asked);
+    const answer = await response.json();
+    if (!response.ok) return { problem: answer.error.message };
+    derived = { key, answer };
+  }
+  if (trial.kind === "ok" && of.script === undefined) of.other = whyOther(trial, derived.answer).slice(0, 1000);
+  if (of.other !== other) draw();
+  return derived.answer;
+}
+
+/** Why a search of the script does not go on from a candidate. */
+function whyOther({ workload }, { candidate, problem }) {
+  if (candidate) return candidate.workload === workload ? "" : "the script’s function is another one now, or its target or number of threads";
+  return `the script has none such now (${problem})`;
 }
 
 /** Let a candidate take the place of the script, which Undo brings back, beside what it is raced with. */
@@ -396,7 +461,7 @@ async function redraw() {
     again = false;
     $("#search-save").hidden = $("#search-drop").hidden = shown.running || !lines.length;
     const seen = visible();
-    const best = seen.reduce((least, { seconds, choices }, at) => (choices && seconds && !(seconds >= seen[least]?.seconds) ? at : least), -1);
+    const best = bestOf(seen), foreign = seen.some(isForeign);
     const used = JSON.stringify(decisions().findLast(({ workload }) => workload === shown.kernel)?.choices);
     const table = new Map(); // a request has few values: decisions are sent once
     const numbered = (decision) => {
@@ -409,7 +474,7 @@ async function redraw() {
       choices: choices && choices.map(numbered).join(" "),
       ...(shown.chosen !== null && (at === best || at === shown.chosen) ? { features } : {}),
     }));
-    const asked = { ...shown, doing: undefined, script: undefined, ofModel: undefined, trials, used: shown.kernel && used ? seen.findIndex(({ choices }) => JSON.stringify(choices) === used) : -1, table: [...table.keys()].map((key) => JSON.parse(key)), ...wishesOf(wished()), of_model: hasModel(), by_seconds: $("#search-axis").value === "seconds", room: Math.max(340, $("#search").clientWidth - 28) };
+    const asked = { ...shown, ...(foreign ? { foreign, other: "only the tuner that wrote them derives them" } : {}), doing: undefined, script: undefined, ofModel: undefined, trials, used: shown.kernel && used ? seen.findIndex(({ choices }) => JSON.stringify(choices) === used) : -1, table: [...table.keys()].map((key) => JSON.parse(key)), ...wishesOf(wished()), of_model: hasModel(), by_seconds: $("#search-axis").value === "seconds", room: Math.max(340, $("#search").clientWidth - 28) };
     if (!await drawn("/search", "#search", "#pane-search", asked)) again = true;
   }
 }

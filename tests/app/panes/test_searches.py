@@ -208,6 +208,15 @@ def test_a_search_is_drawn_and_says_when_the_default_stays(client: FlaskClient) 
     assert "no candidate was faster than what the script makes (100 µs)" in html
 
 
+def test_why_nothing_was_searched_and_what_was_is_said(client: FlaskClient) -> None:
+    html = client.post("/search", data=asked([], failures=["the script fails"]), headers=HX).text
+    assert "Nothing was searched:" in html
+    own = [msgspec.to_builtins(Measurement(name="plus", kind="kernel", seconds=2e-3))]
+    html = client.post("/search", data=asked([], failures=["no"], measurements=own, running=True), headers=HX).text
+    assert "Nothing was searched:" not in html
+    assert "Candidates for plus, the last function of the script" in html
+
+
 def test_a_log_is_long_at_most(client: FlaskClient) -> None:
     for wrong in (asked([{"kind": "ok"}] * 2001), {"asked": ""}, asked([{"kind": "ok", "more": 1}])):
         assert client.post("/search", data=wrong, headers=HX).status_code == 422

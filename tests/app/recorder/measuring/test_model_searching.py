@@ -163,6 +163,7 @@ def test_candidates_of_a_kernel_are_shown(searched: Searched, tmp_path: Path) ->
         (found.get("found") or found["f"])(*arrays[:-2], arrays[-1])
         np.testing.assert_allclose(arrays[-1].numpy(), arrays[-2].numpy(), rtol=1e-4)
         assert ".text" in texts.assembly
+        assert texts.workload == workload
         decision = {"v": 1, "structure": "", "kind": "ok", "seconds": None, "features": [], "is_decision": True}
         made = json.dumps({**decision, "workload": workload, "choices": choices}, separators=(",", ":"))
         Path(LOG).write_text(made)

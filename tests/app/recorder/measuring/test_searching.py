@@ -20,6 +20,7 @@ from compiler import te
 from compiler.classic import alias
 from compiler.driver.lower import lower
 from compiler.search import Evolution, Machine, ScheduleSpace, tune
+from compiler.search.tuning import workload_of
 from compiler.target.target import Target
 from compiler.te.program import write_program
 
@@ -104,3 +105,5 @@ def test_a_candidate_opens_as_a_script_that_runs_and_makes_the_same_loops(tmp_pa
     assert tvm.ir.structural_equal(schedule.mod, space.program(candidate))
     assert lower(schedule.mod, name="main").script() == texts.loops
     assert ".text" in texts.assembly
+    assert isinstance(space.func, tvm.tir.PrimFunc)
+    assert texts.workload == workload_of(space.func, Target("llvm"), OPTIONS.threads)
