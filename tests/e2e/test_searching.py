@@ -578,12 +578,11 @@ def test_a_search_is_announced_shared_and_waited_for_and_the_focus_comes_and_goe
 
     def events(route: Route) -> None:
         asked.append(route.request.url)
-        headers = route.request.headers
-        last = int(headers.get("last-event-id") or route.request.url.partition("after=")[2] or 0)
+        last = int(route.request.url.partition("after=")[2] or 0)
         if asked[1:] and is_away:
             route.fulfill(status=502, body="")
         else:
-            body = "retry: 100\n" + "".join(texts[last:] if last else texts[:1])
+            body = "retry: 100\n" + "".join(texts[last:] if asked[1:] else texts[:1])
             route.fulfill(status=200, content_type="text/event-stream", body=body)
 
     page.route(re.compile("/searched"), events)
@@ -600,24 +599,36 @@ def test_a_search_is_announced_shared_and_waited_for_and_the_focus_comes_and_goe
     expect(opener).to_be_focused()
     expect(search).to_be_hidden()
     page.keyboard.press("Enter")
-    start.press("Enter")
-    expect(search.locator(".progress-line")).to_contain_text("the server does not answer")
+    with page.expect_request(re.compile("/searched[?]after=1$")):  # it goes on where it was
+        start.press("Enter")
+        expect(search.locator(".progress-line")).to_contain_text("the server does not answer")
     with page.expect_request("**/api/links") as shared:
         page.locator("#share-menu summary").click()
     assert "search.jsonl" in json.loads(shared.value.post_data or "")["workspace"]["files"]
     expect(page.locator("#toast")).to_contain_text("the link has what it has measured until now")
     page.keyboard.press("Escape")
     expect(page.locator("#saved")).to_contain_text("/z/")
+    heard = page.evaluate("window.heard.filter((words) => !/^(The link|A search)/.test(words))")
+    begun, away = (
+        "The search has begun: 60 seconds once it is its turn",
+        "The server does not answer; the page goes on trying",
+    )
+    assert heard == [begun, away]
+    reload(page)
+    page.evaluate(LISTEN)
+    expect(search.locator(".progress-line")).to_contain_text("the server does not answer")
     is_away = False
     expect(start).to_have_text("Search")
-    assert asked[-1].endswith("?after=1"), "it goes on where it was"
     page.wait_for_function("() => window.heard.at(-1).startsWith('Search ended')")
-    heard = page.evaluate("window.heard.filter((words) => !/^(The link|A search)/.test(words))")
-    assert heard == [
-        "The search has begun: 60 seconds once it is its turn", "The server does not answer; the page goes on trying",
-        "The server answers again", "Search ended: 0.50 of the default’s time after 2 trials",
-    ]  # fmt: skip
+    ended = ["The server answers again", "Search ended: 0.50 of the default’s time after 2 trials"]
+    assert [words for words in page.evaluate("window.heard") if words != away] == ended
     expect(search.locator(".point[data-trial]")).to_have_count(2)
+    is_away = True
+    page.route("**/api/ladders/1", lambda route: route.abort())
+    start.press("Enter")
+    expect(search.locator(".progress-line")).to_contain_text("the server does not answer")
+    start.press("Enter")
+    expect(search.locator(".problem")).to_contain_text("was stopped while the server did not answer")
     page.get_by_role("button", name="Forget").press("Enter")
     expect(search.get_by_text("The search and its log are forgotten")).to_be_visible()
     expect(start).to_be_focused()
