@@ -43,7 +43,7 @@ export function toast(text) {
   box.textContent = text;
   box.hidden = false;
   clearTimeout(hide);
-  hide = setTimeout(() => { box.hidden = true; }, 4000);
+  hide = setTimeout(() => { box.hidden = true; }, Math.max(4000, 60 * text.length)); // long enough to be read
 }
 
 export function announce(text) {

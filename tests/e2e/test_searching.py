@@ -119,6 +119,7 @@ def test_the_tree_of_sketches_filters_the_charts_and_opens_candidates(
     tree.get_by_role("button", name="All sketches").press("Enter")
     expect(outside).to_have_count(0)
     expect(nodes).to_have_count(2)
+    assert violations(page) == []
 
 
 def test_the_kernels_of_a_model_are_searched_and_it_is_built_with_what_was_found(
@@ -384,7 +385,7 @@ def test_any_log_that_is_dropped_is_shown_or_said_to_be_none(
     for words in said:
         expect(page.locator("#search")).to_contain_text(words)
     if name.endswith(("log", "json")):
-        expect(page.locator("#search")).to_contain_text("can be pinned or banned: only the tuner that wrote them")
+        expect(page.locator("#search")).to_contain_text("can be pinned or banned: they are of another tuner")
         expect(page.locator("[data-pin], [data-ban], [data-open-candidate]")).to_have_count(0)
     if name == "own.json":
         page.get_by_role("button", name="Show the best").press("Enter")

@@ -474,7 +474,7 @@ async function redraw() {
       choices: choices && choices.map(numbered).join(" "),
       ...(shown.chosen !== null && (at === best || at === shown.chosen) ? { features } : {}),
     }));
-    const asked = { ...shown, ...(foreign ? { foreign, other: "only the tuner that wrote them derives them" } : {}), doing: undefined, script: undefined, ofModel: undefined, trials, used: shown.kernel && used ? seen.findIndex(({ choices }) => JSON.stringify(choices) === used) : -1, table: [...table.keys()].map((key) => JSON.parse(key)), ...wishesOf(wished()), of_model: hasModel(), by_seconds: $("#search-axis").value === "seconds", room: Math.max(340, $("#search").clientWidth - 28) };
+    const asked = { ...shown, ...(foreign ? { foreign, other: "they are of another tuner, which alone derives them" } : {}), doing: undefined, script: undefined, ofModel: undefined, trials, used: shown.kernel && used ? seen.findIndex(({ choices }) => JSON.stringify(choices) === used) : -1, table: [...table.keys()].map((key) => JSON.parse(key)), ...wishesOf(wished()), of_model: hasModel(), by_seconds: $("#search-axis").value === "seconds", room: Math.max(340, $("#search").clientWidth - 28) };
     if (!await drawn("/search", "#search", "#pane-search", asked)) again = true;
   }
 }
