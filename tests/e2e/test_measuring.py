@@ -8,7 +8,7 @@ from collections.abc import Callable
 from urllib.request import Request, urlopen
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.conftest import Console
 from tests.e2e.steps import MATMUL, refuse, write
@@ -57,17 +57,30 @@ def test_the_ladder_climbs_step_by_step(explorer: str, open_page: Callable[..., 
     expect(page.locator("#pane-bench")).to_have_class(re.compile("stale"))
 
 
-def test_a_ladder_that_ends_while_nothing_is_drawn_is_drawn_later(
+def test_a_ladder_waits_for_its_server_and_its_end_is_drawn_though_nothing_is_drawn_then(
     explorer: str, open_page: Callable[..., Page], console: Console
 ) -> None:
     page = open_page(explorer, script=MATMUL)
     measurement = {"name": "default", "kind": "prefix", "step": 0, "seconds": 1e-3}
     told = [("measured", {"measurement": measurement}), ("ended", {"status": "ok"})]
     body = "".join(f"event: {kind}\ndata: {json.dumps(event)}\n\n" for kind, event in told)
-    page.route("**/climbed", lambda route: route.fulfill(status=200, content_type="text/event-stream", body=body))
+    progress = {"done": 0, "total": 1, "label": "default"}
+    answers: list[str | None] = [f"retry: 100\nevent: progress\ndata: {json.dumps(progress)}\n\n", None]
+
+    def climb(route: Route) -> None:
+        answer = answers.pop(0) if answers else body
+        if answer is None:
+            route.fulfill(status=502, body="")
+            answers[:] = [None]  # also when it is asked why
+        else:
+            route.fulfill(status=200, content_type="text/event-stream", body=answer)
+
+    page.route("**/climbed", climb)
     page.route("**/api/ladders", lambda route: route.fulfill(status=202, json={"id": "1", "events": "/climbed"}))
-    refuse(page, "**/chart", None, 2)
     page.click("#ladder-button")
+    expect(page.locator("#bench .progress-line")).to_contain_text("the server does not answer")
+    refuse(page, "**/chart", None, 2)
+    answers.clear()
     expect(page.locator("#toast")).to_contain_text("still trying")
     expect(page.locator("#bench tbody tr.prefix")).to_have_count(1)
     expect(page.locator("#bench progress")).to_have_count(0)
