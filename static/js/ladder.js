@@ -7,7 +7,7 @@ import { closeForm, forgetPredictions, predictions, togglePredicting } from "./p
 import { AWAY, ask, busyWords, drawn, follow, post, unreached } from "./server.js";
 import { keepInLinks, on, state, tell, workspaceJson } from "./state.js";
 
-let running = null; // {id, source, seen}
+let running = null; // {id, isLadder, source, clock}
 let shown = null; // what the chart was drawn from
 let slid = null; // what is drawn while a number of the script slides
 let past = []; // what was measured of this script before
@@ -91,9 +91,13 @@ function keep() {
   if (shown) draw();
 }
 
-export function toggleLadder() {
-  if (running) stop();
-  else start("/api/ladders");
+let isToggling = false;
+
+/** Start a ladder, in place of what is measured behind a run, or stop it; pressed again before the server has answered, it does nothing. */
+export async function toggleLadder() {
+  if (isToggling) return;
+  isToggling = true;
+  await (running?.isLadder ? stop() : replace("/api/ladders")).finally(() => { isToggling = false; });
 }
 
 /** Measure a workspace, and show it as it comes; what was under way is stopped.
@@ -101,11 +105,17 @@ export function toggleLadder() {
  * @param {object} workspace as the JSON API wants it
  * @returns {Promise<string | null>} the measurement's id once it has ended, or null where there is none */
 export async function measure(address, workspace) {
-  if (running) await stop();
-  if (running) end({ status: "stopped" });
-  const id = await start(address, workspace);
+  const id = await replace(address, workspace);
   if (!id) return null;
   return new Promise((resolve) => { running.ended = (status) => resolve(status === "ok" ? id : null); });
+}
+
+async function replace(address, workspace) {
+  if (running) {
+    running.isReplaced = true;
+    await stop();
+  }
+  return start(address, workspace);
 }
 
 async function start(address, workspace) {
@@ -115,11 +125,13 @@ async function start(address, workspace) {
     toast(answer.error.message);
     return null;
   }
+  if (running) end({ status: "replaced" });
   setAside();
   shown = { before: past, measurements: [], failures: [], reasons: [], done: 0, total: 0, label: "waiting for its turn", running: true, date: new Date().toISOString() };
   closeForm();
   $("#pane-bench").classList.remove("stale");
-  buttons(true);
+  const isLadder = address === "/api/ladders";
+  buttons(true, isLadder);
   const source = follow(answer.events, {
     queued({ place }) { shown.label = busyWords(place); },
     progress({ done, total, label }) { Object.assign(shown, { done, total, label: `${done} of ${total} · ${label}`, began: Date.now() }); },
@@ -135,7 +147,7 @@ async function start(address, workspace) {
     failed({ label, problem }) { shown.failures.push(`${label}: ${problem.message}`); },
     ended: end,
   }, draw, (isAway) => { running.isAway = isAway; tick(); });
-  running = { id: answer.id, source, clock: setInterval(tick, 1000) };
+  running = { id: answer.id, isLadder, source, clock: setInterval(tick, 1000) };
   draw();
   return answer.id;
 }
@@ -159,11 +171,12 @@ function end({ status, message }) {
   running?.source.close();
   clearInterval(running?.clock);
   running?.ended?.(status);
+  const isReplaced = running?.isReplaced;
   running = null;
   shown.running = false;
   buttons(false);
   if (status === "error" && !shown.failures.length) shown.failures.push(message);
-  if (status === "stopped") toast("The ladder was stopped");
+  if (status === "stopped" && !isReplaced) toast("The ladder was stopped");
 }
 
 async function stop() {
@@ -172,9 +185,9 @@ async function stop() {
   if (unreached(answer)) toast((await answer.json()).error.message);
 }
 
-function buttons(active) {
-  $("#ladder-button").textContent = active ? "Stop" : "Ladder";
-  $("#ladder-button").setAttribute("aria-pressed", String(active));
+function buttons(active, isLadder = active) {
+  $("#ladder-button").textContent = isLadder ? "Stop" : "Ladder";
+  $("#ladder-button").setAttribute("aria-pressed", String(isLadder));
   $("#ladder-stop").hidden = !active;
   $("#measure-kernels").hidden = active;
   document.body.classList.toggle("measuring", active);

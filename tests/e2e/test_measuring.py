@@ -100,6 +100,24 @@ def test_a_ladder_can_be_stopped(explorer: str, open_page: Callable[..., Page]) 
     expect(page.locator("#bench progress")).to_have_count(0)
 
 
+def test_a_ladder_takes_the_place_of_what_is_measured_behind_a_run(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer, script=MATMUL.replace("n = 64", "n = 768"))
+    page.click("#run-button")
+    expect(page.locator("#ladder-stop")).to_be_visible()
+    button, progress = page.locator("#ladder-button"), page.locator("#bench progress")
+    expect(button).to_have_text("Ladder")
+    with page.expect_response("**/api/ladders"):
+        button.evaluate("button => { button.click(); button.click(); }")
+    expect(button).to_have_text("Stop")
+    expect(progress).to_be_visible()
+    expect(page.locator("#toast")).to_have_text("")
+    button.click()
+    expect(page.locator("#toast")).to_contain_text("stopped")
+    expect(progress).to_have_count(0)
+
+
 @pytest.mark.long
 def test_the_ladder_fits_a_phone(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, width=390, height=800)
