@@ -105,9 +105,9 @@ def test_a_ladder_takes_the_place_of_what_is_measured_behind_a_run(
 ) -> None:
     page = open_page(explorer, script=MATMUL.replace("n = 64", "n = 768"))
     page.click("#run-button")
-    expect(page.locator("#ladder-stop")).to_be_visible()
     button, progress = page.locator("#ladder-button"), page.locator("#bench progress")
-    expect(button).to_have_text("Ladder")
+    expect(page.locator("#ladder-stop")).to_be_visible()
+    assert button.inner_text() == "Ladder"
     with page.expect_response("**/api/ladders"):
         button.evaluate("button => { button.click(); button.click(); }")
     expect(button).to_have_text("Stop")
