@@ -14,6 +14,7 @@ from app.mcp.server import Assistants
 from app.mcp.tools import Refused
 from app.shell.explorer import Explorer, Server, here
 from app.shell.failures import Failure
+from app.shell.programs import standard_input
 
 MAX_LINE = 5 << 20
 """Bytes of a message, as over HTTP."""
@@ -73,7 +74,7 @@ def serve(address: str) -> int:
 
 def _lines() -> Iterator[bytes | None]:
     """Yield the lines of standard input; None in place of one that is too long, which is never held as a whole."""
-    given = sys.stdin.buffer
+    given = standard_input()
     while line := given.readline(MAX_LINE):
         if len(line) < MAX_LINE or line.endswith(b"\n"):
             if line.strip():

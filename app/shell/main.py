@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 
 from app import __version__
-from app.shell.failures import Failure
+from app.shell.failures import WRONG_COMMAND, WRONG_PROGRAM, Failure
 
 EPILOG = """\
 Programs are files, - for standard input, or links such as https://strata.example/z/1a2b3c4d.
@@ -118,11 +120,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return run(given.arguments)
     try:
-        if given.command == "tune":
-            from app.shell.tuning import tune
-
-            return tune(given)
-        return _carry_out(given)
+        _prepare_to_print()
+        code = _carry_out(given)
+        sys.stdout.flush()
+        return code
     except Failure as failure:
         print(f"strata: {failure}", file=sys.stderr)
         return failure.status
@@ -131,9 +132,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads any more, as in `| head`
         return 0
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        print("strata: the disk has no space left for what is written", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left of it is not tried again
+        return WRONG_PROGRAM
+
+
+def _prepare_to_print() -> None:
+    if sys.stdout is None:
+        raise Failure("standard output is closed: expected a file, a terminal or /dev/null", WRONG_COMMAND)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # of arrows and the like, where the locale has none
 
 
 def _carry_out(given: argparse.Namespace) -> int:
+    if given.command == "tune":
+        from app.shell.tuning import tune
+
+        return tune(given)
     from app.shell import commands
     from app.shell.explorer import Server, here
     from app.shell.review import review

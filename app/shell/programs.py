@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 import msgspec
@@ -14,8 +15,11 @@ from app.shell.explorer import Server, ask
 from app.shell.failures import WRONG_COMMAND, Failure
 from app.store.links import OpenedLink
 from compiler.ir.error import TVMError
+from compiler.runtime.modules.native_code import host_triple
 from compiler.target.assembly_targets import HOST
+from compiler.target.cpu.cpus import TRIPLES
 from compiler.target.cpu.llvm_cpu import architecture
+from compiler.target.llvm_machine import target_machine
 from compiler.target.target import Target
 
 MAX_BYTES = 1_000_000
@@ -53,17 +57,36 @@ def read_program(name: str, files: Sequence[str] = (), target: str = "", threads
 
 
 def assembly_of(target: str) -> str:
-    """Return the key of the processor that a target names: its assembly is shown of scripts that build for ``llvm``."""
+    """Return the key of the processor that a target names: its assembly is shown of scripts that build for ``llvm``.
+
+    Raises
+    ------
+    Failure
+        If there is no such target, or LLVM does not know its processor.
+    """
     try:
         machine = Target(target)
+        is_host = machine.mcpu == "native" or (not machine.mcpu and machine.triple == host_triple())
+        if machine.kind != "llvm" or is_host:
+            return HOST
+        target_machine(machine.triple, machine.cpu, machine.llvm_features, opt_level=2)
     except TVMError as error:
         raise Failure(f"--target: {error}", WRONG_COMMAND) from None
-    named = machine.kind == "llvm" and machine.mcpu not in ("", "native")
-    return f"{architecture(machine.triple)}:{machine.mcpu}" if named else HOST
+    shown = architecture(machine.triple)
+    if shown not in TRIPLES:
+        raise Failure(f"--target: assembly is shown for {', '.join(TRIPLES)}, not for {shown}", WRONG_COMMAND)
+    return f"{shown}:{machine.mcpu or 'generic'}"
+
+
+def standard_input() -> BinaryIO:
+    """Return what programs and messages are read from, or raise Failure if it is closed."""
+    if sys.stdin is None:
+        raise Failure("standard input is closed: expected a program or messages there", WRONG_COMMAND)
+    return sys.stdin.buffer
 
 
 def _script(name: str) -> str:
-    content = sys.stdin.buffer.read(MAX_BYTES + 1) if name == "-" else _bytes(name)
+    content = standard_input().read(MAX_BYTES + 1) if name == "-" else _bytes(name)
     shown = "standard input" if name == "-" else name
     if len(content) > MAX_BYTES:
         raise Failure(f"{shown} has more than {MAX_BYTES:,} bytes: that is no script", WRONG_COMMAND)

@@ -19,7 +19,9 @@ from app import create_app
 from app.jobs.local_runner import HANDLER
 from app.sandbox import UnsafeLocal
 from app.shell import explorer as explorers
+from app.shell.failures import Failure
 from app.shell.main import main
+from app.shell.programs import assembly_of
 from app.workers.in_process import InProcess
 from tests.app.serving.served import served
 
@@ -218,6 +220,58 @@ def test_a_script_is_read_from_standard_input(
     monkeypatch.setattr(sys, "stdin", Input)
     assert main(["compile", "-", "--server", server]) == 0
     assert "B[i] = A[i]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("target", "key"),
+    [
+        ("llvm", "host"),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell", "x86_64:haswell"),
+        ("llvm -mtriple=riscv64-linux-gnu", "riscv64:generic"),
+    ],
+)
+def test_assembly_is_of_the_processor_that_is_named(target: str, key: str) -> None:
+    assert assembly_of(target) == key
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("llvm -mcpu=sandybrigde", "unknown CPU 'sandybrigde'"),
+        ("llvm -mtriple=nowhere", "no backend for the triple 'nowhere'"),
+        (
+            "llvm -mtriple=armv7-linux-gnueabihf",
+            "assembly is shown for x86_64, aarch64, riscv64, wasm32, not for armv7",
+        ),
+    ],
+)
+def test_a_processor_without_assembly_is_refused(target: str, sentence: str) -> None:
+    with pytest.raises(Failure, match=sentence):
+        assembly_of(target)
+
+
+def test_closed_streams_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main(["compile", "-", "--server", "http://127.0.0.1:1"]) == 2
+    assert "standard input is closed" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["completion", "bash"]) == 2
+    assert "standard output is closed" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(["completion", "bash"]) == 1
+    assert "no space left" in capsys.readouterr().err
+
+
+def test_a_locale_without_arrows_loses_no_output(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with open(tmp_path / "out", "w", encoding="ascii") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        assert main(["completion", "bash"]) == 0
+        print("→")
+    assert (tmp_path / "out").read_text().endswith("\\u2192\n")
 
 
 def test_attached_files_and_threads_reach_the_script(
