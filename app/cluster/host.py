@@ -84,7 +84,7 @@ class Host:
     def measuring(self) -> Iterator[None]:
         """Be the only one that measures on this machine, whichever of its workers others ask."""
         path = Path(tempfile.gettempdir(), f"strata-measuring-{os.getuid()}")
-        with self._measuring, path.open("w") as file:
+        with self._measuring, path.open("w", encoding="utf-8") as file:
             while not try_lock(file.fileno()):
                 time.sleep(POLL_SECONDS)
             yield

@@ -117,7 +117,7 @@ def _parents() -> list[Path]:
 
 def _mounts() -> Iterator[tuple[str, Path]]:
     """Yield the mount points of hierarchies by controller; that of cgroup v2 by an empty name."""
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
         before, _, after = line.partition(" - ")
         kind, _, options = after.split(" ", 2)
         place = Path(before.split(" ")[4])
@@ -129,7 +129,7 @@ def _mounts() -> Iterator[tuple[str, Path]]:
 
 def _own() -> Iterator[tuple[str, str]]:
     """Yield the group of this process by controller; that of cgroup v2 by an empty name."""
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
+    for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
         _, controllers, path = line.split(":", 2)
         yield from ((name, path) for name in controllers.split(","))
 
@@ -177,4 +177,4 @@ def _removed(path: Path) -> bool:
 
 def _write_if_present(path: Path, value: str) -> None:
     if path.exists():
-        path.write_text(value)
+        path.write_text(value, encoding="utf-8")

@@ -34,7 +34,7 @@ def enter_user_namespace() -> None:
     uid, gid = os.geteuid(), os.getegid()
     unshare(syscalls.CLONE_NEWUSER)
     for name, content in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
-        with open(f"/proc/self/{name}", "w") as file:
+        with open(f"/proc/self/{name}", "w", encoding="utf-8") as file:
             file.write(content)
 
 

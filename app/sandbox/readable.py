@@ -69,7 +69,7 @@ def _mapped_libraries() -> set[str]:
 
     For those within Python's prefix, the whole directory is returned, as others may be loaded from there later.
     """
-    with open("/proc/self/maps") as maps:
+    with open("/proc/self/maps", encoding="utf-8") as maps:
         libraries = set(re.findall(r"(/\S+/[^/\s]+\.so[.\d]*)$", maps.read(), re.MULTILINE))
     prefixes = sys.prefix, sys.base_prefix
     return {os.path.dirname(f) if any(_beneath(f, prefix) for prefix in prefixes) else f for f in libraries}

@@ -360,7 +360,7 @@ def _join(members: list[int]) -> None:
 
 def _go_first_when_memory_runs_out() -> None:
     """Make the out-of-memory killer prefer children and the zygote to the server, if permitted."""
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="utf-8") as file:
         file.write("1000")
 
 

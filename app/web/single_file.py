@@ -25,7 +25,7 @@ class SingleFile:
     def of(cls, static: Path) -> SingleFile:
         """Read the style sheets and modules of a folder, inlining fonts."""
         sheets = [*(static / f"css/{name}.css" for name in SHEETS), static / "offline/offline.css"]
-        style = "\n".join(path.read_text() for path in sheets)
+        style = "\n".join(path.read_text(encoding="utf-8") for path in sheets)
         modules = (static / "js/links.js", static / "js/arrangement.js", static / "offline/offline.js")
         return cls(
             style=_FONT.sub(lambda match: f"url({_data_url(static / match[1])})", style),

@@ -74,7 +74,7 @@ class LearnedModel:
 
     def save(self, path: str) -> None:
         """Write what was measured to a file."""
-        Path(path).write_text(json.dumps(self.rows))
+        Path(path).write_text(json.dumps(self.rows), encoding="utf-8")
 
     def load(self, path: str) -> None:
         """Learn from what :meth:`save` wrote, instead of what was measured.
@@ -84,7 +84,7 @@ class LearnedModel:
         try:
             rows: dict[str, list[tuple[Row, float]]] = {
                 group: [([float(x) for x in row], float(seconds)) for row, seconds in of]
-                for group, of in json.loads(Path(path).read_text()).items()
+                for group, of in json.loads(Path(path).read_text(encoding="utf-8")).items()
             }
             if any(len(row) != len(NAMES) for of in rows.values() for row, _ in of):
                 raise ValueError(f"its rows have not the {len(NAMES)} features of this search")

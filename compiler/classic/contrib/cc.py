@@ -119,7 +119,7 @@ def _found(program: str) -> str:
 
 def _command(command: Sequence[str], cwd: str | None = None, variables: Mapping[str, str] | None = None) -> None:
     environment = None if variables is None else {**os.environ, **variables}
-    ran = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
+    ran = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=cwd, env=environment)
     if ran.returncode != 0:
         raise BuildError(f"cc: {' '.join(command)} failed\n{ran.stdout}{ran.stderr}")
 
@@ -129,7 +129,7 @@ def get_target_by_dump_machine(compiler: str) -> Callable[[], str | None]:
 
     def triple() -> str | None:
         try:
-            ran = subprocess.run([compiler, "-dumpmachine"], capture_output=True, text=True)
+            ran = subprocess.run([compiler, "-dumpmachine"], capture_output=True, text=True, errors="replace")
         except OSError:
             return None
         return ran.stdout.strip() if ran.returncode == 0 else None

@@ -43,13 +43,13 @@ def create_llvm(
             path = source
             if not os.path.isfile(source):
                 path = os.path.join(folder, f"input{index}.cc")
-                with open(path, "w") as file:
+                with open(path, "w", encoding="utf-8") as file:
                     file.write(source)
             files.append(path)
         target = output or os.path.join(folder, "output.ll")
         command = [compiler, "-emit-llvm", "-S", *(options or ()), "-o", target, *files]
-        ran = subprocess.run(command, capture_output=True, text=True)
+        ran = subprocess.run(command, capture_output=True, text=True, errors="replace")
         if ran.returncode != 0:
             raise BuildError(f"create_llvm: {' '.join(command)} failed\n{ran.stdout}{ran.stderr}")
-        with open(target) as file:
+        with open(target, encoding="utf-8") as file:
             return file.read()

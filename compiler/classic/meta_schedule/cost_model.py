@@ -81,11 +81,11 @@ class RandomModel(CostModel):
 
     def load(self, path: str) -> None:
         """Read where the random numbers go on from a file."""
-        self._rng.bit_generator.state = json.loads(Path(path).read_text())
+        self._rng.bit_generator.state = json.loads(Path(path).read_text(encoding="utf-8"))
 
     def save(self, path: str) -> None:
         """Write where the random numbers go on to a file."""
-        Path(path).write_text(json.dumps(self._rng.bit_generator.state))
+        Path(path).write_text(json.dumps(self._rng.bit_generator.state), encoding="utf-8")
 
     def update(self, context: TuneContext, candidates: Candidates, results: Results) -> None:
         """Learn nothing."""

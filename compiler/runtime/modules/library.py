@@ -154,7 +154,7 @@ def _linked_in(folder: Path, linker: str, object_code: bytes, attached: bytes) -
         data = folder / "attached.bin"
         data.write_bytes(attached)
         command += _linker_options(linker, ["--format=binary", str(data), "--format=default"])
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, check=False)
     if done.returncode:
         raise BuildError(f"export_library: {linker} failed: {done.stderr.strip()[:500]}")
     return library.read_bytes()
@@ -263,7 +263,7 @@ def system_lib(symbol_prefix: str = "") -> Module:
 
 def _mapped_libraries() -> list[str]:
     try:
-        lines = Path("/proc/self/maps").read_text().splitlines()
+        lines = os.fsdecode(Path("/proc/self/maps").read_bytes()).splitlines()
     except OSError:
         return []
     paths = dict.fromkeys(line.split(maxsplit=5)[5] for line in lines if line.count("/"))

@@ -81,7 +81,7 @@ def sass_of(source: str, arch: str = DEFAULT_ARCH) -> str:
 def _assemble(source: str, arch: str, folder: str) -> tuple[str, str]:
     """Write ``kernel.cubin`` to a directory; return the PTX and the output of ptxas."""
     _compile_to_ptx(source, arch, folder)
-    ptx = Path(folder, "kernel.ptx").read_text(errors="replace")
+    ptx = Path(folder, "kernel.ptx").read_text(encoding="utf-8", errors="replace")
     return ptx, _run(["bin/ptxas", "-v", "-lineinfo", f"-arch={arch}", "kernel.ptx", "-o", "kernel.cubin"], folder)
 
 
@@ -131,12 +131,12 @@ def ptx_of(source: str, arch: str = DEFAULT_ARCH) -> str:
     """Compile CUDA C to PTX with NVRTC."""
     with tempfile.TemporaryDirectory() as folder:
         _compile_to_ptx(source, arch, folder)
-        return Path(folder, "kernel.ptx").read_text(errors="replace")
+        return Path(folder, "kernel.ptx").read_text(encoding="utf-8", errors="replace")
 
 
 def _compile_to_ptx(source: str, arch: str, folder: str) -> None:
     library = find_tool(NVRTC)
-    Path(folder, PROGRAM).write_text(source)
+    Path(folder, PROGRAM).write_text(source, encoding="utf-8")
     options = [f"--gpu-architecture={arch.replace('sm', 'compute')}", *_options()]
     done = run_limited([_NVRTC, str(library), PROGRAM, "kernel.ptx", *options], folder)
     if done.returncode:

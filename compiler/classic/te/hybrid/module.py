@@ -59,14 +59,14 @@ class HybridModule:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the text to a file, which gets the ending ``.py`` if it has none."""
-        Path(_python_file(path)).write_text(self.get_source())
+        Path(_python_file(path)).write_text(self.get_source(), encoding="utf-8")
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Read the text from a file; the first function that it defines is the script.
 
         Raises ArgumentError if the file defines no function.
         """
-        self._take(Path(_python_file(path)).read_text())
+        self._take(Path(_python_file(path)).read_text(encoding="utf-8"))
 
     def _take(self, text: str) -> None:
         source = Source.of_text(text)

@@ -131,7 +131,7 @@ def _read(part: str) -> binding.ModuleRef:
         if part.endswith(".bc"):
             module = binding.parse_bitcode(Path(part).read_bytes())
         else:
-            module = binding.parse_assembly(Path(part).read_text() if part.endswith(".ll") else part)
+            module = binding.parse_assembly(Path(part).read_text(encoding="utf-8") if part.endswith(".ll") else part)
         module.verify()
     except (OSError, RuntimeError) as exc:
         raise BuildError(f"build: import_llvm: what is imported is not LLVM IR: {exc}") from None

@@ -65,9 +65,9 @@ def _compiled(text: str, options: tuple[str, ...]) -> bytes:
         raise BuildError(f"build: no C compiler was found ({', '.join(_COMPILERS)}); use get_source for the program")
     with tempfile.TemporaryDirectory() as folder:
         source, result = Path(folder, "module.c"), Path(folder, "module.out")
-        source.write_text(text)
+        source.write_text(text, encoding="utf-8")
         command = [compiler, *_OPTIONS, *options, "-o", str(result), str(source), "-lm"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False)
         if done.returncode:
             raise BuildError(f"build: {compiler} rejects the program: {done.stderr.strip()[:1000]}")
         return result.read_bytes()
