@@ -29,10 +29,9 @@ from compiler.runtime.cuda.execution import launch_on_cuda
 from compiler.runtime.modules.function import Function as NativeFunction
 from compiler.runtime.modules.library import library_content
 from compiler.runtime.modules.module import Module
-from compiler.runtime.modules.native_code import MAKING, NativeCode, ObjectCode
+from compiler.runtime.modules.native_code import MAKING, NativeCode
 from compiler.runtime.modules.signature import Signature
 from compiler.target.codegen import llvm
-from compiler.target.cpu.host_check import require_host_can_run
 from compiler.target.target import Target
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.loops.separate_tails import separate_tails
@@ -79,17 +78,8 @@ class CompiledFunction:
         if self._native is None:
             generated = self.generated
             with MAKING:
-                self._native = self._native or _linked(generated)
+                self._native = self._native or llvm.linked(generated)
         return self._native
-
-
-def _linked(generated: llvm.GeneratedModule) -> NativeCode:
-    target = generated.target
-    if not target.is_host:
-        raise BuildError(f"code for {target.triple} cannot run on this machine; get_source shows it")
-    if not target.is_native:
-        require_host_can_run(target, generated.assembly)
-    return ObjectCode(generated.object_code)
 
 
 class CompiledKernel(CompiledFunction):

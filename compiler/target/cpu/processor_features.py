@@ -75,6 +75,7 @@ _X86 = {
         "<16 x bfloat>", "fptrunc <16 x float> %x to <16 x bfloat>", "vcvtneps2bf16", _WIDE, "<16 x float>"
     ),
     "avx512fp16": _Probe("<32 x half>", "fadd <32 x half> %x, %y", "vaddph", _WIDE),
+    "ndd": _Probe("i64", "%a = sub i64 %x, %y\nmul i64 %a, %x", r"sub.*,.*,"),
     "avxvnni": _Probe("i32", _dot(32, "zext"), r"\{vex\}\s*vpdpbusd", operands="<32 x i8>"),
 }
 _AARCH64 = {

@@ -154,6 +154,30 @@ def test_code_that_this_cpu_cannot_run_is_refused(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
+    ("line", "feature"),
+    [
+        ("\tmovq\t%rax, %r19\n", "NDD"),
+        ("\tsubq\t%rdx, %rsi, %rax\n", "NDD"),
+        ("\t{nf}\taddq\t$8, %rsi\n", "NDD"),
+        ("\tvfmadd231ph\t%ymm0, %ymm1, %ymm2\n", "AVX512FP16"),
+        ("\tvcvtneps2bf16\t%ymm0, %xmm0\n", "AVX512BF16"),
+        ("\tvpermi2b\t%ymm0, %ymm1, %ymm2\n", "AVX512VBMI"),
+        ("\tvpshldw\t$3, %ymm0, %ymm1, %ymm2\n", "AVX512VBMI2"),
+        ("\tvpopcntd\t%ymm0, %ymm1\n", "AVX512VPOPCNTDQ"),
+        ("\t{vex}\tvpdpbusd\t%ymm0, %ymm1, %ymm2\n", "AVXVNNI"),
+        ("\tvpdpbusd\t%ymm0, %ymm1, %ymm2\n", "AVX512VNNI"),
+        ("\tshlxq\t%rax, %rdx, %rcx\n", "BMI2"),
+    ],
+)
+def test_instructions_of_newer_cpus_are_refused(line: str, feature: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    newer = Target("llvm -mtriple=x86_64-linux-gnu -mcpu=diamondrapids")
+    monkeypatch.setattr(host_check, "host_features", lambda: frozenset({"avx", "avx2", "fma", "avx512f"}))
+    host_check.require_host_can_run(newer, "\taddq\t$8, (%rax,%rdx)\n\tvcvtph2ps\t%xmm0, %ymm0\n\tmovl\t%r15d, %eax\n")
+    with pytest.raises(BuildError, match=f"uses {feature}, which this CPU"):
+        host_check.require_host_can_run(newer, line)
+
+
+@pytest.mark.parametrize(
     ("target", "error", "message"),
     [
         ("llvm -mtriple=nowhere-unknown-unknown", BuildError, "no backend"),

@@ -11,7 +11,7 @@ _HOMES = {
     "compiler.target.assembly_summary": ("assembly_summary",),
     "compiler.target.codegen.llvm.generate": ("GeneratedModule", "codegen", "described", "emit", "linked_object_code"),
     "compiler.target.codegen.llvm.kernels": ("kernel_code",),
-    "compiler.target.codegen.llvm.machine_code": ("runtime_module",),
+    "compiler.target.codegen.llvm.machine_code": ("linked", "runtime_module"),
 }
 
 __all__ = [name for names in _HOMES.values() for name in names]
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from compiler.target.codegen.llvm.generate import emit as emit
     from compiler.target.codegen.llvm.generate import linked_object_code as linked_object_code
     from compiler.target.codegen.llvm.kernels import kernel_code as kernel_code
+    from compiler.target.codegen.llvm.machine_code import linked as linked
     from compiler.target.codegen.llvm.machine_code import runtime_module as runtime_module
 else:
     _load, __dir__ = lazy_package(__name__, _HOMES)

@@ -10,16 +10,17 @@ from compiler.target.codegen.llvm.generate import GeneratedModule
 from compiler.target.cpu.host_check import require_host_can_run
 
 
+def linked(generated: GeneratedModule) -> NativeCode:
+    """Link generated machine code into this process, or raise BuildError if it is for another machine."""
+    if not generated.target.is_host:
+        raise BuildError(f"code for {generated.target.triple} cannot run on this machine; get_source shows it")
+    if not generated.target.is_native:
+        require_host_can_run(generated.target, generated.assembly)
+    return ObjectCode(generated.object_code)
+
+
 def runtime_module(generated: GeneratedModule) -> Module:
     """Create the runtime module, which generates machine code when a function is first called."""
-
-    def code() -> NativeCode:
-        if not generated.target.is_host:
-            triple = generated.target.triple
-            raise BuildError(f"code for {triple} cannot run on this machine; get_source shows it")
-        if not generated.target.is_native:
-            require_host_can_run(generated.target, generated.assembly)
-        return ObjectCode(generated.object_code)
 
     def export(file_name: str, attached: bytes) -> bytes:
         return library_content(generated.described_object_code(), file_name, attached)
@@ -31,4 +32,4 @@ def runtime_module(generated: GeneratedModule) -> Module:
         "asm": lambda: generated.assembly.encode(),
         "s": lambda: generated.assembly.encode(),
     }
-    return Module(generated.signatures, code, sources, export, generated.target, files)
+    return Module(generated.signatures, lambda: linked(generated), sources, export, generated.target, files)

@@ -58,3 +58,8 @@ def test_features_beside_the_name_count_and_nothing_is_near_to_what_is_unknown()
     assert nearest_cpus("x86_64", "generic", "", among)[0] == "x86-64"
     assert nearest_cpus("x86_64", "abacus", "", among) == []
     assert nearest_cpus("wasm32", "generic", "", {"generic"}) == []
+
+
+def test_instructions_with_a_register_of_their_own_for_the_result_are_detected() -> None:
+    newest, older = (used_features(TRIPLES["x86_64"], cpu, "") for cpu in ("diamondrapids", "sapphirerapids"))
+    assert "ndd" in newest - older
