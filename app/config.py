@@ -41,7 +41,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Settings of a server."""
 
     host: str = "127.0.0.1"
-    port: int = 8000
+    port: Annotated[int, msgspec.Meta(ge=0, le=65_535)] = 8000
     data_dir: Path = msgspec.field(default_factory=default_data_dir)
     database: str = ""
     """SQLAlchemy URL of the permalink database; empty for SQLite in the data directory."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import runpy
 import sys
 import time
@@ -65,6 +66,9 @@ def tune(given: argparse.Namespace) -> int:
     """Run a program, search for a faster schedule of the function that it builds last, and write that as a script."""
     if not given.seconds > 0:
         raise Failure(f"tune: --seconds must be more than 0, got {given.seconds:g}")
+    name = Path(given.output or f"{Path(given.script).stem}_tuned.py")
+    if name.is_dir() or not os.access(name if name.exists() else name.parent, os.W_OK):
+        raise Failure(f"{name} cannot be written: expected a file of yours in a folder that exists", WRONG_COMMAND)
     built = built_by(given.script)
     if built.definition is None:
         raise Failure("the script builds no function")
@@ -91,10 +95,9 @@ def tune(given: argparse.Namespace) -> int:
         print("nothing was found that is faster than the default, which stays as it is")
         return 0
     print(f"found    {_time(found.seconds)}, {found.seconds / found.default_seconds:.2f} of the default's time")
-    name = given.output or f"{Path(given.script).stem}_tuned.py"
     try:
         title = f"A schedule that strata tune found: {found.seconds / found.default_seconds:.2f} of the default's time."
-        Path(name).write_text(write_script(built.definition, found.schedule, target, title), encoding="utf-8")
+        name.write_text(write_script(built.definition, found.schedule, target, title), encoding="utf-8")
     except OSError as error:
         raise Failure(f"{name} cannot be written: {error.strerror}", WRONG_COMMAND) from None
     print(name)

@@ -18,7 +18,12 @@ def test_what_is_said_comes_before_the_environment() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "words"),
-    [({"PORT": "many"}, r"Expected `int`.*\$\.port"), ({"PROT": 1}, "prot"), ({"DATA_DIR": 3}, "Expected `Path`")],
+    [
+        ({"PORT": "many"}, r"Expected `int`.*\$\.port"),
+        ({"PORT": 70_000}, r"<= 65535.*\$\.port"),
+        ({"PROT": 1}, "prot"),
+        ({"DATA_DIR": 3}, "Expected `Path`"),
+    ],
 )
 def test_wrong_settings(settings: dict[str, object], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):

@@ -336,6 +336,8 @@ def test_tune_writes_a_script_with_the_primitives_that_were_found_or_leaves_the_
     else:
         assert "the default, which stays" in printed
     script.write_text("print(1)\n")
+    assert main(["tune", str(script), "-o", str(tmp_path / "no" / "found.py")]) == 2
+    assert "found.py cannot be written: expected a file" in capsys.readouterr().err  # before anything is searched
     assert main(["tune", str(script)]) == 1
     assert "builds no function" in capsys.readouterr().err
     for seconds in ("0", "-1", "nan"):
