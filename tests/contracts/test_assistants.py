@@ -87,15 +87,11 @@ def test_it_is_spoken_over_standard_input_and_output(server: Server, monkeypatch
         json.dumps(request("tools/call", "three", name="link", arguments={"script": EXAMPLE})),
     ]
 
-    class Standard:
-        def __init__(self, content: bytes) -> None:
-            self.buffer = io.BytesIO(content)
-
-    written = Standard(b"")
-    monkeypatch.setattr(sys, "stdin", Standard("\n".join(sent).encode()))
-    monkeypatch.setattr(sys, "stdout", written)
+    output = io.BytesIO()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("\n".join(sent).encode())))
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(output))
     assert main(["mcp", "--server", server.address]) == 0
-    hello, long, linked = [json.loads(line) for line in written.buffer.getvalue().splitlines()]
+    hello, long, linked = [json.loads(line) for line in output.getvalue().splitlines()]
     assert hello["result"]["protocolVersion"] == "2025-06-18"
     assert (long["id"], long["error"]["code"]) == (None, INVALID_REQUEST)
     assert linked["id"] == "three"
