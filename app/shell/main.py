@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     tuning.add_argument("--trials", type=int, default=1000, help="schedules to measure at most (1000)")
     tuning.add_argument("--seed", type=int, help="the same candidates each time")
     tuning.add_argument("--log", metavar="F", help="where what is measured is noted, and where the search goes on from")
-    tuning.add_argument("--target", default="", help='e.g. "llvm -mcpu=haswell" (llvm -mcpu=native)')
+    tuning.add_argument("--target", default="", help='e.g. "llvm -mcpu=haswell" (what the script builds for)')
     tuning.add_argument("--threads", type=int, help="threads of parallel loops (1)")
     tuning.add_argument("-o", "--output", help="the file of the script that is written (the script's name with _tuned)")
 

@@ -25,6 +25,7 @@ from compiler.search import Progress
 from compiler.search import tune as search
 from compiler.search.tuning import random_arrays
 from compiler.search.writing import write_script
+from compiler.target.target import Target
 from compiler.te.definition.numpy_reference import NoNumPyProgram, numpy_program
 from compiler.te.definition.tensor import Tensor
 from compiler.te.lowering.create_prim_func import create_prim_func
@@ -34,15 +35,17 @@ from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["Built", "built_by", "search", "seconds_of", "tune"]
 
+NATIVE = "llvm -mcpu=native"
 _TURNS = 5
 
 
 class Built(Instrument):
-    """Notes what a program lowers last: the definition, and how what the program made of it is built."""
+    """Notes what a program lowers last: the definition, how what the program made of it is built, and for what."""
 
     def __init__(self) -> None:
         self.definition: PrimFunc | None = None
         self.default: tuple[Any, Any] = (None, None)
+        self.target = NATIVE
         self.tensors: list[Tensor] = []
         self._begun: list[tuple[TIRSchedule, IRModule]] = []
 
@@ -50,7 +53,7 @@ class Built(Instrument):
         self._begun.append((schedule, schedule.mod))
 
     def lower_begin(self, name: str, source: Schedule | PrimFunc | IRModule, args: Sequence[object] | None) -> None:
-        self.default = (source, args)
+        self.default, self.target = (source, args), NATIVE
         self.tensors = [arg for arg in args or () if isinstance(arg, Tensor)]
         if isinstance(source, Schedule):
             if not self.tensors or len(self.tensors) < len(args or ()):
@@ -60,6 +63,9 @@ class Built(Instrument):
         begun = next((mod for schedule, mod in reversed(self._begun) if schedule.mod is source), source)
         functions = [begun] if isinstance(begun, PrimFunc) else begun.functions.values()
         self.definition = next((f for f in functions if isinstance(f, PrimFunc)), None)
+
+    def build_begin(self, name: str, module: IRModule, target: Target, lowered: IRModule) -> None:
+        self.target = NATIVE if target.is_native else str(target)
 
 
 def tune(given: argparse.Namespace) -> int:
@@ -72,7 +78,7 @@ def tune(given: argparse.Namespace) -> int:
     built = built_by(given.script)
     if built.definition is None:
         raise Failure("the script builds no function")
-    target, threads = given.target or "llvm -mcpu=native", given.threads or 1
+    target, threads = given.target or built.target, given.threads or 1
     source, args = built.default
     began = time.monotonic()
 

@@ -335,6 +335,9 @@ def test_tune_writes_a_script_with_the_primitives_that_were_found_or_leaves_the_
         np.testing.assert_allclose(c, a @ b, rtol=1e-4)
     else:
         assert "the default, which stays" in printed
+    script.write_text(script.read_text().replace("'llvm'", "'llvm -mtriple=aarch64-linux-gnu'"))
+    assert main(command) == 1
+    assert "code for aarch64-linux-gnu cannot run on this machine" in capsys.readouterr().err
     script.write_text("print(1)\n")
     assert main(["tune", str(script), "-o", str(tmp_path / "no" / "found.py")]) == 2
     assert "found.py cannot be written: expected a file" in capsys.readouterr().err  # before anything is searched
