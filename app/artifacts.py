@@ -61,7 +61,7 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
 
     target: Annotated[str, Meta(max_length=200)] = "llvm -mcpu=native"
     """The meaning of ``tvm.target.Target("llvm")`` for panes whose target the script does not choose."""
-    assembly: Annotated[str, Meta(max_length=64)] = "host"
+    assembly: Annotated[str, Meta(max_length=256)] = "host"
     """Key of the assembly pane's target, one of ``compiler.target.assembly_targets()``."""
     assembly_also: Annotated[tuple[Annotated[str, Meta(max_length=64)], ...], Meta(max_length=2)] = ()
     """Keys of the targets of additional assembly panes."""

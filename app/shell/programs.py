@@ -67,7 +67,7 @@ def assembly_of(target: str) -> str:
     try:
         machine = Target(target)
         is_host = machine.mcpu == "native" or (not machine.mcpu and machine.triple == host_triple())
-        if machine.kind != "llvm" or is_host:
+        if machine.kind != "llvm" or (is_host and not machine.mattr):
             return HOST
         target_machine(machine.triple, machine.cpu, machine.llvm_features, opt_level=2)
     except TVMError as error:
@@ -75,7 +75,8 @@ def assembly_of(target: str) -> str:
     shown = architecture(machine.triple)
     if shown not in TRIPLES:
         raise Failure(f"--target: assembly is shown for {', '.join(TRIPLES)}, not for {shown}", WRONG_COMMAND)
-    return f"{shown}:{machine.mcpu or 'generic'}"
+    cpu = machine.cpu if is_host else machine.mcpu or "generic"
+    return ":".join([shown, cpu, *([",".join(machine.mattr)] if machine.mattr else [])])
 
 
 def standard_input() -> BinaryIO:

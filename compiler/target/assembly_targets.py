@@ -55,15 +55,15 @@ def assembly_targets() -> dict[str, AssemblyTarget]:
     return {row.key: row for row in _TABLE}
 
 
-_CPU = re.compile(r"([a-z0-9_]{1,20}):([A-Za-z0-9_.+-]{1,40})")
+_CPU = re.compile(r"([a-z0-9_]{1,20}):([A-Za-z0-9_.+-]{1,40})(?::([A-Za-z0-9_.,+-]{1,200}))?")
 
 
 def assembly_target(key: str) -> AssemblyTarget | None:
-    """Look up a target by key: an entry such as ``aarch64-neon``, or any CPU such as ``x86_64:znver4``.
+    """Look up a target by key: an entry such as ``aarch64-neon``, or a CPU: ``x86_64:znver4``, ``x86_64:haswell:-fma``.
 
-    Whether LLVM knows the CPU is only checked by code generation.
+    Whether LLVM knows the CPU and its attributes is only checked by code generation.
     """
     match = _CPU.fullmatch(key)
     if match and match[1] in TRIPLES:
-        return AssemblyTarget(key, f"{match[2]} ({match[1]})", TRIPLES[match[1]], match[2])
+        return AssemblyTarget(key, f"{match[2]} ({match[1]})", TRIPLES[match[1]], match[2], match[3] or "")
     return assembly_targets().get(key)

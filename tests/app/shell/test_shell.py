@@ -23,6 +23,8 @@ from app.shell.failures import Failure
 from app.shell.main import main
 from app.shell.programs import assembly_of
 from app.workers.in_process import InProcess
+from compiler.target.assembly_targets import assembly_target
+from compiler.target.target import Target
 from tests.app.serving.served import served
 
 SCRIPT = """\
@@ -228,10 +230,14 @@ def test_a_script_is_read_from_standard_input(
         ("llvm", "host"),
         ("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell", "x86_64:haswell"),
         ("llvm -mtriple=riscv64-linux-gnu", "riscv64:generic"),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell -mattr=-fma,-avx2", "x86_64:haswell:-fma,-avx2"),
     ],
 )
 def test_assembly_is_of_the_processor_that_is_named(target: str, key: str) -> None:
     assert assembly_of(target) == key
+    shown = assembly_target(key)
+    assert shown is not None
+    assert shown.attrs == ",".join(Target(target).mattr)
 
 
 @pytest.mark.parametrize(
