@@ -52,15 +52,7 @@ _LINKERS = ("cc", "gcc", "clang", "ld.lld", "ld")
 
 
 class OtherMachineError(ArgumentError):
-    """Machine code that this machine cannot run.
-
-    Attributes
-    ----------
-    family, here : str
-        The processors that it is for and that are here, e.g. ``aarch64``.
-    missing : list of str
-        What the CPU here lacks, if it is of that family.
-    """
+    """Machine code for another ``family`` of processors than is ``here``, or that needs what is ``missing`` here."""
 
     def __init__(self, name: str, triple: str, missing: list[str]) -> None:
         self.family, self.here = (text.split("-")[0] for text in (triple, host_triple()))
@@ -140,7 +132,6 @@ def _linked_by_system(object_code: bytes, attached: bytes) -> bytes | None:
 
 
 def _linked_in(folder: Path, linker: str, object_code: bytes, attached: bytes) -> bytes:
-    """Return a shared library that a linker makes in a folder."""
     library, source = folder / "module.so", folder / "module.o"
     source.write_bytes(object_code)
     command = [linker, "-shared", "-o", str(library), str(source)]
@@ -156,8 +147,18 @@ def _linked_in(folder: Path, linker: str, object_code: bytes, attached: bytes) -
         command += _linker_options(linker, ["--format=binary", str(data), "--format=default"])
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, check=False)
     if done.returncode:
+        _refuse_other_machine(linker, object_code)
         raise BuildError(f"export_library: {linker} failed: {done.stderr.strip()[:500]}")
     return library.read_bytes()
+
+
+def _refuse_other_machine(linker: str, object_code: bytes) -> None:
+    triple = read_description(object_code, "").triple if MARK in object_code else host_triple()
+    if triple.split("-")[0] != host_triple().split("-")[0]:
+        raise BuildError(
+            f"export_library: {linker} does not link code for {triple}: export an object file (.o), which load_module "
+            f"reads there; tvm.contrib.cc.create_shared(…, cc='{triple}-gcc') links one that has no parameters"
+        )
 
 
 def _linker_options(linker: str, options: list[str]) -> list[str]:

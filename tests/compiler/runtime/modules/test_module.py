@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import array, empty
 from compiler.runtime.device import cpu, cuda
-from compiler.runtime.modules.library import MARK, load_module
+from compiler.runtime.modules.library import _LINKERS, MARK, load_module
 from compiler.runtime.modules.module import Module
+from compiler.runtime.modules.native_code import host_triple
 from compiler.runtime.modules.packed_func import register_func
 from compiler.tir.expressions.named_calls import call_pure_extern
 from compiler.tir.statements.buffer import BufferLoad
@@ -233,6 +235,15 @@ def test_without_a_linker_object_code_is_written(
     out = empty((8,))
     load_module(path)(floats(2, 4), 3.0, out)
     np.testing.assert_array_equal(out.numpy(), 3)
+
+
+@pytest.mark.skipif(not any(map(shutil.which, _LINKERS)), reason="no linker")
+def test_a_library_for_another_processor_needs_a_cross_compiler(tmp_path: Path) -> None:
+    other = "x86_64" if host_triple().startswith("aarch64") else "aarch64"
+    kernel = elementwise(lambda x, y: x + y, ["float32", "float32"], "float32", 8)
+    module = compile_module(kernel, target=f"llvm -mtriple={other}-linux-gnu")
+    with pytest.raises(BuildError, match=rf"does not link code for {other}-linux-gnu: .*cc='{other}-linux-gnu-gcc'"):
+        module.export_library(str(tmp_path / "add.so"))
 
 
 def test_files_that_are_no_modules(scale: Module, tmp_path: Path) -> None:
