@@ -18,8 +18,15 @@ def open_data_directory(path: Path) -> None:
     Raises
     ------
     ConfigurationError
-        If the directory cannot be created or written to.
+        If the directory cannot be created or written to, or its name is not text.
     """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise ConfigurationError(
+            f"the data directory {str(path)!a} has characters that the locale of this process cannot read: "
+            "set LC_ALL=C.UTF-8 or PYTHONUTF8=1, or let --data name another"
+        ) from None
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except FileExistsError as error:

@@ -17,6 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from app.config import ConfigurationError
+from app.store.data_directory import open_data_directory
+
 COMMAND = [sys.executable, "-m", "app"]
 
 
@@ -58,6 +61,11 @@ def test_it_says_where_it_is_and_answers_there(tmp_path: Path, ends: signal.Sign
         with closing(sqlite3.connect(alone)) as copy:
             assert copy.execute("SELECT id FROM links").fetchall() == [(saved,)], "each is complete by itself"
     assert data.stat().st_mode & 0o077 == 0, "what people stored is nobody else's business"
+
+
+def test_a_data_directory_whose_name_the_locale_cannot_read_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"d.udcc3.udca0ta' has characters that the locale .* PYTHONUTF8=1"):
+        open_data_directory(Path("/nowhere/d\udcc3\udca0ta"))
 
 
 @pytest.mark.parametrize(
