@@ -65,5 +65,6 @@ def assembly_target(key: str) -> AssemblyTarget | None:
     """
     match = _CPU.fullmatch(key)
     if match and match[1] in TRIPLES:
-        return AssemblyTarget(key, f"{match[2]} ({match[1]})", TRIPLES[match[1]], match[2], match[3] or "")
+        words = " ".join(part for part in match.group(2, 3) if part)
+        return AssemblyTarget(key, f"{words} ({match[1]})", TRIPLES[match[1]], match[2], match[3] or "")
     return assembly_targets().get(key)

@@ -47,13 +47,18 @@ export function startAssembly() {
 
 const compare = () => import("./targets/panel.js");
 
+/** A CPU and the attributes it is taken with, as the server names them. */
+export function wordsOf(machine) {
+  const [architecture, ...cpu] = machine.split(":");
+  return `${cpu.join(" ")} (${architecture})`;
+}
+
 /** Show the assembly for a machine: one that the pane names, or a CPU of an architecture, as `aarch64:cortex-a53`.
  * @param {string} machine */
 export function showMachine(machine) {
   const select = $("#assembly");
   if (![...select.options].some(({ value }) => value === machine)) {
-    const [architecture, name] = machine.split(":");
-    select.insertBefore(element("option", { value: machine }, `${name} (${architecture})`), select.lastElementChild);
+    select.insertBefore(element("option", { value: machine }, wordsOf(machine)), select.lastElementChild);
   }
   select.value = machine;
   setOption("assembly", machine);

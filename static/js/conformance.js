@@ -1,5 +1,5 @@
 // One script for several machines and levels of optimisation at once: whether it compiles there, and to what.
-import { showMachine } from "./assembly.js";
+import { showMachine, wordsOf } from "./assembly.js";
 import { $, $$, announce, counted, element, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { focusPane } from "./layout.js";
@@ -60,8 +60,7 @@ function offerShown() {
 
 function nameOf(machine) {
   const option = $$("#conformance-machine option").find(({ value }) => value === machine);
-  const [architecture, cpu] = machine.split(":");
-  return option?.textContent ?? `${cpu} (${architecture})`;
+  return option?.textContent ?? wordsOf(machine);
 }
 
 function draw() {

@@ -238,6 +238,7 @@ def test_assembly_is_of_the_processor_that_is_named(target: str, key: str) -> No
     shown = assembly_target(key)
     assert shown is not None
     assert shown.attrs == ",".join(Target(target).mattr)
+    assert shown.attrs in shown.name
 
 
 @pytest.mark.parametrize(
