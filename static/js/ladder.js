@@ -11,6 +11,7 @@ let running = null; // {id, isLadder, source, clock}
 let shown = null; // what the chart was drawn from
 let slid = null; // what is drawn while a number of the script slides
 let past = []; // what was measured of this script before
+let isToggling = false; // until the server has answered
 let reference = null; // {measurements, date}: an earlier ladder that is drawn under this one
 
 export const ladder = {
@@ -51,7 +52,7 @@ export function startLadder() {
   });
   openKept();
   keepInLinks(() => ({ ...pack("ladder", ladder.shown ? shown : null), ...pack("reference", reference) }));
-  on("unmeasured", () => { if (!running && $("#strip .group.loops, #strip .group.schedule")) start("/api/measure"); });
+  on("unmeasured", () => { if (!running && !isToggling && $("#strip .group.loops, #strip .group.schedule")) start("/api/measure"); });
   on("answered", ({ measurements }) => {
     if ((measurements.length && !shown) || !$("#bench table")) $("#pane-bench").classList.remove("stale");
     labelSteps();
@@ -90,8 +91,6 @@ function keep() {
   toast(reference ? "Kept: the next ladder is drawn over this one" : "The kept ladder is no longer drawn");
   if (shown) draw();
 }
-
-let isToggling = false;
 
 /** Start a ladder, in place of what is measured behind a run, or stop it; pressed again before the server has answered, it does nothing. */
 export async function toggleLadder() {
