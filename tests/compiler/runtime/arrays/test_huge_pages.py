@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler import nd
+import compiler as tvm
+from compiler import nd, relay
+from compiler.classic.relay.backend import Executor
+from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.memory import ALIGNMENT
 from compiler.runtime.arrays.huge_pages import copied_together, lasting_memory
+from compiler.runtime.arrays.ndarray import NDArray
 
 
 @pytest.mark.parametrize("size", [100, (1 << 21) - 1, 1 << 21, 5_000_001])
@@ -60,3 +64,33 @@ def test_copies_lie_one_behind_the_other_and_what_comes_again_is_copied_once() -
         assert (copied.shape, copied.dtype, copied.address % ALIGNMENT) == (value.shape, value.dtype, 0)
         np.testing.assert_array_equal(copied.numpy(), value.numpy())
     assert again.address == first.address == rest[1].address - ALIGNMENT != given[0].address
+
+
+class Read(Instrument):
+    """Notes which arrays compiled code is called with."""
+
+    def __init__(self) -> None:
+        self.arrays: list[NDArray] = []
+
+    def before_call(self, callee: object, name: str, args: Any) -> None:
+        self.arrays += [arg for arg in args if isinstance(arg, NDArray)]
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="the system has no huge pages")
+@pytest.mark.parametrize("executor", ["aot", "vm"])
+def test_the_weights_of_a_model_are_side_by_side_from_the_beginning_of_a_huge_page(executor: str) -> None:
+    shape = (700, 1000)
+    x = relay.var("x", shape=shape)
+    weights = [np.full(shape, value, "float32") for value in (2, 3)]
+    mod = tvm.IRModule.from_expr(relay.Function([x], x * relay.const(weights[0]) + relay.const(weights[1])))
+    if executor == "vm":
+        arrays = relay.vm.compile(mod, "llvm").constants
+    else:
+        read = Read()
+        model = relay.build(mod, "llvm", executor=Executor("aot"))["default"](tvm.cpu(0))
+        with instrumented(read):
+            model.run()
+        arrays = read.arrays
+    first, last = (next(each.address for each in arrays if np.array_equal(each.numpy(), w)) for w in weights)
+    assert sorted([first, last])[0] % (1 << 21) == 0
+    assert abs(last - first) == weights[0].nbytes
