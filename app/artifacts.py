@@ -63,7 +63,7 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """The meaning of ``tvm.target.Target("llvm")`` for panes whose target the script does not choose."""
     assembly: Annotated[str, Meta(max_length=256)] = "host"
     """Key of the assembly pane's target, one of ``compiler.target.assembly_targets()``."""
-    assembly_also: Annotated[tuple[Annotated[str, Meta(max_length=64)], ...], Meta(max_length=2)] = ()
+    assembly_also: Annotated[tuple[Annotated[str, Meta(max_length=256)], ...], Meta(max_length=2)] = ()
     """Keys of the targets of additional assembly panes."""
     assembly_filters: Annotated[tuple[AssemblyFilter, ...], Meta(max_length=5)] = ()
     device: Annotated[str, Meta(pattern=r"^(cuda|opencl|metal|webgpu|nvptx|rocm)?\Z")] = ""
