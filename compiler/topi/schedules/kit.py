@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm, IterVar
 from compiler.target.target import Target
 from compiler.te import PlaceholderOp, Stage, Tensor
 from compiler.te.definition.tensor import Operation
+from compiler.te.lowering.message_passing import pass_down_domain
 
 MAX_CORES = 64
 """Iterations of a parallel loop that no machine has more cores than."""
+_SOME_CORES = 16
+"""Iterations that leave no core of usual machines without work."""
+_PARTITION = "loop_partition_hint"
 MIN_LANES = 4
 """Lanes of the narrowest vector that pays."""
 MIN_PARALLEL_WORK = 8192
@@ -51,6 +56,14 @@ def even_tile(number: int, limit: int) -> int:
     return best if 2 * best > min(limit, number) else -(-number // -(-number // limit))
 
 
+def tile_for_cores(number: int, limit: int, around: int, cores: int) -> int:
+    """Return the size of :func:`even_tile`, or one so small that tiles, with the loops around, are enough for cores."""
+    size = even_tile(number, limit)
+    while size > 1 and around * -(-number // size) < cores:
+        size = even_tile(number, size - 1)
+    return size
+
+
 def tile_lanes(target: Target, dtype: str = "float32") -> int:
     """Return how many elements the vectors of a register tile have; LLVM splits them where registers are narrower."""
     return max(target.vector_width(dtype), _MIN_TILE_BITS // dt.bits(dtype))
@@ -77,27 +90,46 @@ def is_worth_parallel(op: Operation, lanes: int = 1) -> bool:
 
 
 def parallel(stage: Stage, axes: Sequence[IterVar]) -> IterVar | None:
-    """Run the outermost loops of a stage on several cores, as many of them as it takes, fused to one loop.
+    """Run the outermost loops of a stage on several cores, fused to one loop with iterations for many of them.
 
-    ``axes`` has the loops, outermost first; one of unknown extent counts as enough for every core.  The loop is
-    returned, None if there is only one iteration.
+    ``axes`` has the loops, outermost first; one of unknown extent counts as enough for every core.  The last one is
+    fused in as few parts as it takes::
+
+        for i in range(2): for j in range(128):   →   for i_jo in T.parallel(64): for ji in range(4):
+
+    Loops with partial tiles stay as they are where there is work for some cores.  The loop is returned, None if there
+    is only one iteration.
     """
-    iterations, count = 1, 0
+    domains = {axis: axis.dom for axis in stage.op.root_iter_vars if axis.dom is not None}
+    pass_down_domain(stage, domains, Analyzer())
+    iterations, fused = 1, list[IterVar]()
     for axis in axes:
-        if iterations >= MAX_CORES:
+        enough = _SOME_CORES if any(_has_partial_tile(stage, each) for each in (*fused, axis)) else MAX_CORES
+        if iterations >= enough:
             break
-        iterations, count = iterations * (extent(axis) or MAX_CORES), count + 1
+        size, parts = domains[axis].extent, MAX_CORES
+        if isinstance(size, IntImm):
+            parts = next((d for d in divisors(size.value, size.value) if iterations * d >= enough), size.value)
+            if fused and parts < size.value:
+                axis, _ = stage.split(axis, nparts=parts)
+        iterations *= parts
+        fused.append(axis)
     if iterations <= 1:
         return None
-    loop = axes[0] if count == 1 else stage.fuse(*axes[:count])
+    loop = fused[0] if len(fused) == 1 else stage.fuse(*fused)
     stage.parallel(loop)
     return loop
+
+
+def _has_partial_tile(stage: Stage, axis: IterVar) -> bool:
+    attr = stage.iter_var_attrs.get(axis)
+    return attr is not None and any(key == _PARTITION for key, _ in attr.pragmas)
 
 
 def partition_partial_tile(stage: Stage, axis: IterVar, outer: IterVar, factor: int) -> None:
     """Let full tiles be computed without conditions where the last one is partial."""
     if (size := extent(axis)) is not None and size % factor:
-        stage.pragma(outer, "loop_partition_hint")
+        stage.pragma(outer, _PARTITION)
 
 
 def fetch(tile: Stage, weight: Tensor, axis: IterVar, target: Target, ahead: int = 0) -> None:

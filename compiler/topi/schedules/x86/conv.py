@@ -23,6 +23,7 @@ from compiler.topi.nn.product_sums import NARROW, TILE_ROWS
 from compiler.topi.schedules.anchor import Group, find_anchor, tiled_group
 from compiler.topi.schedules.choice import choose
 from compiler.topi.schedules.kit import (
+    MAX_CORES,
     MIN_LANES,
     accumulators,
     divisor,
@@ -32,6 +33,7 @@ from compiler.topi.schedules.kit import (
     fetch,
     parallel,
     partition_partial_tile,
+    tile_for_cores,
     tile_lanes,
     tile_registers,
     vectorize_elements,
@@ -61,6 +63,9 @@ _WEIGHT_BYTES = 1 << 15
 """Weights that do not stay in a first cache beside what they are multiplied with."""
 _STRIP_BYTES = 1 << 16
 """A strip of a padded image that stays in any second cache until each of its rows has been read several times."""
+_SUMS_FOR_CORES, _STRIPS_FOR_CORES = 16, 32
+"""Cores for which an image's rows are divided: each part reads the weights once more, where they are large, while a
+smaller strip of a padded image stays in a nearer cache."""
 _MIN_STEPS = 64
 """Steps of the parts of a reduction that is cut, for which sums are loaded and stored once."""
 
@@ -144,7 +149,10 @@ def _rows_of_sums(group: Group, blocks: int, columns: int) -> int:
         return 0
     tiles = -(-w // columns)
     weights = math.prod(e or 1 for e in reduced) * blocks * b * dt.storage_bytes(group.anchor.input_tensors[1].dtype)
-    return even_tile(h, max(_MAX_TILES // tiles, 1)) if h * tiles > 1 and weights >= _WEIGHT_BYTES else 0
+    if h * tiles <= 1 or weights < _WEIGHT_BYTES:
+        return 0
+    around = _iterations(group.anchor.axis[:2]) // blocks
+    return tile_for_cores(h, max(_MAX_TILES // tiles, 1), around, _SUMS_FOR_CORES)
 
 
 def _reduce_outside(tile: Stage, columns: int, target: Target) -> None:
@@ -260,7 +268,13 @@ def _rows_of_a_strip(group: Group) -> int:
     """Return how many rows of the result are computed from one strip of the padded image."""
     data = group.anchor.input_tensors[0]
     row = math.prod(d.value for d in data.shape[3:] if isinstance(d, IntImm)) * dt.bits(data.dtype) // 8
-    return even_tile(extent(group.result.op.axis[2]) or 1, max(_STRIP_BYTES // row, 1))
+    *around, h = group.result.op.axis[:3]
+    return tile_for_cores(extent(h) or 1, max(_STRIP_BYTES // row, 1), _iterations(around), _STRIPS_FOR_CORES)
+
+
+def _iterations(axes: Sequence[IterVar]) -> int:
+    """Return how often loops run, one of unknown extent as often as there are cores."""
+    return math.prod(extent(axis) or MAX_CORES for axis in axes)
 
 
 def _choose_columns(group: Group, usual: int, target: Target) -> int:
@@ -300,7 +314,8 @@ def _rows(group: Group, target: Target) -> None:
         tile.reorder(*reduced, taps, tile_n, tile_c, *tile_middle, tile_w)
     tile.unroll(tile_c)
     tile.vectorize(tile_w)
-    parallel(s, [n, co, *middle])
+    # What computes no more of a row than there is of it must be a loop of its own.
+    parallel(s, [n, co, *middle] if (extent(w) or 1) % rows.vector else [n, co, *middle, wo])
 
 
 def _channels_last(group: Group, target: Target) -> None:

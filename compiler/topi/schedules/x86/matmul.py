@@ -50,6 +50,9 @@ _BYTES_AHEAD = 3072
 """What of a panel is read while one of its lines comes from the third cache, about."""
 _FAR, _LARGE = 1 << 20, 1 << 22
 """Bytes of a weight that the second cache has no room for, and of one that in a model comes from memory."""
+_FEW_TILES = 8
+"""Tiles across results that leave cores without work unless the rows are distributed, too; all panels come first then,
+which takes longer on a single core where they leave its second cache."""
 _PERIOD, _MANY_ROWS = 1 << 17, 128
 """Bytes between lines of the same set of a second cache, and rows for which a far weight is always copied."""
 _PANELS_AT_ONCE, _ROWS_AT_ONCE = 64, 8
@@ -123,10 +126,17 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
             parallel(s, order)
         return group.schedule
     stage = group.schedule[panels]
-    stage.compute_at(s, jo)
+    *copied, lane = panels.axis
     if panels.tag == Tag.PANELS_IN_PLACE:
-        stage.reorder(panels.axis[-2], panels.axis[-3])  # along the rows of the weight
-    stage.vectorize(panels.axis[-1])
+        copied[-2:] = copied[-1], copied[-2]  # along the rows of the weight
+        stage.reorder(*copied)
+    stage.vectorize(lane)
+    sizes = [extent(axis) for axis in (*outer, j)]
+    if None not in sizes and prod(size or 1 for size in sizes) < _FEW_TILES * count * product.width:
+        parallel(stage, copied)
+        parallel(s, order)
+        return group.schedule
+    stage.compute_at(s, jo)
     if product.is_shared:
         s.parallel(jo)
     else:

@@ -290,7 +290,7 @@ def test_tiles_of_products_have_many_sums_and_leave_few_rows_over(
     with Target(f"llvm -mcpu={target} -mattr=-prefer-256-bit") as current:
         product = dense_pack(*inputs)
         stage = schedule_matmul(None, [product], current)[product]
-    columns, height, _ = (relation.factor for relation in stage.relations if hasattr(relation, "factor"))
+    columns, height, *_ = (relation.factor for relation in stage.relations if hasattr(relation, "factor"))
     assert (height, columns // 16) == tile
 
 
@@ -303,7 +303,7 @@ def test_tiles_of_products_have_many_sums_and_leave_few_rows_over(
 )
 def test_the_weight_of_a_product_is_fetched_ahead_where_that_was_measured(target: str, places: list[str]) -> None:
     """Before a row of the panel is multiplied, and, while eight tiles are, an eighth of the next panel by each."""
-    inputs = [te.placeholder(s, name=n) for n, s in (("x", (48, 2048)), ("w", (2, 2048, 16)))]
+    inputs = [te.placeholder(s, name=n) for n, s in (("x", (48, 2048)), ("w", (64, 2048, 16)))]
     with Target(target):
         call = nn.contrib_dense_pack(*(relay.var(i.name, shape=i.shape) for i in inputs), weight_layout="NC16n")
         infer_expr(call)
@@ -326,6 +326,48 @@ def test_all_columns_of_tall_products_are_computed_from_rows_in_the_first_cache(
     assert "prefetch" not in text
     expected = arrays[0] @ layout("NC16n").to_plain(arrays[1], "NC").T
     check(lambda x, w: nn.contrib_dense_pack(x, w, "NC16n"), arrays, expected, 1e-4)
+
+
+def _packed(channels: int, filters: int, size: int, kernel: int, lanes: int, groups: int = 1) -> Any:
+    """Return a convolution whose channels are in blocks of as many as a vector has."""
+    names = {"data_layout": f"NCHW{lanes}c", "out_layout": f"NCHW{lanes}c"}
+    data = relay.var("x", shape=(1, channels // lanes, size, size, lanes))
+    inner = (1, kernel, kernel, 1, lanes) if groups > 1 else (channels // lanes, kernel, kernel, lanes, lanes)
+    weight = relay.var("w", shape=(filters // lanes, *inner))
+    make = nn.contrib_depthwise_conv2d_nchwc if groups > 1 else nn.contrib_conv2d_nchwc
+    names["kernel_layout"] = f"OIHW1i{lanes}o" if groups > 1 else f"OIHW{lanes}i{lanes}o"
+    padding = kernel // 2
+    return make(data, weight, kernel_size=(kernel, kernel), padding=padding, channels=filters, groups=groups, **names)
+
+
+@pytest.mark.parametrize("cpu", ["llvm -mcpu=skylake-avx512", "llvm -mcpu=haswell", "llvm -mtriple=aarch64-linux-gnu"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda lanes: _packed(32, 16, 112, 1, lanes),
+        lambda lanes: _packed(96, 32, 56, 1, lanes),
+        lambda lanes: _packed(576, 96, 14, 1, lanes),
+        lambda lanes: _packed(960, 160, 7, 1, lanes),
+        lambda lanes: _packed(512, 512, 7, 3, lanes),
+        lambda lanes: _packed(144, 144, 28, 3, lanes, groups=144),
+        lambda lanes: nn.contrib_dense_pack(
+            relay.var("x", shape=(48, 512)), relay.var("w", shape=(6, 512, 2 * lanes)), f"NC{2 * lanes}n"
+        ),
+        lambda lanes: nn.dense(relay.var("x", shape=(128, 768)), relay.var("w", shape=(128, 768))),
+        lambda lanes: nn.batch_matmul(relay.var("x", shape=(2, 128, 64)), relay.var("y", shape=(2, 128, 64))),
+        lambda lanes: nn.conv1d(relay.var("x", shape=(1, 32, 3760)), relay.var("w", shape=(16, 32, 9)), padding=4),
+    ],
+)
+def test_there_is_a_part_for_each_of_many_cores(make: Callable[[int], Any], cpu: str) -> None:
+    """A loop of few iterations, such as those over tiles of output channels, would leave most cores without work."""
+    with Target(cpu) as target:
+        call = make(tile_lanes(target, "float32"))
+        infer_expr(call)
+        inputs = [te.placeholder([int(d) for d in a.checked_type.shape], name="x") for a in call.args]
+        outputs = call.op.compute(call.attrs, inputs, call.checked_type)
+        text = str(compiler.lower(call.op.schedule(call.attrs, outputs, target), [*inputs, *outputs]))
+    parallel = [int(count) for count in re.findall(r"T\.parallel\((\d+)\)", text)]
+    assert min(parallel, default=1) >= 8
 
 
 class Schedules(Instrument):
@@ -462,7 +504,7 @@ def test_tiles_of_rows_have_many_channels_whatever_number_there_is(channels: int
 
 
 @pytest.mark.parametrize(
-    ("size", "stride", "blocks", "rows"), [(7, 1, 6, 7), (14, 2, 6, 7), (23, 1, 6, 8), (9, 1, 1, 0)]
+    ("size", "stride", "blocks", "rows"), [(7, 1, 6, 2), (14, 2, 6, 2), (23, 1, 6, 6), (9, 1, 1, 0)]
 )
 def test_weights_that_fill_the_first_cache_are_multiplied_with_rows_in_parts(
     size: int, stride: int, blocks: int, rows: int
