@@ -8,6 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from app.sandbox import Limits
+from compiler.runtime.cpus import core_of, on_separate_cores_first
 
 
 class Cores:
@@ -31,12 +32,13 @@ class Cores:
     def assign(self, limits: Limits) -> Limits:
         """Add CPUs to the limits of a job; an empty tuple means all.
 
-        A measurement gets one per thread, from the end, and keeps to them unless it roams; concurrent scripts get the
-        others, or all if there are none left.
+        A measurement gets one per thread, from the end and of different cores, and keeps to them unless it roams;
+        concurrent scripts get those of the other cores, or all if there are none left.
         """
         if limits.own_cpus:
-            self._measured = self._cpus[-limits.own_cpus :]
+            self._measured = tuple(sorted(on_separate_cores_first(reversed(self._cpus))[: limits.own_cpus]))
             return limits if limits.roams else msgspec.structs.replace(limits, cpus=self._measured)
         if not self._measuring():
             return limits
-        return msgspec.structs.replace(limits, cpus=tuple(cpu for cpu in self._cpus if cpu not in self._measured))
+        busy = set(map(core_of, self._measured))
+        return msgspec.structs.replace(limits, cpus=tuple(cpu for cpu in self._cpus if core_of(cpu) not in busy))

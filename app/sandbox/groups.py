@@ -11,8 +11,10 @@ import itertools
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+
+from compiler.runtime import cpus
 
 PREFIX = "strata-"
 _NAME = re.compile(re.escape(PREFIX) + r"(?:scripts|server)-(\d+)(?:-\d+)?")
@@ -101,8 +103,8 @@ def make_group(memory_bytes: int, tasks: int) -> ControlGroup:
 
 def _parents() -> list[Path]:
     """Return the parent directories for groups: one in cgroup v2 with both controllers, else one per controller."""
-    mounts = dict(_mounts())
-    own = dict(_own())
+    mounts = {name: place for name, place, _ in cpus.mounts()}
+    own = dict(cpus.own_groups())
     unified = mounts.get("")
     if unified is not None:
         parent = unified / own.get("", "").lstrip("/")
@@ -113,25 +115,6 @@ def _parents() -> list[Path]:
     if missing:
         raise NoGroup(f"no hierarchy has the controller {missing[0]!r}")
     return [mounts[name] / own[name].lstrip("/") for name in CONTROLLERS]
-
-
-def _mounts() -> Iterator[tuple[str, Path]]:
-    """Yield the mount points of hierarchies by controller; that of cgroup v2 by an empty name."""
-    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
-        before, _, after = line.partition(" - ")
-        kind, _, options = after.split(" ", 2)
-        place = Path(before.split(" ")[4])
-        if kind == "cgroup2":
-            yield "", place
-        elif kind == "cgroup":
-            yield from ((name, place) for name in options.split(",") if name in CONTROLLERS)
-
-
-def _own() -> Iterator[tuple[str, str]]:
-    """Yield the group of this process by controller; that of cgroup v2 by an empty name."""
-    for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
-        _, controllers, path = line.split(":", 2)
-        yield from ((name, path) for name in controllers.split(","))
 
 
 def _delegate(parent: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from compiler.ir.lazy_attribute import lazy_attribute
+from compiler.runtime import cpus
 from compiler.runtime.llvm import binding
 
 VARIABLE = "STRATA_SIMULATED_MACHINE"
@@ -36,7 +37,10 @@ class Machine:
         self._stated = stated
         # the name of its processor in the words of the operating system
         self.processor = str(stated.get("processor", _processor()))
-        self.cores = int(stated.get("cores", _usable_cores()))  # those that this process may use
+        granted = min(cpus.usable_cpus(), cpus.granted_cpus() or cpus.usable_cpus())
+        self.cores = int(stated.get("cores", granted))  # those that this process may use, each thread of one as well
+        # how many of them compute at once: the threads of a core share what multiplies
+        self.threads = int(stated.get("threads", min(self.cores, cpus.cores())))
         # the directory in which Linux describes the caches of the first core
         self.caches = Path(stated.get("caches", _CACHES))
 
@@ -62,12 +66,11 @@ def this_machine() -> Machine:
 
 
 def available_cores() -> int:
-    """Return the number of cores that this process may use, its affinity respected."""
-    return min(_usable_cores(), this_machine().cores)
+    """Return the number of cores that this process may use, its affinity and the quota of its container respected.
 
-
-def _usable_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    The threads of a core count each.
+    """
+    return min(cpus.usable_cpus(), this_machine().cores)
 
 
 def _keeps_tiles() -> bool:

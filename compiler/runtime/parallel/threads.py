@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from compiler.ir.error import ArgumentError, show
-from compiler.runtime.machine import available_cores
+from compiler.runtime.machine import available_cores, this_machine
 
 SYMBOLS = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
 """What generated code calls; libgomp and LLVM's libomp both have them."""
@@ -104,7 +104,7 @@ def num_threads() -> int:
     """Return how many threads a parallel loop gets; 1 without an OpenMP runtime.
 
     That is what :func:`set_num_threads` set, else ``TVM_NUM_THREADS`` or ``OMP_NUM_THREADS`` of the environment, else
-    the number of cores that this process may use.
+    as many as this process may use cores; of the hardware threads of a core, one.
     """
     if openmp() is None:
         return 1
@@ -114,7 +114,7 @@ def num_threads() -> int:
         value = os.environ.get(variable, "").split(",")[0]
         if value.isdigit() and int(value) > 0:
             return int(value)
-    return available_cores()
+    return min(available_cores(), this_machine().threads)
 
 
 def set_num_threads(count: int | None) -> None:

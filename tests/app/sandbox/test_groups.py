@@ -11,6 +11,7 @@ from app.sandbox import Limits, Sandbox, Shared, groups
 from app.sandbox.groups import ControlGroup, NoGroup
 from app.sandbox.interface import TOGETHER
 from app.sandbox.tier import CONTROL_GROUP
+from compiler.runtime import cpus
 from tests.app.sandbox.conftest import HANDLERS, TESTS
 
 MIB = 1 << 20
@@ -63,7 +64,7 @@ def test_the_group_is_gone_with_the_sandbox(sandbox: Sandbox) -> None:
 
 
 def test_without_groups_scripts_run_and_the_tier_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(groups, "_mounts", lambda: iter(()))
+    monkeypatch.setattr(cpus, "mounts", lambda: iter(()))
     with Sandbox(f"{HANDLERS}:run_script", readable=[TESTS], shared=Shared(memory_bytes=1024 * MIB)) as sandbox:
         assert not sandbox.tier.bounded_together
         assert sandbox.tier.reasons[CONTROL_GROUP] == "no hierarchy has the controller 'memory'"
@@ -75,8 +76,8 @@ def test_a_subtree_of_version_2_is_limited_by_its_files(tmp_path: Path, monkeypa
     own.mkdir(parents=True)
     (own / "cgroup.controllers").write_text("cpu memory pids\n")
     (own / "cgroup.subtree_control").write_text("")
-    monkeypatch.setattr(groups, "_mounts", lambda: iter([("", tmp_path)]))
-    monkeypatch.setattr(groups, "_own", lambda: iter([("", "/system.slice/strata.service")]))
+    monkeypatch.setattr(cpus, "mounts", lambda: iter([("", tmp_path, "/")]))
+    monkeypatch.setattr(cpus, "own_groups", lambda: iter([("", "/system.slice/strata.service")]))
     [parent] = groups._parents()
     assert parent == own
     assert (own / "cgroup.subtree_control").read_text() == "+memory +pids"
@@ -92,7 +93,7 @@ def test_a_subtree_of_version_2_is_limited_by_its_files(tmp_path: Path, monkeypa
 
 
 def test_a_subtree_that_is_not_ours_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(groups, "_mounts", lambda: iter([("memory", tmp_path), ("pids", tmp_path)]))
-    monkeypatch.setattr(groups, "_own", lambda: iter([("memory", "/missing"), ("pids", "/missing")]))
+    monkeypatch.setattr(cpus, "mounts", lambda: iter([("memory", tmp_path, "/"), ("pids", tmp_path, "/")]))
+    monkeypatch.setattr(cpus, "own_groups", lambda: iter([("memory", "/missing"), ("pids", "/missing")]))
     with pytest.raises(NoGroup, match="No such file or directory"):
         groups.make_group(1 << 30, 10)
