@@ -20,8 +20,11 @@ _SOME_CORES = 16
 _PARTITION = "loop_partition_hint"
 MIN_LANES = 4
 """Lanes of the narrowest vector that pays."""
-MIN_PARALLEL_WORK = 8192
-"""Elements, or steps of a reduction, that take longer than waking other cores does: some microseconds."""
+MIN_PARALLEL_WORK = 16384
+"""Elements, or steps of a reduction, that take some microseconds.
+
+Where other cores have been at work shortly before, less would do; where they sleep, or compute for others, a loop waits
+for them 5 to 60 microseconds, more than a small model takes."""
 _MIN_TILE_BITS, _WIDE_BITS = 128, 512
 _OPERAND_REGISTERS = 4
 """Vector registers that a tile leaves for what is multiplied."""

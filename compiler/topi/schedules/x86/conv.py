@@ -31,6 +31,7 @@ from compiler.topi.schedules.kit import (
     even_tile,
     extent,
     fetch,
+    is_worth_parallel,
     parallel,
     partition_partial_tile,
     tile_for_cores,
@@ -108,7 +109,7 @@ def _packed(group: Group, target: Target) -> None:
         ho, _ = s.split(h, factor=rows)
         tile.compute_at(s, ho)
         _reduce_outside(tile, columns, target)
-        parallel(s, [n, co, ho])
+        _on_cores(group, [n, co, ho], target)
         return
     tile.compute_at(s, wo)
     tile_n, tile_c, tile_h, tile_w, tile_b = tile.op.axis
@@ -119,7 +120,13 @@ def _packed(group: Group, target: Target) -> None:
         tile.unroll(tile_c)
         tile.unroll(tile_w)
         vectorize_block(tile, tile_b, target)
-    parallel(s, [n, co, h])
+    _on_cores(group, [n, co, h], target)
+
+
+def _on_cores(group: Group, axes: Sequence[IterVar], target: Target) -> IterVar | None:
+    """Run the outermost loops of the result on several cores where a convolution is worth it; return that loop."""
+    is_worth = is_worth_parallel(group.anchor, tile_lanes(target, group.tile.dtype))
+    return parallel(group.schedule[group.result], axes) if is_worth else None
 
 
 def vectorize_block(stage: Stage, block: IterVar, target: Target) -> None:
@@ -257,7 +264,7 @@ def _packed_depthwise(group: Group, target: Target) -> None:
         tile.unroll(window_w)
     tile.unroll(tile_w)
     tile.vectorize(tile_b)
-    loop = parallel(s, [n, c, ho])
+    loop = _on_cores(group, [n, c, ho], target)
     for op in group.computations:
         if op.tag == Tag.PAD:
             group.schedule[op].compute_at(s, ho if loop is None or ho in s.leaf_iter_vars else loop)
@@ -315,7 +322,7 @@ def _rows(group: Group, target: Target) -> None:
     tile.unroll(tile_c)
     tile.vectorize(tile_w)
     # What computes no more of a row than there is of it must be a loop of its own.
-    parallel(s, [n, co, *middle] if (extent(w) or 1) % rows.vector else [n, co, *middle, wo])
+    _on_cores(group, [n, co, *middle] if (extent(w) or 1) % rows.vector else [n, co, *middle, wo], target)
 
 
 def _channels_last(group: Group, target: Target) -> None:
@@ -337,7 +344,7 @@ def _channels_last(group: Group, target: Target) -> None:
     tile.reorder(*window, channel, *tile_outer, tile_w, tile_c)
     tile.unroll(tile_w)
     tile.vectorize(tile_c)
-    parallel(s, [*outer, co])
+    _on_cores(group, [*outer, co], target)
 
 
 _RULES: dict[Tag, Callable[[Group, Target], None]] = {

@@ -119,10 +119,11 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
         tile.unroll(tile_i)
         tile.unroll(tile_v)
         tile.vectorize(tile_l)
+    is_worth = is_worth_parallel(anchor, tile_lanes(target, group.tile.dtype))
     if panels is None:
         if not (is_tiled or by_rows):
             _fetch_ahead(tile, target)
-        if is_worth_parallel(anchor, tile_lanes(target, group.tile.dtype)):
+        if is_worth:
             parallel(s, order)
         return group.schedule
     stage = group.schedule[panels]
@@ -132,15 +133,13 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
         stage.reorder(*copied)
     stage.vectorize(lane)
     sizes = [extent(axis) for axis in (*outer, j)]
-    if None not in sizes and prod(size or 1 for size in sizes) < _FEW_TILES * count * product.width:
+    if is_worth and None not in sizes and prod(size or 1 for size in sizes) < _FEW_TILES * count * product.width:
         parallel(stage, copied)
         parallel(s, order)
         return group.schedule
     stage.compute_at(s, jo)
-    if product.is_shared:
-        s.parallel(jo)
-    else:
-        parallel(s, [*outer, jo])
+    if is_worth:
+        parallel(s, [jo] if product.is_shared else [*outer, jo])
     return group.schedule
 
 

@@ -340,6 +340,14 @@ def _packed(channels: int, filters: int, size: int, kernel: int, lanes: int, gro
     return make(data, weight, kernel_size=(kernel, kernel), padding=padding, channels=filters, groups=groups, **names)
 
 
+def _lowered(call: Any, target: Target) -> str:
+    """Return the loops of a call as it is scheduled."""
+    infer_expr(call)
+    inputs = [te.placeholder([int(d) for d in a.checked_type.shape], name="x") for a in call.args]
+    outputs = call.op.compute(call.attrs, inputs, call.checked_type)
+    return str(compiler.lower(call.op.schedule(call.attrs, outputs, target), [*inputs, *outputs]))
+
+
 @pytest.mark.parametrize("cpu", ["llvm -mcpu=skylake-avx512", "llvm -mcpu=haswell", "llvm -mtriple=aarch64-linux-gnu"])
 @pytest.mark.parametrize(
     "make",
@@ -361,13 +369,24 @@ def _packed(channels: int, filters: int, size: int, kernel: int, lanes: int, gro
 def test_there_is_a_part_for_each_of_many_cores(make: Callable[[int], Any], cpu: str) -> None:
     """A loop of few iterations, such as those over tiles of output channels, would leave most cores without work."""
     with Target(cpu) as target:
-        call = make(tile_lanes(target, "float32"))
-        infer_expr(call)
-        inputs = [te.placeholder([int(d) for d in a.checked_type.shape], name="x") for a in call.args]
-        outputs = call.op.compute(call.attrs, inputs, call.checked_type)
-        text = str(compiler.lower(call.op.schedule(call.attrs, outputs, target), [*inputs, *outputs]))
+        text = _lowered(make(tile_lanes(target, "float32")), target)
     parallel = [int(count) for count in re.findall(r"T\.parallel\((\d+)\)", text)]
     assert min(parallel, default=1) >= 8
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: _packed(16, 16, 8, 1, 16),
+        lambda: _packed(16, 16, 8, 3, 16, groups=16),
+        lambda: nn.conv1d(relay.var("x", shape=(1, 4, 100)), relay.var("w", shape=(4, 4, 3))),
+        lambda: nn.dense(relay.var("x", shape=(16, 64)), relay.var("w", shape=(64, 64))),
+    ],
+)
+def test_small_kernels_stay_on_one_core(make: Callable[[], Any]) -> None:
+    """They take a few microseconds, and other cores may take longer to wake."""
+    with Target("llvm -mcpu=skylake-avx512") as target:
+        assert "T.parallel" not in _lowered(make(), target)
 
 
 class Schedules(Instrument):
