@@ -15,7 +15,7 @@ from compiler.te.lowering.message_passing import pass_down_domain
 
 MAX_CORES = 64
 """Iterations of a parallel loop that no machine has more cores than."""
-_SOME_CORES = 16
+SOME_CORES = 16
 """Iterations that leave no core of usual machines without work."""
 _PARTITION = "loop_partition_hint"
 MIN_LANES = 4
@@ -107,7 +107,7 @@ def parallel(stage: Stage, axes: Sequence[IterVar]) -> IterVar | None:
     pass_down_domain(stage, domains, Analyzer())
     iterations, fused = 1, list[IterVar]()
     for axis in axes:
-        enough = _SOME_CORES if any(_has_partial_tile(stage, each) for each in (*fused, axis)) else MAX_CORES
+        enough = SOME_CORES if any(_has_partial_tile(stage, each) for each in (*fused, axis)) else MAX_CORES
         if iterations >= enough:
             break
         size, parts = domains[axis].extent, MAX_CORES

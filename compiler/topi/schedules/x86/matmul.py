@@ -20,6 +20,7 @@ from compiler.topi.nn.matmul import FEW_ROWS
 from compiler.topi.schedules.anchor import Group, find_anchor, partial_sums_group, tiled_group
 from compiler.topi.schedules.choice import choose
 from compiler.topi.schedules.kit import (
+    SOME_CORES,
     accumulators,
     divisor,
     divisors,
@@ -215,8 +216,8 @@ def _panel_tile(group: Group, product: PanelProduct, target: Target) -> tuple[in
     available = accumulators(target)
     registers = max(product.width // tile_lanes(target, group.tile.dtype), 1)
     total, rows = _panel_count(group, product), extent(group.result.op.axis[-2]) or _USUAL_ROWS
-    if rows == 1:  # what counts is how much of a row of the weight is read at once
-        return divisor(total, min(available // registers, _PANELS_OF_A_ROW)), 1
+    if rows == 1:  # what counts is that there is a part for every core
+        return divisor(total, min(available // registers, _PANELS_OF_A_ROW, max(total // SOME_CORES, 1))), 1
     # Four of many registers are left for a row of the panel.
     most = available - 4 if available > _MANY_ACCUMULATORS else available
     tiles = [

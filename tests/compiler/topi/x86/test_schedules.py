@@ -274,7 +274,7 @@ def test_panels_are_as_wide_as_vectors_where_few_lanes_are_wasted(rows: int, col
         ("skylake-avx512", 128, 768, "float32", (8, 3)),  # no row is left over
         ("skylake-avx512", 128, 512, "float32", (6, 4)),  # two are, which costs less than tiles of four
         ("skylake-avx512", 4, 768, "float32", (4, 6)),
-        ("skylake-avx512", 1, 768, "float32", (1, 8)),
+        ("skylake-avx512", 1, 768, "float32", (1, 3)),
         ("skylake-avx512", None, 512, "float32", (6, 4)),
         ("skylake-avx512", 1024, 512, "float64", (6, 2)),
         ("haswell", 128, 768, "float32", (6, 1)),
@@ -360,6 +360,9 @@ def _lowered(call: Any, target: Target) -> str:
         lambda lanes: _packed(144, 144, 28, 3, lanes, groups=144),
         lambda lanes: nn.contrib_dense_pack(
             relay.var("x", shape=(48, 512)), relay.var("w", shape=(6, 512, 2 * lanes)), f"NC{2 * lanes}n"
+        ),
+        lambda lanes: nn.contrib_dense_pack(
+            relay.var("x", shape=(1, 768)), relay.var("w", shape=(256 // lanes, 768, 2 * lanes)), f"NC{2 * lanes}n"
         ),
         lambda lanes: nn.dense(relay.var("x", shape=(128, 768)), relay.var("w", shape=(128, 768))),
         lambda lanes: nn.batch_matmul(relay.var("x", shape=(2, 128, 64)), relay.var("y", shape=(2, 128, 64))),
