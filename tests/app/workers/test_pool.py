@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from app import patience
-from app.artifacts import Answer, Console, Line, Listing, Options, Step, Unit, listing_key
+from app.artifacts import Answer, Console, Line, Listing, Options, Problem, Step, Unit, listing_key
 from app.errors import Busy, NotFound, Overrun, Superseded, TooLarge
 from app.jobs.answers import StoredAnswer, pack
 from app.jobs.callers import Caller, calling
@@ -27,6 +27,8 @@ from app.workers.frames import MAX_CALL, MAX_RESULT
 from app.workers.pool import RenderWorkers, count_of_workers
 from app.workers.tasks import (
     Assemble,
+    Compared,
+    CompareTexts,
     Html,
     InferType,
     Packed,
@@ -34,6 +36,7 @@ from app.workers.tasks import (
     RenderPanes,
     RenderText,
     RenderUpdate,
+    TextChoice,
     TypeName,
     Update,
 )
@@ -88,6 +91,20 @@ def test_texts_of_two_answers_are_compared(two: RenderWorkers) -> None:
     parts = [pack(msgspec.structs.replace(whole, listings={key: whole.listings[key]})) for key in keys[:2]]
     task = RenderText(pane="loops", listing=keys[1], before=keys[0])
     assert two.perform(task, Html, parts, "me").html.count(" added") == 1
+
+
+def test_answers_keep_their_order_and_may_be_one_twice(two: RenderWorkers) -> None:
+    first, second = (
+        pack(Answer(status="error", problems=[Problem(kind="Error", message=f"number {number}")]))
+        for number in range(2)
+    )
+    task = CompareTexts(TextChoice(), [Options(), Options()])
+    two.perform(task, Compared, [second, second], "me")
+    for pair in ([first, second], [second, first], [first, first]):
+        told = two.perform(task, Compared, pair, "me").problems
+        assert told == [msgspec.json.decode(answer.json(), type=Answer).problems for answer in pair]
+    whole = pack(full_answer())
+    assert two.perform(task, Compared, [whole, whole], "me").equal
 
 
 def test_what_is_not_there_is_not_found(two: RenderWorkers) -> None:
