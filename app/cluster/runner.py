@@ -293,7 +293,7 @@ class Cluster:
             if time.monotonic() > end:
                 raise ConfigurationError(
                     f"the scheduler {self.address} has no machine of Strata {self._version}; "
-                    "start some with `python -m app.cluster`"
+                    f"start some with `python -m {__package__}`"
                 )
             self._closed.wait(0 if self._facts else 0.2)
 
