@@ -1,4 +1,4 @@
-"""Starts the explorer: ``python -m app``."""
+"""Starts the explorer: ``python -m app``, in a wheel ``python -m strata_explorer.app``."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from flask import Flask
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line; omitted settings come from ``STRATA_*`` in the environment."""
+def parser(called: str) -> argparse.ArgumentParser:
+    """Return the parser of a command line; omitted settings come from ``STRATA_*`` in the environment."""
     names = ", ".join(PREFIX + name.upper() for name in Config.__struct_fields__)
     out = argparse.ArgumentParser(
-        prog="python -m app",
+        prog=called,
         description="Strata, a compiler explorer for tensor programs.",
         epilog=f"Every setting, and some more, can be given in the environment: {names}.",
     )
@@ -84,9 +84,9 @@ def prepare(app: Flask) -> None:
         writing.wait()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None, called: str = f"python -m {__package__}") -> None:
     """Read the command line and serve until interrupted."""
-    given = {name: value for name, value in vars(parser().parse_args(arguments)).items() if value is not None}
+    given = {name: value for name, value in vars(parser(called).parse_args(arguments)).items() if value is not None}
     try:
         config = Config.read(given)
         logs.configure()

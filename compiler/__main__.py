@@ -17,25 +17,25 @@ from types import TracebackType
 from compiler.classic import alias
 from compiler.ir.error import TVMError
 
-_USAGE = "usage: python -m compiler SCRIPT [ARGUMENT ...]\n       python -m compiler -m MODULE [ARGUMENT ...]"
 _OPTIONS = {"pytest": ("-p", "tvm.testing.plugin")}
 """What modules are given before the user's arguments."""
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _SEARCHED = str(Path(alias.__file__).parents[alias.__name__.count(".")])
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str], called: str = f"python -m {__package__}") -> int:
     """Run what the arguments name and return the exit code."""
+    usage = f"usage: {called} SCRIPT [ARGUMENT ...]\n       {called} -m MODULE [ARGUMENT ...]"
     if arguments and arguments[0] in ("-h", "--help"):
-        print(_USAGE)
+        print(usage)
         return 0
     as_module = bool(arguments) and arguments[0] == "-m"
     rest = arguments[1:] if as_module else arguments
     if not rest or (not as_module and rest[0].startswith("-")):
-        print(_USAGE, file=sys.stderr)
+        print(usage, file=sys.stderr)
         return 2
     if not as_module and not os.path.exists(rest[0]):
-        print(f"python -m compiler: there is no file {rest[0]!r}", file=sys.stderr)
+        print(f"{called}: there is no file {rest[0]!r}", file=sys.stderr)
         return 2
     alias.install()
     _let_children_import()

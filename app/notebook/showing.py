@@ -25,7 +25,7 @@ from app.shell.programs import assembly_of
 from app.shell.shown import measurement_line
 
 SERVER = "http://127.0.0.1:8000"
-"""Default address of ``python -m app``; overridden by ``STRATA_SERVER``."""
+"""Default address of ``strata serve``; overridden by ``STRATA_SERVER``."""
 TIMEOUT_SECONDS = 30.0
 
 
@@ -187,7 +187,7 @@ def _post(address: str, path: str, body: object) -> Any:
         raise ValueError(f"show: {_reason(error)}") from None
     except urllib.error.URLError as error:
         raise ConnectionError(
-            f"show: no server answers at {address} ({error.reason}); start one: python -m app"
+            f"show: no server answers at {address} ({error.reason}); `strata serve` starts one"
         ) from None
 
 

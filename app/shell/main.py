@@ -107,18 +107,19 @@ def _command(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out a command and return the exit code."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments[:1] == ["python"]:  # what follows are options of the program, -m for example
+        from compiler.__main__ import main as run
+
+        return run(arguments[1:], "strata python")
     given, rest = parser().parse_known_args(arguments)
     if given.command == "serve":
         from app.__main__ import main as serve
 
-        serve(rest)
+        serve(rest, "strata serve")
         return 0
     if rest:
         parser().error(f"unrecognized arguments: {' '.join(rest)}")
-    if given.command == "python":
-        from compiler.__main__ import main as run
-
-        return run(given.arguments)
     try:
         _prepare_to_print()
         code = _carry_out(given)

@@ -47,9 +47,7 @@ def send_file(subject: FileSubject, recorder: Recorder, largest: int, send_part:
     size = len(made.content)
     if size > largest:
         problem = f"the file has {size:,} bytes, and at most {largest:,} can be downloaded"
-        return BuiltFile(
-            problem=f"{problem}; a script that python -m compiler runs writes it with export_library(path)"
-        )
+        return BuiltFile(problem=f"{problem}; a script that `strata python` runs writes it with export_library(path)")
     for part in parts_of(made.content):
         send_part(part)
     return BuiltFile(name=made.name[:200], size=size)

@@ -355,6 +355,14 @@ def test_tune_writes_a_script_with_the_primitives_that_were_found_or_leaves_the_
         assert f"--seconds must be more than 0, got {seconds}" in capsys.readouterr().err
 
 
+def test_a_command_that_another_carries_out_keeps_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["serve", "--help"])
+    assert "usage: strata serve" in capsys.readouterr().out
+    assert main(["python", "-m"]) == 2
+    assert "usage: strata python" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [

@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from compiler.__main__ import main
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -55,7 +59,8 @@ def test_an_error_of_the_program_shows_the_program_only(tmp_path: Path) -> None:
     assert all(str(script) in line for line in files)
 
 
-def test_usage(tmp_path: Path) -> None:
+def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert "usage: python -m compiler SCRIPT" in run("--help").stdout
+    assert "usage: strata python SCRIPT" in (main(["--help"], "strata python"), capsys.readouterr().out)[1]
     assert run().returncode == 2
     assert "there is no file" in run("missing.py").stderr
