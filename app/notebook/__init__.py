@@ -1,12 +1,11 @@
 """Notebook support: scripts in frames, and drawings of schedules, programs, modules and ladders.
 
->>> from app import notebook as strata
+>>> import strata_explorer as strata
 >>> strata.show(open("matmul.py").read())                       # doctest: +SKIP
 
-After ``%load_ext app.notebook`` (``strata_explorer``, if that is installed), a cell that begins with ``%%strata`` is
-shown instead of run; ``%%strata --emit asm`` prints one text of it, with the options of ``strata compile``, and
-``%%strata --ladder`` measures it step by step.  What cells evaluate to is drawn: a schedule as its loops, functions and
-modules as their coloured texts.
+After ``%load_ext strata_explorer``, a cell that begins with ``%%strata`` is shown instead of run; ``%%strata --emit
+asm`` prints one text of it, with the options of ``strata compile``, and ``%%strata --ladder`` measures it step by step.
+What cells evaluate to is drawn: a schedule as its loops, functions and modules as their coloured texts.
 """
 
 from __future__ import annotations

@@ -18,8 +18,13 @@ import re
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
-from docutils import nodes
-from docutils.parsers.rst import Directive, directives
+try:
+    from docutils import nodes
+    from docutils.parsers.rst import Directive, directives
+except ImportError as error:
+    raise ImportError(
+        f"{__name__}: a directive needs docutils, which Sphinx brings, or the extra strata-explorer[sphinx]: {error}"
+    ) from None
 
 _LINK = re.compile(r"https?://[^/\s]+(?:/[^?#\s]*)?/z/[\w-]+")
 
@@ -42,18 +47,25 @@ class Strata(Directive):
             raise self.error(f"strata: expected a link such as https://strata.example/z/1a2b3c4d, got {link!r}")
         asked = {"view": "embed"} | {name: self.options[name] for name in ("pane", "theme") if name in self.options}
         source = html.escape(f"{link}?{urlencode(asked)}")
-        caption = nodes.caption()
-        self.state.nested_parse(self.content, self.content_offset, caption)
+        caption = nodes.caption("", *self._words())
         title = html.escape(caption.astext() or "A tensor program in Strata", quote=True)
         frame = (
             f'<iframe src="{source}" title="{title}" width="100%" height="{self.options.get("height", 480)}"'
             ' style="border: 0" loading="lazy"></iframe>'
         )
         figure = nodes.figure("", nodes.raw("", frame, format="html"))
-        figure += nodes.caption(
-            "", caption.astext(), nodes.Text(" "), nodes.reference("", "Open in Strata", refuri=link)
-        )
+        caption += [nodes.Text(" ")] * bool(caption.children) + [nodes.reference("", "Open in Strata", refuri=link)]
+        figure += caption
         return [figure]
+
+    def _words(self) -> list[nodes.Node]:
+        """Return the words of the content with their markup, of all its paragraphs in one line."""
+        content = nodes.Element()
+        self.state.nested_parse(self.content, self.content_offset, content)
+        if other := next((part for part in content.children if not isinstance(part, nodes.paragraph)), None):
+            raise self.error(f"strata: the caption has paragraphs only, got a {other.tagname}")
+        between = [[nodes.Text(" "), *part.children] for part in content.children]
+        return [word for part in between for word in part][1:]
 
 
 def setup(application: Any) -> dict[str, bool]:
