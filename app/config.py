@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 MIB = 1 << 20
 PREFIX = "STRATA_"
 """Prefix of environment variables: ``STRATA_DATA_DIR`` is the setting ``data_dir``, and so on."""
+_AT = re.compile(r" - at `\$\.(\w+)`")
+"""How msgspec says where a value is."""
 
 
 class ConfigurationError(Exception):
@@ -163,14 +166,21 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         try:
             return msgspec.convert(values, cls, strict=False, dec_hook=_path)
         except msgspec.ValidationError as error:
-            raise ConfigurationError(f"configuration: {error}") from error
+            raise ConfigurationError(f"configuration: {_AT.sub(_by_name, str(error))}") from error
+
+
+def _by_name(place: re.Match[str]) -> str:
+    return f" for {PREFIX}{place[1].upper()}"
 
 
 def _from_environment(name: str, environment: Mapping[str, str]) -> str | None:
-    """Return a variable's value, or what the file holds that the variable with ``_FILE`` at its end names."""
+    """Return a variable's value, or what the file holds that the variable with ``_FILE`` at its end names.
+
+    One that is empty, as Compose passes those that nobody set, says nothing.
+    """
     file = environment.get(f"{name}_FILE")
     if not file:
-        return environment.get(name)
+        return environment.get(name) or None
     if name in environment:
         raise ConfigurationError(f"configuration: {name} and {name}_FILE are both set; expected one of them")
     try:

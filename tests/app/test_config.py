@@ -19,8 +19,8 @@ def test_what_is_said_comes_before_the_environment() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"PORT": "many"}, r"Expected `int`.*\$\.port"),
-        ({"PORT": 70_000}, r"<= 65535.*\$\.port"),
+        ({"PORT": "many"}, "Expected `int`.* for STRATA_PORT"),
+        ({"PORT": 70_000}, r"<= 65535.* for STRATA_PORT"),
         ({"PROT": 1}, "prot"),
         ({"DATA_DIR": 3}, "Expected `Path`"),
     ],
@@ -28,6 +28,11 @@ def test_what_is_said_comes_before_the_environment() -> None:
 def test_wrong_settings(settings: dict[str, object], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         Config.read(settings, {})
+
+
+def test_what_is_empty_in_the_environment_says_nothing() -> None:
+    empty = dict.fromkeys(("STRATA_HOST", "STRATA_LOG", "STRATA_PORT", "STRATA_SCHEDULER", "STRATA_DATA_DIR"), "")
+    assert Config.read({}, empty) == Config.read({}, {})
 
 
 @pytest.mark.parametrize(
