@@ -47,7 +47,7 @@ def start_cluster(config: Config) -> Runner:
     try:
         from app.cluster.runner import Cluster
     except ImportError as error:
-        message = f"the scheduler {config.scheduler} cannot be used: {error}; pip install -e '.[cluster]'"
+        message = f"the scheduler {config.scheduler} cannot be used: {error}; pip install 'strata-explorer[cluster]'"
         raise ConfigurationError(message) from error
     return Cluster(config.scheduler, __version__)
 

@@ -254,8 +254,8 @@ _ORIGINALS = (
         size=30,
         template="panes/_ptx.html",
         producer=produce_listing,
-        empty="PTX appears here for CUDA C, compiled by NVIDIA’s tools (pip install -e '.[cuda]') or, without them, by"
-        " LLVM; where LLVM cannot, the console says why.",
+        empty="PTX appears here for CUDA C, compiled by NVIDIA’s tools (pip install 'strata-explorer[cuda]') or,"
+        " without them, by LLVM; where LLVM cannot, the console says why.",
         listing=True,
         unlinked=_KERNEL_DECLARED,
         group="ptx",
@@ -269,8 +269,8 @@ _ORIGINALS = (
         size=30,
         template=LISTING_TEMPLATE,
         producer=produce_listing,
-        empty="SASS appears here for CUDA C, where the server has NVIDIA’s tools (pip install -e '.[cuda]') and they"
-        " know the architecture that the PTX pane names.",
+        empty="SASS appears here for CUDA C, where the server has NVIDIA’s tools (pip install 'strata-explorer[cuda]')"
+        " and they know the architecture that the PTX pane names.",
         listing=True,
         unlinked=_KERNEL_DECLARED,
         group="sass",

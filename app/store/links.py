@@ -174,7 +174,8 @@ class Links:
                 create_tables(connection)
             self._key = self._read_key()
         except (SQLAlchemyError, ImportError) as error:
-            raise ConfigurationError(f"the database {without_password(url)} cannot be used: {error}") from error
+            extra = "; pip install 'strata-explorer[postgresql]'" if getattr(error, "name", "") == "psycopg" else ""
+            raise ConfigurationError(f"the database {without_password(url)} cannot be used: {error}{extra}") from error
         if self.backups is not None and is_old:
             self.backups.make_if_due(starting=True)
 

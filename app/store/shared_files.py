@@ -51,7 +51,9 @@ def open_store(url: str) -> tuple[FileSystem, str]:
         system, root = core.url_to_fs(url)
         system.makedirs(root, exist_ok=True)
     except ImportError as error:
-        raise ConfigurationError(f"the store {url} cannot be used: {error}; pip install -e '.[store]'") from error
+        raise ConfigurationError(
+            f"the store {url} cannot be used: {error}; pip install 'strata-explorer[store]'"
+        ) from error
     except Exception as error:  # each kind of store raises its own exceptions
         raise ConfigurationError(f"the store {url} cannot be used: {error}") from error
     return cast(FileSystem, system), root

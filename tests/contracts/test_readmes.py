@@ -20,7 +20,7 @@ _TO_WRITE = re.compile(r"^## How to add$.*", re.MULTILINE | re.DOTALL)
 """Names files that its reader is to write."""
 _PATH = re.compile(r"`((?!\.)[\w./-]+(?:/|\.(?:py|js|css|html|toml|yaml|md)))`")
 _MODULE = re.compile(r"-m ((?:app|compiler|tests)[\w.]*)")
-_EXTRAS = re.compile(r"\.\[([\w,]+)\]")
+_EXTRAS = re.compile(r"(?:\.|strata-explorer)\[([\w,]+)\]")
 
 
 @cache
@@ -55,5 +55,6 @@ def test_what_a_readme_names_is_there(readme: str) -> None:
 
 
 def test_what_is_not_there_is_found() -> None:
-    text = "`app/nowhere.py`, `common/`, `python -m tests.nothing`, `pip install -e '.[cuda,none]'`; `ir/node.py`"
-    assert list(absent(text)) == ["app/nowhere.py", "common/", "tests.nothing", "none"]
+    installed = "`pip install -e '.[cuda,none]'`, `pip install 'strata-explorer[cuda,nil]'`"
+    text = f"`app/nowhere.py`, `common/`, `python -m tests.nothing`, {installed}; `ir/node.py`"
+    assert list(absent(text)) == ["app/nowhere.py", "common/", "tests.nothing", "none", "nil"]

@@ -108,7 +108,7 @@ def test_the_architecture_is_chosen_by_its_name_or_a_gpu_s(page: Page, open_page
 @pytest.mark.long
 def test_without_the_compilers_ptx_is_llvm_s_and_the_page_says_what_to_install(page: Page) -> None:
     expect(page.locator("#body-ptx .l", has_text=".target")).to_contain_text("sm_90")
-    expect(page.locator("#body-sass .empty")).to_contain_text("pip install -e '.[cuda]'")
+    expect(page.locator("#body-sass .empty")).to_contain_text("pip install 'strata-explorer[cuda]'")
     expect(page.locator("#pane-console")).to_contain_text("NVIDIA's compilers")
     choose(page, "3090")
     expect(page.locator("#body-ptx .l", has_text=".target")).to_contain_text("sm_86")

@@ -247,7 +247,7 @@ def _not_installed(name: str) -> str:
     module = name.partition(".")[0]
     if module not in _EXTRAS:
         return "; scripts here have numpy, onnx and tvm, and what else its owner installs beside this server"
-    return f"; the owner of this server can install it: pip install '.[{_EXTRAS[module]}]'"
+    return f"; the owner of this server can install it: pip install 'strata-explorer[{_EXTRAS[module]}]'"
 
 
 def _impostor(name: str) -> str:

@@ -26,8 +26,8 @@ _NO_GPU_TOOL = "kernels are not compiled or run through this GPU toolchain; tvm.
 _NO_GPU_SCHEDULES = "there are no schedules for this family of GPUs; the GPU schedules of tvm.topi serve all of them"
 _NO_CPU_LIBRARY = "external CPU libraries are not called; operators are compiled from their definitions in tvm.topi"
 _NO_NVCC = (
-    "NVRTC and ptxas compile CUDA kernels instead of nvcc (pip install -e '.[cuda]'); get the PTX of a function that"
-    " tvm.build returned with imported_modules[0].get_source('ptx')"
+    "NVRTC and ptxas compile CUDA kernels instead of nvcc (pip install 'strata-explorer[cuda]'); get the PTX of a"
+    " function that tvm.build returned with imported_modules[0].get_source('ptx')"
 )
 _NO_OFFLOADING = (
     "there is no code generator for this backend; register your own partitioning patterns with"

@@ -154,7 +154,7 @@ def _search() -> CudaDriver | str:
     try:
         api = import_module("cuda.bindings.driver")
     except ImportError:
-        return "the package cuda-bindings is not installed; pip install -e '.[cuda]' installs it"
+        return "the package cuda-bindings is not installed; pip install 'strata-explorer[cuda]' installs it"
     try:
         driver = CudaDriver(api)
     except (TVMError, RuntimeError, OSError) as error:  # the package raises RuntimeError where there is no library

@@ -20,7 +20,7 @@ _PACKAGES = {"bin/ptxas": "nvidia-cuda-nvcc", "bin/nvdisasm": "nvidia-cuda-nvdis
 _TOOLKITS = ("CUDA_HOME", "CUDA_PATH")
 """Environment variables that name the directory of a CUDA Toolkit."""
 _TOOLKIT = "/usr/local/cuda"
-_INSTALL = "pip install -e '.[cuda]' installs them"
+_INSTALL = "pip install 'strata-explorer[cuda]' installs them"
 _SECONDS = 20
 _BYTES = 4 << 30
 _LIMITED = str(Path(__file__).with_name("limited.py"))

@@ -273,7 +273,7 @@ LFS = "version https://git-lfs.github.com/spec/v1"
         ("input('name? ')", "nothing can be typed in for a script here"),
         ("te.placeholder((1,))", "name 'te' is not defined; 'from tvm import te' is missing above"),
         ("import onnx; onnx.load('model.onnx')", "no file of that name is attached: drop it on the page"),
-        ("import tensorflow.keras", "can install it: pip install '.[tensorflow]'"),
+        ("import tensorflow.keras", "can install it: pip install 'strata-explorer[tensorflow]'"),
         ("import pandas_of_nobody", "scripts here have numpy, onnx and tvm"),
         (f"open('a', 'w').write('{LFS}'); import onnx; onnx.load('a')", "; a is a Git LFS pointer, not the file"),
         ("open('a', 'w').write('<!DOCTYPE html>'); import onnx; onnx.load('a')", "; a is a web page, not the file"),

@@ -227,8 +227,14 @@ def test_a_database_answers_until_its_check_fails_or_hangs(monkeypatch: pytest.M
 
 def test_a_store_whose_package_is_missing_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
-    with pytest.raises(ConfigurationError, match=r"pip install -e '\.\[store\]'"):
+    with pytest.raises(ConfigurationError, match=r"pip install 'strata-explorer\[store\]'"):
         SharedFiles("s3://bucket/strata")
+
+
+def test_a_database_whose_package_is_missing_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(ConfigurationError, match=r"psycopg.*; pip install 'strata-explorer\[postgresql\]'"):
+        Store("postgresql://strata@127.0.0.1:1/links")
 
 
 def test_a_store_of_results_that_fails_is_left_alone_for_a_while(

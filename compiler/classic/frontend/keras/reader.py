@@ -104,7 +104,7 @@ def _loaded(path: str | os.PathLike[str]) -> Model:
     except ModuleNotFoundError as exc:
         raise UnavailableError(
             f"relay.frontend.from_keras: the package {exc.name}, which reads such files, is not installed here "
-            "(pip install -e '.[keras]'); a model that was exported to ONNX can be read without it"
+            "(pip install 'strata-explorer[keras]'); a model that was exported to ONNX can be read without it"
         ) from exc
     return load(path)
 

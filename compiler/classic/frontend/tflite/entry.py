@@ -53,7 +53,7 @@ def from_tflite(
             raise
         raise UnavailableError(
             "relay.frontend.from_tflite: the package tflite, which reads such files, is not installed here "
-            "(pip install -e '.[tflite]'); a model that was exported to ONNX can be read without it"
+            "(pip install 'strata-explorer[tflite]'); a model that was exported to ONNX can be read without it"
         ) from exc
     begin_import()
     span = mint("graph", "TensorFlow Lite", mint_use("from_tflite", SOURCES))

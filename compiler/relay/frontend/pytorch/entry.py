@@ -65,7 +65,7 @@ def from_pytorch(script_module: ModelSource, input_infos: Infos | None = None,
             raise
         raise UnavailableError(
             "relay.frontend.from_pytorch: PyTorch, which reads such models, is not installed here "
-            "(pip install -e '.[pytorch]'); one that torch.onnx.export has written can be read without it"
+            "(pip install 'strata-explorer[pytorch]'); one that torch.onnx.export has written can be read without it"
         ) from exc
     _check_custom(custom_convert_map)
     begin_import()
