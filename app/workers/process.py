@@ -84,11 +84,9 @@ def _result(call: Call, cache: LRUCache, seconds: float) -> Result:
             return TaskReply(Packed(stored))
         answers = _answers(call, cache)
         missing = [key for key in call.answers if key not in answers]
-        return (
-            MissingAnswers(missing)
-            if missing
-            else TaskReply(perform(call.task, [answers[key] for key in call.answers]))
-        )
+        if missing:
+            return MissingAnswers(missing)
+        return TaskReply(perform(call.task, [answers[key] for key in call.answers]))
     except RequestError as error:
         return Refusal(type(error).__name__, error.message, error.expected)
     except MemoryError:
