@@ -9,7 +9,7 @@ from pathlib import Path
 
 from compiler.classic.contrib.utils import which
 from compiler.ir.error import BuildError, UnavailableError
-from compiler.runtime.modules.library import library_content
+from compiler.runtime.modules.linking import library_content
 from compiler.runtime.modules.object_file import is_elf
 
 _COMPILERS = ("g++", "gcc", "clang++", "clang", "c++", "cc")
@@ -119,7 +119,10 @@ def _found(program: str) -> str:
 
 def _command(command: Sequence[str], cwd: str | None = None, variables: Mapping[str, str] | None = None) -> None:
     environment = None if variables is None else {**os.environ, **variables}
-    ran = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=cwd, env=environment)
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=cwd, env=environment)
+    except OSError as error:
+        raise UnavailableError(f"cc: {command[0]} cannot be called: {error.strerror}") from None
     if ran.returncode != 0:
         raise BuildError(f"cc: {' '.join(command)} failed\n{ran.stdout}{ran.stderr}")
 

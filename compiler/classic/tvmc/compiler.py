@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from compiler.classic.tvmc.errors import TVMCException
@@ -30,7 +30,7 @@ def compile_model(
     runtime: object = None,
     tuning_records: str | None = None,
     package_path: str | os.PathLike[str] | None = None,
-    cross: str | None = None,
+    cross: str | Callable[..., object] | None = None,
     cross_options: str | None = None,
     output_format: str = "so",
     dump_code: str | Sequence[str] | None = None,
@@ -49,6 +49,8 @@ def compile_model(
     ----------
     tuning_records : str, optional
         A file of tuning records, as ``tvmc.tune`` writes it, whose best schedules are applied.
+    cross : str or callable, optional
+        The compiler that links the library, with ``cross_options``; see ``Module.export_library``.
     dump_code : str or sequence of str, optional
         ``relay``, ``ll`` and ``asm`` (separated by commas in a string): the code to write next to the package.
     use_vm : bool
@@ -60,7 +62,7 @@ def compile_model(
         microTVM boards must be unset.
     """
     transforms = {name: options.pop(name) for name in GRAPH_OPTIONS if name in options}
-    _reject({"cross": cross, "cross_options": cross_options, **options})
+    _reject(options)
     configs = pass_context_configs if isinstance(pass_context_configs, Mapping) else parse_configs(pass_context_configs)
     full_target = _with_options(target, additional_target_options)
     params = tvmc_model.params
@@ -74,7 +76,7 @@ def compile_model(
             if use_vm
             else build(mod, full_target, target_host, executor, runtime, params=params, mod_name=mod_name)
         )
-    path = tvmc_model.export_package(built, package_path, output_format=output_format)
+    path = tvmc_model.export_package(built, package_path, cross, cross_options, output_format)
     _dump_code(path, _listed(dump_code), mod if use_vm else built.ir_mod, built.mod if use_vm else built.get_lib())
     return TVMCPackage(path)
 

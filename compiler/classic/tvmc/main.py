@@ -77,6 +77,8 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tuning-records", metavar="PATH", help="measured schedules, as 'tvmc tune' writes them")
     parser.add_argument("-O", "--opt-level", type=int, choices=range(5), default=3)
     parser.add_argument("-f", "--output-format", choices=["so", "tar"], default="so")
+    parser.add_argument("--cross-compiler", default="", help="what links the library, as 'aarch64-linux-gnu-gcc'")
+    parser.add_argument("--cross-compiler-options", default="", help="options for it, separated by spaces")
     generate_registry_args(parser, Executor, "graph")
     generate_registry_args(parser, Runtime, "cpp")
     parser.add_argument("--use-vm", action="store_true", help="let the virtual machine run the model")
@@ -148,6 +150,8 @@ def _compile(given: argparse.Namespace) -> None:
         runtime=reconstruct_registry_entity(given, Runtime),
         tuning_records=given.tuning_records,
         package_path=given.output,
+        cross=given.cross_compiler,
+        cross_options=given.cross_compiler_options,
         output_format=given.output_format,
         dump_code=given.dump_code,
         disabled_pass=given.disabled_pass,

@@ -7,6 +7,7 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, TextIO
 
 import numpy as np
@@ -66,23 +67,24 @@ class TVMCModel:
         self,
         executor_factory: BuiltGraph | AOTExecutorFactoryModule | Executable,
         package_path: str | os.PathLike[str] | None = None,
-        cross: object = None,
-        cross_options: object = None,
+        cross: str | Callable[..., object] | None = None,
+        cross_options: str | None = None,
         output_format: str = "so",
     ) -> str:
         """Write a compiled model to a package: library, graph and parameters, packed (``tar``) or not (``so``).
 
-        Raises TVMCException if a cross compiler or another format is asked for.
+        The library is linked by the compiler ``cross`` with options that spaces separate. Raises TVMCException if
+        another format is asked for.
         """
         path = os.fspath(package_path or self.default_package_path())
-        if cross or cross_options:
-            raise TVMCException(f"export_package: cross compilers are not supported, got cross={cross!r}")
+        linking: dict[str, Any] = {"fcompile" if callable(cross) else "cc": cross or None}
+        linking["options"] = cross_options.split() if cross_options else None
         if output_format not in ("tar", "so"):
             raise TVMCException(f"export_package: output_format must be 'tar' or 'so', got {output_format!r}")
         if isinstance(executor_factory, Executable):
-            return self.export_vm_format(executor_factory, path)
+            return self.export_vm_format(executor_factory, path, **linking)
         library = os.path.join(self._directory.name, _LIBRARY)
-        executor_factory.export_library(library)
+        executor_factory.export_library(library, **linking)
         with open(library, "rb") as file:
             machine_code = file.read()
         parts = {
@@ -94,15 +96,19 @@ class TVMCModel:
         return path
 
     def export_vm_format(
-        self, vm_exec: Executable, package_path: str | os.PathLike[str] | None = None, lib_format: str = "so"
+        self,
+        vm_exec: Executable,
+        package_path: str | os.PathLike[str] | None = None,
+        lib_format: str = "so",
+        **linking: Any,
     ) -> str:
-        """Write a program of the virtual machine to a package."""
+        """Write a program of the virtual machine to a package; ``linking`` is what its kernels are exported with."""
         path = os.fspath(package_path or self.default_package_path())
         code, kernels = vm_exec.save()
         parts = {_CODE: bytes(code)}
         if kernels is not None:
             library = os.path.join(self._directory.name, f"lib.{lib_format}")
-            kernels.export_library(library)
+            kernels.export_library(library, **linking)
             with open(library, "rb") as file:
                 parts[_KERNELS] = file.read()
         _write_tar(path, parts)
@@ -133,18 +139,23 @@ class TVMCPackage:
     def import_package(self, package_path: str) -> None:
         """Read a package."""
         self.type = "vm" if _CODE in _names_of(package_path) else "classic"
-        self.lib: Any
         self.graph: str | None = None
         self.params: dict[str, NDArray] = {}
         if self.type == "vm":
             kernels = _KERNELS in _names_of(package_path)
-            parts = _read_tar(package_path, (_CODE, _KERNELS) if kernels else (_CODE,))
-            self.lib = Executable.load_exec(parts[_CODE], _load(parts[_KERNELS]) if kernels else None)
+            self._parts = _read_tar(package_path, (_CODE, _KERNELS) if kernels else (_CODE,))
             return
-        parts = _read_tar(package_path, (_LIBRARY, _GRAPH, _PARAMS))
-        self.lib = _load(parts[_LIBRARY])
-        self.graph = parts[_GRAPH].decode()
-        self.params = load_param_dict(parts[_PARAMS])
+        self._parts = _read_tar(package_path, (_LIBRARY, _GRAPH, _PARAMS))
+        self.graph = self._parts[_GRAPH].decode()
+        self.params = load_param_dict(self._parts[_PARAMS])
+
+    @cached_property
+    def lib(self) -> Any:
+        """What runs the model, which is loaded first: the package may be for another processor."""
+        if self.type == "classic":
+            return _load(self._parts[_LIBRARY])
+        kernels = self._parts.get(_KERNELS)
+        return Executable.load_exec(self._parts[_CODE], _load(kernels) if kernels else None)
 
 
 class TVMCResult:

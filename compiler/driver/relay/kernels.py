@@ -27,7 +27,7 @@ from compiler.relay.function import Function
 from compiler.relay.implementations import is_tuned
 from compiler.runtime.cuda.execution import launch_on_cuda
 from compiler.runtime.modules.function import Function as NativeFunction
-from compiler.runtime.modules.library import library_content
+from compiler.runtime.modules.linking import library_content
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.native_code import MAKING, NativeCode
 from compiler.runtime.modules.signature import Signature

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from compiler.runtime.modules.linking import Exporting
 
-class ExecutorFactoryModule:
+
+class ExecutorFactoryModule(Exporting):
     """A built model, whichever executor runs it; ``libmod_name`` is the name that it was built under."""
 
     libmod_name: str

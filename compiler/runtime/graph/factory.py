@@ -10,7 +10,7 @@ from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.device import Device
 from compiler.runtime.graph.executor_factory import ExecutorFactoryModule
 from compiler.runtime.graph.graph_executor import GraphExecutor
-from compiler.runtime.modules.module import Module, write_exported
+from compiler.runtime.modules.module import Module
 
 
 class GraphExecutorFactory(ExecutorFactoryModule):
@@ -77,10 +77,6 @@ class GraphExecutorFactory(ExecutorFactoryModule):
     def get_source(self, fmt: str = "") -> str:
         """Return the kernels as text, e.g. ``ll`` or ``asm``; see ``Module.get_source``."""
         return self.lib.get_source(fmt)
-
-    def export_library(self, file_name: str, **options: object) -> None:
-        """Write graph, parameters and kernels to one file that ``tvm.runtime.load_module`` reads."""
-        write_exported(str(file_name), self.exported(str(file_name)))
 
     def exported(self, file_name: str) -> bytes:
         """Return what :meth:`export_library` writes to a file of this name.

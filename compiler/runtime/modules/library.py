@@ -1,4 +1,4 @@
-"""Exported libraries: an object file or shared library that carries its own description.
+"""Exported libraries, read: an object file or shared library carries its own description.
 
 A constant in the machine code holds a mark, a length, a checksum and the signatures as JSON, so that the file is
 complete by itself whatever tool links or copies it.  The description is read before any of the code is loaded, and
@@ -8,16 +8,13 @@ nothing in it is executed.
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from compiler.ir.error import ArgumentError, BuildError
+from compiler.ir.error import ArgumentError
 from compiler.runtime.arrays.marked_data import (
     KERNELS_MARK,
     MARK,
@@ -33,6 +30,7 @@ from compiler.runtime.graph.aot_executor import AotInterface, AotLibrary
 from compiler.runtime.graph.factory import GraphExecutorFactory
 from compiler.runtime.modules.device_module import stored_kernels
 from compiler.runtime.modules.launches import require_fitting
+from compiler.runtime.modules.linking import unarchived
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.native_code import (
     NativeCode,
@@ -42,13 +40,9 @@ from compiler.runtime.modules.native_code import (
     host_features,
     host_triple,
 )
-from compiler.runtime.modules.object_file import ObjectFile, undefined_symbols
-from compiler.runtime.modules.shared_object import link_shared_object
 from compiler.runtime.modules.signature import Signature
-from compiler.runtime.modules.workspace import linked_pool
 
 _LARGEST = 1 << 26
-_LINKERS = ("cc", "gcc", "clang", "ld.lld", "ld")
 
 
 class OtherMachineError(ArgumentError):
@@ -99,73 +93,6 @@ def read_description(data: bytes, path: str) -> Description:
     return msgspec.structs.replace(descriptions[0], signatures=list(signatures.values()), features=features)
 
 
-def library_content(object_code: bytes, name: str, attached: bytes = b"") -> bytes:
-    """Return what a file of object code, and of data that goes with it, is to contain.
-
-    Where the name ends like a shared library's, it is linked into one: by the system's linker, else by
-    :mod:`compiler.runtime.modules.shared_object`.  What neither can link stays object code; :func:`load_module` reads
-    both.
-    """
-    if not name.endswith((".so", ".dylib")):
-        return object_code + attached
-    return _linked_by_system(object_code, attached) or _linked_here(object_code) + attached
-
-
-def _linked_here(object_code: bytes) -> bytes:
-    """Return a shared library, or the object code itself where it takes a linker of the system to link it."""
-    try:
-        return link_shared_object(object_code)
-    except BuildError:
-        return object_code
-
-
-def _linked_by_system(object_code: bytes, attached: bytes) -> bytes | None:
-    """Return a shared library; None if no linker can be run."""
-    linker = next((command for command in _LINKERS if shutil.which(command)), None)
-    if linker is None:
-        return None
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            return _linked_in(Path(folder), linker, object_code, attached)
-    except OSError:  # no program may be started here, or no file be written
-        return None
-
-
-def _linked_in(folder: Path, linker: str, object_code: bytes, attached: bytes) -> bytes:
-    library, source = folder / "module.so", folder / "module.o"
-    source.write_bytes(object_code)
-    command = [linker, "-shared", "-o", str(library), str(source)]
-    if "aligned_alloc" in undefined_symbols(object_code):
-        pool, options = linked_pool()
-        if pool and ObjectFile(pool).machine == ObjectFile(object_code).machine:
-            kept = folder / "pool.o"
-            kept.write_bytes(pool)
-            command += [*_linker_options(linker, options), str(kept)]
-    if attached:
-        data = folder / "attached.bin"
-        data.write_bytes(attached)
-        command += _linker_options(linker, ["--format=binary", str(data), "--format=default"])
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, check=False)
-    if done.returncode:
-        _refuse_other_machine(linker, object_code)
-        raise BuildError(f"export_library: {linker} failed: {done.stderr.strip()[:500]}")
-    return library.read_bytes()
-
-
-def _refuse_other_machine(linker: str, object_code: bytes) -> None:
-    triple = read_description(object_code, "").triple if MARK in object_code else host_triple()
-    if triple.split("-")[0] != host_triple().split("-")[0]:
-        raise BuildError(
-            f"export_library: {linker} does not link code for {triple}: export an object file (.o), which load_module "
-            f"reads there; tvm.contrib.cc.create_shared(…, cc='{triple}-gcc') links one that has no parameters"
-        )
-
-
-def _linker_options(linker: str, options: list[str]) -> list[str]:
-    """Return options for the linker, as a compiler that calls it wants them."""
-    return options if linker in ("ld", "ld.lld") else [f"-Wl,{option}" for option in options]
-
-
 def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
     """Return what a file contains that ``export_library`` wrote.
 
@@ -174,7 +101,7 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
     ArgumentError if the file is no such file, is damaged, or is for another machine.
     """
     name = os.fspath(path)
-    data = _read(name, "load_module")
+    data = unarchived(_read(name, "load_module"), name)
     if (fmt or name.rpartition(".")[2]) in ("ll", "bc"):
         data = compiled(data, name)
     description = read_description(data, name)

@@ -7,10 +7,11 @@ from enum import IntFlag
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compiler.ir.error import ArgumentError, BuildError, UnknownFunctionError, expected, show
+from compiler.ir.error import ArgumentError, UnknownFunctionError, expected, show
 from compiler.ir.extension import public_module
 from compiler.runtime.arrays.marked_data import PROGRAM_MARK, marked
 from compiler.runtime.modules.function import Function
+from compiler.runtime.modules.linking import Exporting, write_anew
 from compiler.runtime.modules.native_code import MAKING, NativeCode
 from compiler.runtime.modules.returned import Returned
 from compiler.runtime.modules.signature import Signature
@@ -28,14 +29,6 @@ DEFAULT_NAME = "default_function"
 """TVM's name of an unnamed function; ``main`` is found under this name, too."""
 
 
-def write_exported(file_name: str, content: bytes) -> None:
-    """Write an exported library to a file."""
-    try:
-        Path(file_name).write_bytes(content)
-    except OSError as exc:
-        raise BuildError(f"export_library: cannot write {file_name!r}: {exc.strerror}") from None
-
-
 class ModulePropertyMask(IntFlag):
     """Properties of a module, as bits of :meth:`Module.get_property_mask`."""
 
@@ -47,7 +40,7 @@ class ModulePropertyMask(IntFlag):
     """``export_library`` links the module's code into the library."""
 
 
-class Module(timing.Timed):
+class Module(timing.Timed, Exporting):
     """A module of compiled functions.
 
     Parameters
@@ -231,13 +224,6 @@ class Module(timing.Timed):
             expected("get_source", "fmt", f"one of {formats}", fmt)
         return make()
 
-    def export_library(self, file_name: str, **options: object) -> None:
-        """Export the module and its imports to a file that ``tvm.runtime.load_module`` reads.
-
-        It is an object file (``.o``), a shared library (``.so``), or an archive (``.tar``).
-        """
-        write_exported(str(file_name), self.exported(str(file_name)))
-
     def exported(self, file_name: str) -> bytes:
         """Return the contents of the file that :meth:`export_library` writes.
 
@@ -255,7 +241,7 @@ class Module(timing.Timed):
         """
         content = self.saved(file_name, fmt)
         try:
-            Path(file_name).write_bytes(content)
+            write_anew(file_name, content)
         except OSError as exc:
             raise ArgumentError(f"save: cannot write {show(str(file_name))}: {exc.strerror}") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 import sys
 import threading
@@ -23,6 +24,8 @@ MAKING = threading.RLock()
 """Is held while machine code is made of something when it is first needed, which several threads may find at once: the
 code that only one of them keeps would be unloaded under the others' feet.  Never wait for another thread with it."""
 hold_while_forking(MAKING)
+_OPENED: dict[str, list[tuple[int, int]]] = {}
+"""The files that were opened under each path, by device and number; they stay open, so that the numbers are theirs."""
 
 
 class NativeCode(Protocol):
@@ -133,13 +136,29 @@ class ObjectCode:
         return address
 
 
+def _name_of_version(path: str) -> str:
+    """Return a name of the file at a path by which the loader opens it, and not one that was there before.
+
+    By a name that it knows, the loader returns what it opened then: further files get names such as ``folder/./x.so``.
+    """
+    folder, name = os.path.split(path)
+    try:
+        found = os.stat(path)
+    except OSError:  # which opening it reports
+        return path
+    files = _OPENED.setdefault(path, [])
+    if (found.st_dev, found.st_ino) not in files:
+        files.append((found.st_dev, found.st_ino))
+    return os.path.join(folder, *["."] * files.index((found.st_dev, found.st_ino)), name)
+
+
 class SharedLibrary:
     """A shared library, opened by the system's loader."""
 
     def __init__(self, path: str) -> None:
         openmp()  # its symbols are then global, and the library finds them
         try:
-            self._library = ctypes.CDLL(path)
+            self._library = ctypes.CDLL(_name_of_version(path))
         except OSError as exc:
             raise ArgumentError(f"load_module: the system cannot load {path!r}: {exc}") from None
         if hasattr(self._library, VARIABLE):

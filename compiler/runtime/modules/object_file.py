@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _MAGIC = b"\x7fELF\x02\x01"
-SYMBOL_TABLE, RELOCATIONS, NO_BITS = 2, 4, 8
-"""Types of sections: the symbols, relocations with addends, zeros that take no room in the file."""
+_HEADER = 64
+PROGRAM_DATA, SYMBOL_TABLE, RELOCATIONS, NO_BITS = 1, 2, 4, 8
+"""Types of sections: what a program has, symbols, relocations with addends, zeros that take no room in the file."""
 UNDEFINED = 0
 """Section of a symbol that is expected from elsewhere."""
 
@@ -96,6 +97,26 @@ class ObjectFile:
 def is_elf(code: bytes) -> bool:
     """Return whether a file is 64-bit little-endian ELF."""
     return code[: len(_MAGIC)] == _MAGIC
+
+
+def with_data(code: bytes, data: bytes) -> bytes:
+    """Return object code with data in a section of its own, which linkers keep, and which no process loads.
+
+    Where the code is no 64-bit little-endian ELF, the data stands behind it.
+    """
+    if not data or not is_elf(code):
+        return code + data
+    offset, size, count, names = struct.unpack_from("<40xQ10xHHH", code)
+    headers = bytearray(code[offset : offset + size * count])
+    start, length = struct.unpack_from("<24xQQ", headers, names * size)
+    named = code[start : start + length] + b".strata\0"
+    named += bytes(-(len(code) + len(data) + len(named)) % 8)  # headers begin at multiples of eight
+    struct.pack_into("<QQ", headers, names * size + 24, len(code) + len(data), len(named))
+    headers += struct.pack("<IIQQQQIIQQ", length, PROGRAM_DATA, 0, 0, len(code), len(data), 0, 0, 1, 0)
+    header = bytearray(code[:_HEADER])
+    struct.pack_into("<Q", header, 40, len(code) + len(data) + len(named))
+    struct.pack_into("<H", header, 60, count + 1)
+    return b"".join((header, code[_HEADER:], data, named, headers))
 
 
 def undefined_symbols(code: bytes) -> list[str]:

@@ -23,8 +23,8 @@ from compiler.runtime.arrays.ndarray import NDArray
 from compiler.runtime.arrays.params import save_param_dict
 from compiler.runtime.graph.aot_executor import AotInterface, AotLibrary
 from compiler.runtime.graph.executor_factory import ExecutorFactoryModule
-from compiler.runtime.modules.library import library_content
-from compiler.runtime.modules.module import ENTRY, Module, write_exported
+from compiler.runtime.modules.linking import library_content
+from compiler.runtime.modules.module import ENTRY, Module
 from compiler.target.codegen import llvm
 from compiler.target.codegen.source import LANGUAGES, SourceCode, source_code, source_module
 from compiler.target.codegen.source.c_program import WEIGHTS_FILE, c_header, c_main
@@ -153,25 +153,22 @@ class AOTExecutorFactoryModule(AotLibrary, ExecutorFactoryModule):
         """Return the names of devices other than the CPU, of which there is none."""
         return self.devices
 
-    def export_library(self, file_name: str, fcompile: object = None, **options: object) -> None:
-        """Write the main function, the kernels and the constants to a file that ``tvm.runtime.load_module`` reads.
+    def exported(self, file_name: str) -> bytes:
+        """Return what ``export_library`` writes: the main function, the kernels and the constants.
 
-        It is a shared library where its name ends with ``.so`` and this machine has a linker, whatever ``fcompile`` is.
-        Of a model for ``c`` it may also be a source file, ``.c``, or object code; the program gets its constants as
-        arguments.
+        A model for ``c`` is also a source file, ``.c``, whose program gets its constants as arguments.
         """
-        path, params = str(file_name), marked(PARAMS_MARK, bytes(save_param_dict(self.constants)))
+        params = marked(PARAMS_MARK, bytes(save_param_dict(self.constants)))
         if not isinstance(self._generated, SourceCode):
             description = llvm.described(self.target, self._generated.signatures, model=self.libmod_name)
             description = msgspec.structs.replace(description, aot=self.interface)
             code = llvm.linked_object_code([(self._generated, {})], description)
-            write_exported(path, library_content(code, path, params))
-        elif path.endswith(".so"):
-            description = source_description(self._generated, self.target)
-            description = msgspec.structs.replace(description, aot=self.interface, model=self.libmod_name)
-            write_exported(path, source_library(self._generated, description, path, params))
-        else:
-            self.lib.export_library(path)
+            return library_content(code, file_name, params)
+        if file_name.endswith(".c"):
+            return self.lib.exported(file_name)
+        description = source_description(self._generated, self.target)
+        description = msgspec.structs.replace(description, aot=self.interface, model=self.libmod_name)
+        return source_library(self._generated, description, file_name, params)
 
     def write_program(self, folder: str | PathLike[str]) -> list[str]:
         """Write the model as a program of C: ``model.c`` with its header, its weights, and a main program.

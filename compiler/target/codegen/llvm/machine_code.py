@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.error import BuildError
-from compiler.runtime.modules.library import library_content
+from compiler.runtime.modules.linking import library_content
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.native_code import NativeCode, ObjectCode
 from compiler.target.codegen.llvm.generate import GeneratedModule

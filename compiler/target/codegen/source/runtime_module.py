@@ -8,7 +8,8 @@ import tempfile
 from pathlib import Path
 
 from compiler.ir.error import BuildError
-from compiler.runtime.modules.library import Description, describe, library_content
+from compiler.runtime.modules.library import Description, describe
+from compiler.runtime.modules.linking import library_content
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.native_code import NativeCode, SharedLibrary, host_triple
 from compiler.target.codegen.source.c_program import c_header, c_main

@@ -27,6 +27,11 @@ def test_ccache_is_called_where_its_variables_are_given(tmp_path: Path, monkeypa
         cc.create_shared("one.so", ["one.c"], cwd=str(tmp_path), ccache_env={"CCACHE_DIR": str(tmp_path)})
 
 
+def test_a_compiler_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnavailableError, match=r"cc: no-such-gcc cannot be called: No such file"):
+        cc.create_shared(str(tmp_path / "one.so"), ["one.c"], cc="no-such-gcc")
+
+
 def test_archives_are_replaced_by_their_files(tmp_path: Path) -> None:
     for name in ("a.o", "b.o"):
         (tmp_path / name).write_text(name)

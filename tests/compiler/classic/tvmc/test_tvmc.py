@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +15,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from compiler.classic import tvmc
+from compiler.classic.contrib import cc
 from compiler.classic.tvmc.main import main
+from compiler.ir.error import TVMError
 from compiler.ir.structural import structural_equal
+from compiler.runtime.modules.native_code import host_triple
 
 DATA = np.random.default_rng(0).normal(size=(2, 3)).astype("float32")
 WEIGHT = np.random.default_rng(1).normal(size=(3, 4)).astype("float32")
@@ -198,7 +202,6 @@ def test_what_cannot_be_done_is_refused(model_file: Path, tmp_path: Path, capsys
         lambda: tvmc.load(tmp_path / "missing.onnx"),
         lambda: tvmc.load(tmp_path / "model.xyz"),
         lambda: tvmc.load(model_file, model_format="caffe"),
-        lambda: tvmc.compile(model, cross="gcc"),
         lambda: tvmc.compile(model, tuning_records=str(tmp_path / "noise.tar")),
         lambda: tvmc.tune(model, tuner="noise"),
         lambda: tvmc.tune(model, hostname="127.0.0.1"),
@@ -213,3 +216,35 @@ def test_what_cannot_be_done_is_refused(model_file: Path, tmp_path: Path, capsys
             refused()
     assert main(["run", str(tmp_path / "noise.tar")]) == 1
     assert "noise.tar" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no compiler")
+def test_a_cross_compiler_links_the_library(
+    model_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called, program, package = tmp_path / "called", tmp_path / "other-gcc", str(tmp_path / "package.tar")
+    program.write_text(f'#!/bin/sh\necho "$@" > {called}\nexec cc "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    options = ["compile", "--cross-compiler", "other-gcc", "--cross-compiler-options=-lm -g", "-o", package]
+    for machine in ([], ["--use-vm"]):
+        assert main([*options, *machine, str(model_file)]) == 0
+        assert "-lm -g" in called.read_text()
+        called.unlink()
+        result = tvmc.run(tvmc.TVMCPackage(package), inputs={"x": DATA}, benchmark=False)
+        np.testing.assert_allclose(result.get_output("output_0"), EXPECTED, rtol=1e-5)
+    assert main(["compile", "--cross-compiler", "no-gcc", "-o", package, str(model_file)]) == 1
+    assert "this machine has no no-gcc" in capsys.readouterr().err
+    tvmc.compile(tvmc.load(model_file), cross=cc.cross_compiler("other-gcc"), package_path=package)
+    assert called.exists()
+
+
+def test_a_package_for_another_processor_is_written_and_not_loaded(model_file: Path, tmp_path: Path) -> None:
+    other = "x86_64" if host_triple().startswith("aarch64") else "aarch64"
+
+    def compile_all(output: str, files: list[str], **options: object) -> None:
+        Path(output).write_bytes(Path(files[0]).read_bytes())
+
+    package = tvmc.compile(tvmc.load(model_file), target=f"llvm -mtriple={other}-linux-gnu", cross=compile_all)
+    with pytest.raises(TVMError, match=f"is for {other}-linux-gnu"):
+        tvmc.run(package, inputs={"x": DATA})

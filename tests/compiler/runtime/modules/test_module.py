@@ -16,7 +16,8 @@ from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
 from compiler.runtime.arrays.ndarray import array, empty
 from compiler.runtime.device import cpu, cuda
-from compiler.runtime.modules.library import _LINKERS, MARK, load_module
+from compiler.runtime.modules.library import MARK, load_module
+from compiler.runtime.modules.linking import _LINKERS
 from compiler.runtime.modules.module import Module
 from compiler.runtime.modules.native_code import host_triple
 from compiler.runtime.modules.packed_func import register_func

@@ -15,7 +15,7 @@ import pytest
 
 import compiler as tvm
 from compiler import te
-from compiler.runtime.modules.library import _LINKERS
+from compiler.runtime.modules.linking import _LINKERS
 from compiler.runtime.modules.workspace import pool
 
 _MANY = 1 << 20
