@@ -39,6 +39,8 @@ class Block:
     hot : bool
         Whether it is in the hot loop of its function, the most deeply nested loop with the most products, or else with
         the most instructions.
+    products : int
+        Multiplications of floating-point numbers and of vectors, most of which are part of a multiply-add.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Block:
     jumps: tuple[Jump, ...] = ()
     depth: int = 0
     hot: bool = False
+    products: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,6 @@ class _Open:
     last: int
     instructions: int = 0
     products: int = 0
-    """Multiplications of floating-point numbers and of vectors, most of which are part of a multiply-add."""
     targets: list[tuple[str, JumpKind]] = field(default_factory=list)
     falls: JumpKind | None = "next"
     """The kind of the edge to the following block; None if it does not fall through."""
@@ -101,10 +103,16 @@ def control_flow(lines: Sequence[str], language: str) -> list[FlowGraph]:
 
 
 def hot_loop(graphs: Sequence[FlowGraph]) -> FlowGraph | None:
-    """Return the function with the most deeply nested hot loop, by instructions if there are several, or None."""
-    looping = [graph for graph in graphs if graph.depth]
-    size = {id(graph): sum(block.instructions for block in graph.blocks if block.hot) for graph in looping}
-    return max(looping, key=lambda graph: (graph.depth, size[id(graph)]), default=None)
+    """Return the function whose hot loop multiplies, else is most deeply nested, else has most instructions, or None.
+
+    A convolution's padding may be nested more deeply than its sums, whose loops over a window are unrolled.
+    """
+
+    def rank(graph: FlowGraph) -> tuple[bool, int, int]:
+        hot = [block for block in graph.blocks if block.hot]
+        return any(block.products for block in hot), graph.depth, sum(block.instructions for block in hot)
+
+    return max((graph for graph in graphs if graph.depth), key=rank, default=None)
 
 
 # LLVM IR
@@ -233,6 +241,7 @@ def _graph(name: str, blocks: Sequence[_Open]) -> FlowGraph:
                 tuple(replace(jump, back=_dominates(jump.target, index, dominators)) for jump in row),
                 depth[index],
                 index in hot,
+                block.products,
             )
             for index, (block, row) in enumerate(zip(blocks, jumps, strict=True))
         ),

@@ -70,6 +70,22 @@ def test_of_loops_that_are_equally_deep_the_one_that_multiplies_is_hot(target: s
         assert len(re.findall(multiplies, hot)) >= 8, language
 
 
+def test_the_function_that_multiplies_is_hot_where_another_one_is_nested_more_deeply() -> None:
+    copy = ["copy:", ".LBB0_1:", "\txorl\t%ecx, %ecx", ".LBB0_2:", "\tmovss\t(%rdi,%rcx,4), %xmm0"]
+    copy += ["\tmovss\t%xmm0, (%rsi,%rcx,4)", "\tincq\t%rcx", "\tcmpq\t$9, %rcx", "\tjne\t.LBB0_2", "\tincq\t%rax"]
+    copy += ["\tcmpq\t$9, %rax", "\tjne\t.LBB0_1", "\tretq"]
+    sums = ["sums:", ".LBB1_1:", "\tmulps\t(%rdi), %xmm0", "\taddps\t%xmm0, %xmm1", "\tdecq\t%rax"]
+    sums += ["\tjne\t.LBB1_1", "\tretq"]
+    graphs = control_flow([*copy, *sums], "gas")
+    assert {graph.function: graph.depth for graph in graphs} == {"copy": 2, "sums": 1}
+    found = hot_loop(graphs)
+    assert found is not None
+    assert found.function == "sums"
+    deepest = hot_loop(graphs[:1])
+    assert deepest is not None
+    assert deepest.function == "copy"
+
+
 def matmul(target: Target) -> tuple[list[str], list[str]]:
     """Return the optimised LLVM IR and the assembly of a matrix multiplication with three loops, never unrolled."""
     n = te.var("n")
