@@ -30,7 +30,7 @@ class _LinearIn(Functor):
 
     def visit_Add(self, n: prim.Add) -> Linear:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
-        return _plus(a, c), _plus(b, d)
+        return plus_if_any(a, c), plus_if_any(b, d)
 
     def visit_Sub(self, n: prim.Sub) -> Linear:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
@@ -50,7 +50,8 @@ class _LinearIn(Functor):
         return None, n
 
 
-def _plus(a: PrimExpr | None, b: PrimExpr | None) -> PrimExpr | None:
+def plus_if_any(a: PrimExpr | None, b: PrimExpr | None) -> PrimExpr | None:
+    """Return the sum of two expressions, where None stands for zero."""
     if a is None or b is None:
         return b if a is None else a
     return a + b

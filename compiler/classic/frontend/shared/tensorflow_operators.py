@@ -8,9 +8,11 @@ from typing import Protocol
 from compiler.classic.frontend.shared.nhwc import strided_slice
 from compiler.classic.frontend.shared.segments import segments
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank_of
-from compiler.relay.frontend.shared.tensors import bounded, expand, split, static_dims
+from compiler.relay.frontend.shared.tensors import bounded, expand, reshape, split, static_dims
 from compiler.relay.frontend.shared.tensors import transpose as transposed
+from compiler.relay.op.type_relations import broadcast_dims
 
 
 class Node(Protocol):
@@ -45,6 +47,19 @@ def floor_divide(a: RelayExpr, b: RelayExpr) -> RelayExpr:
     return ops.floor(ops.divide(a, b)) if dtype_of(a).startswith("float") else ops.floor_divide(a, b)
 
 
+def batch_matmul(node: Node, transpose_a: bool, transpose_b: bool) -> RelayExpr:
+    """Convert ``BatchMatMul``, whose stacks of matrices are broadcast to each other."""
+    *left, _, _ = static_dims(node.inputs[0], "the first input")
+    *right, _, _ = static_dims(node.inputs[1], "the second input")
+    batch = list(broadcast_dims(left, right))
+    flat = []
+    for x in node.inputs:
+        matrix = static_dims(x, "an input")[-2:]
+        flat.append(reshape(expand(x, [*batch, *matrix]), [-1, *matrix]))
+    result = ops.nn.batch_matmul(*flat, transpose_a=transpose_a, transpose_b=transpose_b)
+    return reshape(result, [*batch, *static_dims(result, "the result")[-2:]])
+
+
 # Shape
 
 
@@ -57,6 +72,24 @@ def expand_dims(node: Node) -> RelayExpr:
     """Convert ``ExpandDims``."""
     (axis,) = node.ints(1, "the axis")
     return ops.expand_dims(node.inputs[0], axis % (rank_of(node.inputs[0]) + 1))
+
+
+def split_evenly(node: Node, count: int) -> list[RelayExpr]:
+    """Convert ``Split``."""
+    (axis,), x = node.ints(0, "the axis"), node.inputs[1]
+    axis %= rank_of(x)
+    whole = static_dims(x, "the input")[axis]
+    if count < 1 or whole % count:
+        raise ConversionError(f"an axis of extent {whole} cannot be split into {count} equal parts")
+    return split(x, [whole // count] * count, axis)
+
+
+def unpack(node: Node, axis: int) -> list[RelayExpr]:
+    """Convert ``Unpack``."""
+    (x,) = node.inputs
+    dims = list(static_dims(x, "the input"))
+    count = dims.pop(axis % rank_of(x))
+    return [reshape(part, dims) for part in split(x, [1] * count, axis % rank_of(x))]
 
 
 def fill(node: Node) -> RelayExpr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+from compiler.arith.linear.detect_linear_equation import plus_if_any
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import Add, Broadcast, Call, Cast, Div, Let, Max, Min, Mul, PrimExpr, Select, Sub, const
@@ -83,7 +84,7 @@ class _Differential(Functor):
         return None
 
     def visit_Add(self, n: Add) -> PrimExpr | None:
-        return _plus(self.of(n.a), self.of(n.b))
+        return plus_if_any(self.of(n.a), self.of(n.b))
 
     def visit_Sub(self, n: Sub) -> PrimExpr | None:
         a, b = self.of(n.a), self.of(n.b)
@@ -93,11 +94,11 @@ class _Differential(Functor):
 
     def visit_Mul(self, n: Mul) -> PrimExpr | None:
         a, b = self.of(n.a), self.of(n.b)
-        return _plus(None if a is None else a * n.b, None if b is None else n.a * b)
+        return plus_if_any(None if a is None else a * n.b, None if b is None else n.a * b)
 
     def visit_Div(self, n: Div) -> PrimExpr | None:
         a, b = self.of(n.a), self.of(n.b)
-        return _plus(None if a is None else a / n.b, None if b is None else -(n.a * b) / (n.b * n.b))
+        return plus_if_any(None if a is None else a / n.b, None if b is None else -(n.a * b) / (n.b * n.b))
 
     def visit_Max(self, n: Max) -> PrimExpr | None:
         return _choice(Select, n.a >= n.b, self.of(n.a), self.of(n.b))
@@ -137,13 +138,7 @@ class _Differential(Functor):
         x, y = n.args
         dx, dy = self.of(x), self.of(y)
         by_base = None if dx is None else dx * y * tir.power(x, y - const(1, y.dtype))
-        return _plus(by_base, None if dy is None else dy * tir.log(x) * n)
-
-
-def _plus(a: PrimExpr | None, b: PrimExpr | None) -> PrimExpr | None:
-    if a is None or b is None:
-        return b if a is None else a
-    return a + b
+        return plus_if_any(by_base, None if dy is None else dy * tir.log(x) * n)
 
 
 def _choice(

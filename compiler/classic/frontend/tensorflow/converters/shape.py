@@ -10,7 +10,6 @@ from compiler.classic.frontend.tensorflow.node import Node
 from compiler.classic.frontend.tensorflow.registry import converter, converters
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Constant
-from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import bounded, pad, reshape, split, static_dims, transpose
 from compiler.relay.op.type_relations import broadcast_dims
@@ -64,21 +63,12 @@ def _pack(node: Node) -> RelayExpr:
 
 @converter("Unpack")
 def _unpack(node: Node) -> list[RelayExpr]:
-    x = node.inputs[0]
-    axis = int(node.attr("axis", 0)) % rank_of(x)
-    dims = static_dims(x, "the input")
-    rest = [d for i, d in enumerate(dims) if i != axis]
-    return [reshape(part, rest) for part in split(x, [1] * dims[axis], axis)]
+    return shared.unpack(node, int(node.attr("axis", 0)))
 
 
 @converter("Split")
 def _split(node: Node) -> list[RelayExpr]:
-    (axis,), x, count = node.ints(0, "the axis"), node.inputs[1], int(node.required("num_split"))
-    axis %= rank_of(x)
-    whole = static_dims(x, "the input")[axis]
-    if count < 1 or whole % count:
-        raise ConversionError(f"an axis of extent {whole} cannot be split into {count} equal parts")
-    return split(x, [whole // count] * count, axis)
+    return shared.split_evenly(node, int(node.required("num_split")))
 
 
 @converter("StridedSlice")

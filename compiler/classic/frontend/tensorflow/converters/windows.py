@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from compiler.classic.frontend.shared import tensorflow_operators as shared
 from compiler.classic.frontend.shared.nhwc import (
     avg_pool,
     avg_pool3d,
@@ -22,8 +23,7 @@ from compiler.classic.frontend.tensorflow.registry import Convert, converter, co
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import ops
-from compiler.relay.frontend.shared.tensors import expand, reshape, static_dims, transpose
-from compiler.relay.op.type_relations import broadcast_dims
+from compiler.relay.frontend.shared.tensors import static_dims, transpose
 
 _TO_NHWC, _TO_NCHW = (0, 2, 3, 1), (0, 3, 1, 2)
 
@@ -132,14 +132,4 @@ def _matmul(node: Node) -> RelayExpr:
 
 @converter("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
 def _batch_matmul(node: Node) -> RelayExpr:
-    a, b = node.inputs
-    *left, _, _ = static_dims(a, "the first input")
-    *right, _, _ = static_dims(b, "the second input")
-    batch = list(broadcast_dims(left, right))
-    flat = []
-    for x in (a, b):
-        matrix = static_dims(x, "an input")[-2:]
-        flat.append(reshape(expand(x, [*batch, *matrix]), [-1, *matrix]))
-    transposed = bool(node.attr("adj_x", False)), bool(node.attr("adj_y", False))
-    result = ops.nn.batch_matmul(*flat, transpose_a=transposed[0], transpose_b=transposed[1])
-    return reshape(result, [*batch, *static_dims(result, "the result")[-2:]])
+    return shared.batch_matmul(node, bool(node.attr("adj_x", False)), bool(node.attr("adj_y", False)))

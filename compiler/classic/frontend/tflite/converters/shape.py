@@ -13,7 +13,7 @@ from compiler.classic.frontend.tflite.registry import converter, converters, qua
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
-from compiler.relay.frontend.shared.tensors import bounded, pad, reshape, split, static_dims, transpose
+from compiler.relay.frontend.shared.tensors import bounded, pad, reshape, static_dims, transpose
 
 converters(
     {
@@ -63,22 +63,12 @@ def _pack(node: Node) -> RelayExpr:
 
 @converter("UNPACK", moves=True)
 def _unpack(node: Node) -> list[RelayExpr]:
-    x = node.inputs[0]
-    axis = int(node.option("Axis")) % rank_of(x)
-    dims = static_dims(x, "the input")
-    rest = [d for i, d in enumerate(dims) if i != axis]
-    return [reshape(part, rest) for part in split(x, [1] * dims[axis], axis)]
+    return shared.unpack(node, int(node.option("Axis")))
 
 
 @converter("SPLIT", moves=True)
 def _split(node: Node) -> list[RelayExpr]:
-    (axis,) = node.ints(0, "the axis")
-    x, count = node.inputs[1], int(node.option("NumSplits"))
-    axis %= rank_of(x)
-    whole = static_dims(x, "the input")[axis]
-    if count < 1 or whole % count:
-        raise ConversionError(f"an axis of extent {whole} cannot be split into {count} equal parts")
-    return split(x, [whole // count] * count, axis)
+    return shared.split_evenly(node, int(node.option("NumSplits")))
 
 
 _MASKS = {

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import tflite
 
+from compiler.classic.frontend.shared import tensorflow_operators as shared
 from compiler.classic.frontend.shared.nhwc import (
     avg_pool,
     conv2d,
@@ -21,7 +22,7 @@ from compiler.classic.frontend.tflite.registry import Convert, converter, conver
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.shared.folding import dims_of, ops, rank_of
-from compiler.relay.frontend.shared.tensors import expand, reshape, static_dims, transpose
+from compiler.relay.frontend.shared.tensors import reshape, static_dims, transpose
 
 _PADDINGS = {tflite.Padding.SAME: "SAME", tflite.Padding.VALID: "VALID"}
 
@@ -144,12 +145,4 @@ def _fully_connected(node: Node) -> RelayExpr:
 
 @converter("BATCH_MATMUL")
 def _batch_matmul(node: Node) -> RelayExpr:
-    a, b = node.inputs
-    *left, _, _ = static_dims(a, "the first input")
-    *right, _, _ = static_dims(b, "the second input")
-    batch = [max(m, n) for m, n in zip(left, right, strict=True)] if len(left) == len(right) else left
-    a, b = (expand(x, [*batch, *static_dims(x, "an input")[-2:]]) for x in (a, b))
-    flat = [reshape(x, [-1, *static_dims(x, "an input")[-2:]]) for x in (a, b)]
-    transposed = bool(node.option("AdjX", False)), bool(node.option("AdjY", False))
-    result = ops.nn.batch_matmul(*flat, transpose_a=transposed[0], transpose_b=transposed[1])
-    return reshape(result, [*batch, *static_dims(result, "the result")[-2:]])
+    return shared.batch_matmul(node, bool(node.option("AdjX", False)), bool(node.option("AdjY", False)))
