@@ -30,6 +30,8 @@ class Route:
     ----------
     example : str
         JSON of a body; empty if it takes none.
+    file : str
+        The field that holds a file; empty if it takes none.
     runnable : bool
         Whether the page can send it: it takes JSON or nothing.
     """
@@ -43,12 +45,17 @@ class Route:
     fields: list[Field]
     answers: list[tuple[str, str]]
     example: str
+    file: str
     runnable: bool
     from_any_page: bool
 
     def curl(self, host: str) -> str:
-        """Return a command that sends the example."""
+        """Return a command that sends the example; what stands in braces is for the user to replace."""
         parts = ["curl -sS" if self.method == "GET" else f"curl -sS -X {self.method}", f"{host}{self.path}"]
+        needed = [field for field in self.parameters if field.required and field.kind.startswith("header")]
+        parts += [f"-H '{field.name}: {{{field.name}}}'" for field in needed]
+        if self.file:
+            parts += [f"-F '{self.file}=@{{{self.file}}}'"]
         if self.example:
             quoted = json.dumps(json.loads(self.example)).replace("'", "'\\''")
             parts += ["-H 'Content-Type: application/json'", f"-d '{quoted}'"]
@@ -68,6 +75,7 @@ def routes_of(document: Schema) -> list[Route]:
 def _route(path: str, method: str, operation: Schema, schemas: Schema) -> Route:
     content = operation.get("requestBody", {}).get("content", {})
     body = content.get("application/json", {})
+    form = content.get("multipart/form-data", {}).get("schema", {})
     return Route(
         method=method.upper(),
         path=path,
@@ -84,6 +92,7 @@ def _route(path: str, method: str, operation: Schema, schemas: Schema) -> Route:
             for status, told in operation["responses"].items()
         ],
         example=json.dumps(body["example"], indent=2) if body else "",
+        file=next(iter(form.get("properties", ())), ""),
         runnable=bool(body) or not content,
         from_any_page=STATELESS in operation,
     )

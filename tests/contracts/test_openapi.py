@@ -19,6 +19,7 @@ from werkzeug.test import TestResponse
 from app import create_app
 from app.artifacts import Measurement, Problem
 from app.protocol import Measured, Progress
+from app.web.api_reference import routes_of
 from tests.app.runners import Script, ScriptedRunner, broken, listing, snapshot
 
 Document = dict[str, Any]
@@ -303,6 +304,18 @@ def test_the_examples_of_the_description_are_answered(client: FlaskClient, docum
         Draft202012Validator({**content["schema"], "components": document["components"]}).validate(content["example"])
         tried += 1
     assert tried >= 10
+
+
+def test_commands_send_what_a_route_needs(document: Document) -> None:
+    commands = {(route.method, route.path): route.curl("http://x") for route in routes_of(document)}
+    assert "-H 'X-Delete-Token: {X-Delete-Token}'" in commands["DELETE", "/api/links/{link}"]
+    assert "-F 'file=@{file}'" in commands["POST", "/api/uploads"]
+    assert "Last-Event-ID" not in commands["GET", "/api/ladders/{ladder}/events"], "which is optional"
+
+
+def test_every_route_has_a_command_on_the_page(client: FlaskClient, document: Document) -> None:
+    page = client.get("/docs/api").text
+    assert page.count("<summary>In a shell</summary>") == len(routes_of(document))
 
 
 def test_links_and_ladders_from_end_to_end(client: FlaskClient, document: Document) -> None:
