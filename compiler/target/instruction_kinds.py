@@ -63,7 +63,7 @@ _X86 = (
     (r"lock|xadd\w|cmpxchg\w*|nop\w*|endbr64|data16|cs|ud2|int3|hlt", "other"),
 )
 _AARCH64 = (
-    (r"fml[as]|fn?m(add|sub)|(us|[su]|bf)(dot|mmla)", "fma"),
+    (r"fml[as]l?2?|fn?m(add|sub)|(us|[su]|bf)(dot|mmla)|[us]ml[as]l2?|ml[as]", "fma"),
     (r"ld[1-4]r|ldp|ldnp|ld[1-4]|ldr\w*|ldu\w+|ldar\w*", "load"),
     (r"stp|stnp|st[1-4]|str\w*|stu\w+|stlr\w*", "store"),
     (r"dup|movi|mvni|fmov|ins|umov|smov|mov[kzn]?", "move"),
@@ -76,7 +76,7 @@ _AARCH64 = (
     (r"b\.\w+|cbn?z|tbn?z", "branch"),
     (r"bl|blr", "call"),
     (r"b|br|ret", "branch"),
-    (r"m(add|sub|ul|neg)|[su]m\w+l2?|[su]mulh|mla|mls|[su]ab[ad]l?2?|abs|[su]div", "arithmetic"),
+    (r"m(add|sub|ul|neg)|[su]m\w+l2?|[su]mulh|[su]ab[ad]l?2?|abs|[su]div", "arithmetic"),
     (r"adds?|subs?|neg\w*|adc\w*|sbc\w*|cinc|cneg|[su]\w*add\w*|[su]\w*sub\w*", "arithmetic"),
     (r"csel|csinc|csinv|csneg|cset\w*|fcsel|bs?l|bi[tf]|bsl", "move"),
     (r"and\w*|orr|orn|eor|bic\w*|mvn|not", "logic"),
@@ -84,7 +84,7 @@ _AARCH64 = (
     (r"nop|hint|bti|paciasp|autiasp|dmb|dsb|isb", "other"),
 )
 _RISCV = (
-    (r"vfn?m(acc|sac|add|sub)\.\w+|fn?m(add|sub)\.[sdh]", "fma"),
+    (r"vf?w?n?m(acc|sac|add|sub)(u|su|us)?\.\w+|fn?m(add|sub)\.[sdh]", "fma"),
     (r"vset\w*vli?", "other"),
     (r"vl[seuo]\w*\.v|vl\dre?\d*\.v|f?l[bhwd]u?|fl[whd]", "load"),
     (r"vs[seuo]\w*\.v|vs\dr\.v|f?s[bhwd]|fs[whd]", "store"),

@@ -82,5 +82,9 @@ def test_an_instruction_that_says_its_encoding_is_one() -> None:
 
 def test_kinds() -> None:
     assert instruction_kind("vfmadd231ps", "x86_64") == "fma"
-    assert instruction_kind("fmla", "aarch64") == "fma"
+    for mnemonic in ("fmla", "fmlal2", "smlal", "umlsl2", "mla", "usdot"):
+        assert instruction_kind(mnemonic, "aarch64") == "fma"
+    for mnemonic in ("vfmacc.vf", "vwmaccsu.vx", "vmacc.vx", "vmadd.vv", "vfwnmsac.vv"):
+        assert instruction_kind(mnemonic, "riscv64") == "fma"
+    assert (instruction_kind("vmadc.vv", "riscv64"), instruction_kind("smull", "aarch64")) == ("compare", "arithmetic")
     assert instruction_kind("no.such.instruction", "x86_64") is None
