@@ -8,6 +8,7 @@ python -m compiler -m module [arguments]
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import runpy
 import sys
@@ -43,6 +44,10 @@ def main(arguments: list[str], called: str = f"python -m {__package__}") -> int:
     try:
         if as_module:
             sys.path.insert(0, os.getcwd())
+            if not _is_there(rest[0]):
+                extra = "; pip install 'strata-explorer[testing]'" if rest[0] in _OPTIONS else ""
+                print(f"{called}: there is no module {rest[0]!r}{extra}", file=sys.stderr)
+                return 2
             runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
         else:
             sys.path.insert(0, os.path.dirname(os.path.abspath(rest[0])))
@@ -51,6 +56,13 @@ def main(arguments: list[str], called: str = f"python -m {__package__}") -> int:
         _show(exc)
         return 1
     return 0
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # a package that it would be in
+        return False
 
 
 def _let_children_import() -> None:

@@ -64,3 +64,21 @@ def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert "usage: strata python SCRIPT" in (main(["--help"], "strata python"), capsys.readouterr().out)[1]
     assert run().returncode == 2
     assert "there is no file" in run("missing.py").stderr
+
+
+@pytest.mark.parametrize("module", ["missing", "missing.part"])
+def test_a_module_that_is_missing_is_named(module: str) -> None:
+    done = run("-m", module)
+    assert done.returncode == 2
+    assert done.stderr == f"python -m compiler: there is no module {module!r}\n"
+
+
+def test_without_pytest_its_extra_is_named() -> None:
+    program = (
+        "import importlib.util as u, runpy; found = u.find_spec\n"
+        "u.find_spec = lambda name: None if name == 'pytest' else found(name)\n"
+        "runpy.run_module('compiler', run_name='__main__')"
+    )
+    command = [sys.executable, "-c", program, "-m", "pytest"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.stderr.endswith("there is no module 'pytest'; pip install 'strata-explorer[testing]'\n")
