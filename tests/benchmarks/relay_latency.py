@@ -62,10 +62,10 @@ def _by_machine(program: vm.Executable, inputs: dict[str, Any]) -> tuple[Callabl
     return machine.run, lambda: [machine.run().numpy()]
 
 
-def theirs(model: Any, inputs: dict[str, Any], is_optimized: bool = True) -> Callable[[], list[Any]]:
-    """Return what runs a model in onnxruntime on one thread."""
+def theirs(model: Any, inputs: dict[str, Any], is_optimized: bool = True, threads: int = 1) -> Callable[[], list[Any]]:
+    """Return what runs a model in onnxruntime."""
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     options.log_severity_level = 3
     if not is_optimized:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
