@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from compiler.ir.op import Op
@@ -17,6 +18,16 @@ def apply(name: str, *args: object, **attrs: object) -> Expr:
     return call
 
 
+def _operator(name: str) -> Callable[[Any, ExprLike], Expr]:
+    """Return the method of an operator for the left operand."""
+    return lambda self, other: apply(name, self, other)
+
+
+def _reflected(name: str) -> Callable[[Any, ExprLike], Expr]:
+    """Return the method of an operator for the right operand, the left one being a number."""
+    return lambda self, other: apply(name, other, self)
+
+
 class ExprArithmetic:
     """``+ - * / < <= > >=`` and unary ``-``; one operand may be a number, which becomes a constant."""
 
@@ -25,38 +36,11 @@ class ExprArithmetic:
     def __neg__(self) -> Expr:
         return apply("negative", self)
 
-    def __add__(self, other: ExprLike) -> Expr:
-        return apply("add", self, other)
-
-    def __radd__(self, other: ExprLike) -> Expr:
-        return apply("add", other, self)
-
-    def __sub__(self, other: ExprLike) -> Expr:
-        return apply("subtract", self, other)
-
-    def __rsub__(self, other: ExprLike) -> Expr:
-        return apply("subtract", other, self)
-
-    def __mul__(self, other: ExprLike) -> Expr:
-        return apply("multiply", self, other)
-
-    def __rmul__(self, other: ExprLike) -> Expr:
-        return apply("multiply", other, self)
-
-    def __truediv__(self, other: ExprLike) -> Expr:
-        return apply("divide", self, other)
-
-    def __rtruediv__(self, other: ExprLike) -> Expr:
-        return apply("divide", other, self)
-
-    def __lt__(self, other: ExprLike) -> Expr:
-        return apply("less", self, other)
-
-    def __le__(self, other: ExprLike) -> Expr:
-        return apply("less_equal", self, other)
-
-    def __gt__(self, other: ExprLike) -> Expr:
-        return apply("greater", self, other)
-
-    def __ge__(self, other: ExprLike) -> Expr:
-        return apply("greater_equal", self, other)
+    __add__, __radd__ = _operator("add"), _reflected("add")
+    __sub__, __rsub__ = _operator("subtract"), _reflected("subtract")
+    __mul__, __rmul__ = _operator("multiply"), _reflected("multiply")
+    __truediv__, __rtruediv__ = _operator("divide"), _reflected("divide")
+    __lt__ = _operator("less")
+    __le__ = _operator("less_equal")
+    __gt__ = _operator("greater")
+    __ge__ = _operator("greater_equal")

@@ -50,76 +50,40 @@ def leaves_arithmetic_to(operand: object) -> bool:
     return type(operand) in _OWN_ARITHMETIC
 
 
+def _operator(name: str) -> Callable[[Any, ExprLike], PrimExpr]:
+    """Return the method of an operator for the left operand."""
+
+    def method(self: object, other: ExprLike) -> PrimExpr:
+        return _BUILDERS[name](self, other)
+
+    return method
+
+
+def _reflected(name: str) -> Callable[[Any, ExprLike], PrimExpr]:
+    """Return the method of an operator for the right operand, which Python asks where the left one has no answer."""
+
+    def method(self: object, other: ExprLike) -> PrimExpr:
+        return _BUILDERS[name](other, self)
+
+    return method
+
+
 class ExprOperators:
     """Python's operators, for whatever converts to an expression: expressions, axes, tensors of rank 0."""
 
     __slots__ = ()
 
-    def __add__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["add"](self, other)
-
-    def __radd__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["add"](other, self)
-
-    def __sub__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["sub"](self, other)
-
-    def __rsub__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["sub"](other, self)
-
-    def __mul__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["mul"](self, other)
-
-    def __rmul__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["mul"](other, self)
-
-    def __truediv__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["truediv"](self, other)
-
-    def __rtruediv__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["truediv"](other, self)
-
-    def __floordiv__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["floordiv"](self, other)
-
-    def __rfloordiv__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["floordiv"](other, self)
-
-    def __mod__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["mod"](self, other)
-
-    def __rmod__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["mod"](other, self)
-
-    def __and__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["and_"](self, other)
-
-    def __rand__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["and_"](other, self)
-
-    def __or__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["or_"](self, other)
-
-    def __ror__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["or_"](other, self)
-
-    def __xor__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["xor"](self, other)
-
-    def __rxor__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["xor"](other, self)
-
-    def __lshift__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["lshift"](self, other)
-
-    def __rlshift__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["lshift"](other, self)
-
-    def __rshift__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["rshift"](self, other)
-
-    def __rrshift__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["rshift"](other, self)
+    __add__, __radd__ = _operator("add"), _reflected("add")
+    __sub__, __rsub__ = _operator("sub"), _reflected("sub")
+    __mul__, __rmul__ = _operator("mul"), _reflected("mul")
+    __truediv__, __rtruediv__ = _operator("truediv"), _reflected("truediv")
+    __floordiv__, __rfloordiv__ = _operator("floordiv"), _reflected("floordiv")
+    __mod__, __rmod__ = _operator("mod"), _reflected("mod")
+    __and__, __rand__ = _operator("and_"), _reflected("and_")
+    __or__, __ror__ = _operator("or_"), _reflected("or_")
+    __xor__, __rxor__ = _operator("xor"), _reflected("xor")
+    __lshift__, __rlshift__ = _operator("lshift"), _reflected("lshift")
+    __rshift__, __rrshift__ = _operator("rshift"), _reflected("rshift")
 
     def __neg__(self) -> PrimExpr:
         return _BUILDERS["neg"](self)
@@ -127,17 +91,10 @@ class ExprOperators:
     def __invert__(self) -> PrimExpr:
         return _BUILDERS["invert"](self)
 
-    def __lt__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["lt"](self, other)
-
-    def __le__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["le"](self, other)
-
-    def __gt__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["gt"](self, other)
-
-    def __ge__(self, other: ExprLike) -> PrimExpr:
-        return _BUILDERS["ge"](self, other)
+    __lt__ = _operator("lt")
+    __le__ = _operator("le")
+    __gt__ = _operator("gt")
+    __ge__ = _operator("ge")
 
     def __eq__(self, other: object) -> PrimExpr:  # type: ignore[override]
         return _BUILDERS["eq"](self, other)

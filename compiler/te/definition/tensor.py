@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -115,6 +115,16 @@ class BaseComputeOp(Operation):
     """The base of operations that compute their outputs element by element, or intrinsic by intrinsic."""
 
 
+def _operator(name: str) -> Callable[[Any, ExprLike], Any]:
+    """Return the method of an operator for the left operand."""
+    return lambda self, other: _elementwise(name, self, other)
+
+
+def _reflected(name: str) -> Callable[[Any, ExprLike], Any]:
+    """Return the method of an operator for the right operand."""
+    return lambda self, other: _elementwise(name, other, self)
+
+
 @has_own_arithmetic
 @node
 class Tensor(DataProducer, ExprOperators):
@@ -159,29 +169,10 @@ class Tensor(DataProducer, ExprOperators):
             raise ArgumentError(f"{self.name}: a tensor of shape ({dims}) is not a scalar; index it: {self.name}[i]")
         return ProducerLoad(self, ())
 
-    def __add__(self, other: ExprLike) -> Any:
-        return _elementwise("add", self, other)
-
-    def __radd__(self, other: ExprLike) -> Any:
-        return _elementwise("add", other, self)
-
-    def __sub__(self, other: ExprLike) -> Any:
-        return _elementwise("subtract", self, other)
-
-    def __rsub__(self, other: ExprLike) -> Any:
-        return _elementwise("subtract", other, self)
-
-    def __mul__(self, other: ExprLike) -> Any:
-        return _elementwise("multiply", self, other)
-
-    def __rmul__(self, other: ExprLike) -> Any:
-        return _elementwise("multiply", other, self)
-
-    def __truediv__(self, other: ExprLike) -> Any:
-        return _elementwise("divide", self, other)
-
-    def __rtruediv__(self, other: ExprLike) -> Any:
-        return _elementwise("divide", other, self)
+    __add__, __radd__ = _operator("add"), _reflected("add")
+    __sub__, __rsub__ = _operator("subtract"), _reflected("subtract")
+    __mul__, __rmul__ = _operator("multiply"), _reflected("multiply")
+    __truediv__, __rtruediv__ = _operator("divide"), _reflected("divide")
 
     def __neg__(self) -> Any:
         return _elementwise("negative", self)
