@@ -46,39 +46,16 @@ def _one_over(x: RelayExpr) -> RelayExpr:
     return ops.divide(scalar(1, x), x)
 
 
+_OF_MATH = (
+    "exp", "log", "log2", "log10", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
+    "acosh", "atanh", "erf",
+)  # fmt: skip
+"""Functions that Python's ``math`` has under the same name, for numbers."""
+
+converters({name: _unary_floating(getattr(ops, name), getattr(math, name)) for name in _OF_MATH})
+converters({f"arc{name[1:]}": _unary_floating(getattr(ops, name)) for name in _OF_MATH if name.startswith("a")})
 converters(
     {
-        name: _unary_floating(compute, getattr(math, name, None))
-        for name, compute in {
-            "exp": ops.exp,
-            "log": ops.log,
-            "log2": ops.log2,
-            "log10": ops.log10,
-            "sqrt": ops.sqrt,
-            "sin": ops.sin,
-            "cos": ops.cos,
-            "tan": ops.tan,
-            "asin": ops.asin,
-            "acos": ops.acos,
-            "atan": ops.atan,
-            "sinh": ops.sinh,
-            "cosh": ops.cosh,
-            "tanh": ops.tanh,
-            "asinh": ops.asinh,
-            "acosh": ops.acosh,
-            "atanh": ops.atanh,
-            "erf": ops.erf,
-        }.items()
-    }
-)
-converters(
-    {
-        "arcsin": _unary_floating(ops.asin),
-        "arccos": _unary_floating(ops.acos),
-        "arctan": _unary_floating(ops.atan),
-        "arcsinh": _unary_floating(ops.asinh),
-        "arccosh": _unary_floating(ops.acosh),
-        "arctanh": _unary_floating(ops.atanh),
         "special_erf": _unary_floating(ops.erf),
         "rsqrt": _unary_floating(ops.rsqrt),
         "reciprocal": _unary_floating(_one_over),
@@ -239,7 +216,7 @@ def _rsub(a: Scalar, other: Scalar, alpha: Scalar = 1) -> RelayExpr:
     return ops.subtract(right, _scaled(left, alpha))
 
 
-@converter("div", "divide")
+@converter("div", "divide", "true_divide")
 def _div(a: Scalar, other: Scalar, rounding_mode: str | None = None) -> Scalar:
     if is_number(a) and is_number(other):
         return a / other
@@ -251,11 +228,6 @@ def _div(a: Scalar, other: Scalar, rounding_mode: str | None = None) -> Scalar:
     if "float" in dtype_of(left):
         return ops.trunc(ops.divide(left, right))
     return ops.trunc_divide(left, right)
-
-
-@converter("true_divide")
-def _true_divide(a: Scalar, other: Scalar) -> Scalar:
-    return _div(a, other)
 
 
 @converter("floor_divide", "floordiv")
@@ -369,22 +341,12 @@ def _addcdiv(a: Scalar, tensor1: RelayExpr, tensor2: RelayExpr, value: Scalar = 
     return ops.add(a, _scaled(ops.divide(tensor1, tensor2), value))
 
 
-@converter("clamp", "clip")
+@converter("clamp", "clip", "clamp_min", "clamp_max")
 def _clamp(a: Scalar, min: Scalar | None = None, max: Scalar | None = None) -> RelayExpr:
     for bound, function in ((min, ops.maximum), (max, ops.minimum)):
         if bound is not None:
             a = function(*promoted(a, bound))
     return tensor(a)
-
-
-@converter("clamp_min")
-def _clamp_min(a: Scalar, min: Scalar) -> RelayExpr:
-    return _clamp(a, min=min)
-
-
-@converter("clamp_max")
-def _clamp_max(a: Scalar, max: Scalar) -> RelayExpr:
-    return _clamp(a, max=max)
 
 
 @converter("where")

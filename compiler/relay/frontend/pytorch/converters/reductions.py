@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from compiler.ir.expr import RelayExpr
@@ -22,7 +22,7 @@ from compiler.relay.frontend.pytorch.tensors import (
     scalar,
     static_shape,
 )
-from compiler.relay.frontend.pytorch.values import DType, Scalar
+from compiler.relay.frontend.pytorch.values import DType, Scalar, TorchValue
 from compiler.relay.frontend.shared.folding import Operators
 
 Dim: TypeAlias = int | Sequence[int] | None
@@ -138,33 +138,25 @@ def variance(
     return ops.divide(total, scalar(max(count - less, 0), total)), center
 
 
-@converter("var")
-def _var(
-    x: RelayExpr, dim: Dim = None, unbiased: bool = True, correction: float | None = None, keepdim: bool = False
-) -> RelayExpr:
-    return variance(x, dim, unbiased, correction, keepdim)[0]
+def _spread(results: Callable[[RelayExpr, RelayExpr], TorchValue]) -> Convert:
+    """Return the converter of what is made of the variance and the mean."""
+
+    def convert(
+        x: RelayExpr, dim: Dim = None, unbiased: bool = True, correction: float | None = None, keepdim: bool = False
+    ) -> TorchValue:
+        return results(*variance(x, dim, unbiased, correction, keepdim))
+
+    return convert
 
 
-@converter("std")
-def _std(
-    x: RelayExpr, dim: Dim = None, unbiased: bool = True, correction: float | None = None, keepdim: bool = False
-) -> RelayExpr:
-    return ops.sqrt(variance(x, dim, unbiased, correction, keepdim)[0])
-
-
-@converter("var_mean")
-def _var_mean(
-    x: RelayExpr, dim: Dim = None, unbiased: bool = True, correction: float | None = None, keepdim: bool = False
-) -> tuple[RelayExpr, RelayExpr]:
-    return variance(x, dim, unbiased, correction, keepdim)
-
-
-@converter("std_mean")
-def _std_mean(
-    x: RelayExpr, dim: Dim = None, unbiased: bool = True, correction: float | None = None, keepdim: bool = False
-) -> tuple[RelayExpr, RelayExpr]:
-    spread, center = variance(x, dim, unbiased, correction, keepdim)
-    return ops.sqrt(spread), center
+converters(
+    {
+        "var": _spread(lambda square, center: square),
+        "std": _spread(lambda square, center: ops.sqrt(square)),
+        "var_mean": _spread(lambda square, center: (square, center)),
+        "std_mean": _spread(lambda square, center: (ops.sqrt(square), center)),
+    }
+)
 
 
 @converter("logsumexp", "special_logsumexp")
@@ -222,16 +214,15 @@ def _cosine_similarity(x1: RelayExpr, x2: RelayExpr, dim: int = 1, eps: float = 
     return ops.sum(product, axis=[axis_of(dim, rank_of(product))])
 
 
-@converter("cumsum")
-def _cumsum(x: RelayExpr, dim: int, dtype: DType | None = None) -> RelayExpr:
-    x = _summand(x, dtype)
-    return ops.cumsum(x, axis=axis_of(dim, rank_of(x))) if rank_of(x) else x
+def _cumulative(compute: Operators) -> Convert:
+    def convert(x: RelayExpr, dim: int, dtype: DType | None = None) -> RelayExpr:
+        x = _summand(x, dtype)
+        return compute(x, axis=axis_of(dim, rank_of(x))) if rank_of(x) else x
+
+    return convert
 
 
-@converter("cumprod")
-def _cumprod(x: RelayExpr, dim: int, dtype: DType | None = None) -> RelayExpr:
-    x = _summand(x, dtype)
-    return ops.cumprod(x, axis=axis_of(dim, rank_of(x))) if rank_of(x) else x
+converters({"cumsum": _cumulative(ops.cumsum), "cumprod": _cumulative(ops.cumprod)})
 
 
 @converter("trace")
