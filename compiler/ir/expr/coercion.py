@@ -283,3 +283,11 @@ def require_condition(n: Node, name: str) -> None:
 def is_const_int(e: object, value: int | None = None) -> bool:
     """Return whether ``e`` is an integer constant (of that value, if one is given)."""
     return isinstance(e, IntImm) and (value is None or e.value == value)
+
+
+def power_of_two(e: PrimExpr) -> int | None:
+    """Return k if ``e`` is the constant ``2 ** k``, in each lane."""
+    number = e.value if isinstance(e, Broadcast) else e
+    if isinstance(number, IntImm) and number.value > 0 and number.value & (number.value - 1) == 0:
+        return number.value.bit_length() - 1
+    return None

@@ -16,15 +16,7 @@ from compiler.ir.op import Op
 from compiler.target.codegen.llvm.indices import Indices
 from compiler.target.codegen.llvm.intrinsics import INTRINSICS
 from compiler.target.codegen.llvm.memory import Memory, flat_index
-from compiler.target.codegen.llvm.selection.division import (
-    floor_div,
-    floor_mask,
-    floor_mod,
-    floor_shift,
-    power_of_two,
-    trunc_div,
-    trunc_mod,
-)
+from compiler.target.codegen.llvm.selection.division import floor_division, trunc_div, trunc_mod
 from compiler.target.codegen.llvm.selection.dot_products import dot_product
 from compiler.target.codegen.llvm.selection.narrowing import may_not_fit
 from compiler.target.codegen.llvm.selection.pair_products import pair_product
@@ -118,28 +110,17 @@ class Expressions(Functor):
         return trunc_mod(builder, a, b, signed=dt.is_int(n.dtype))
 
     def visit_FloorDiv(self, n: expr.FloorDiv) -> ir.Value:
-        if not dt.is_int(n.dtype):
-            return self.visit_Div(n)
-        shift = power_of_two(n.b)
-        if shift is not None:
-            return floor_shift(self.state.builder, self.visit(n.a), shift)
-        return floor_div(self.state.builder, self.visit(n.a), self.visit(n.b))
+        return floor_division(self.state.builder, n, self.visit) if dt.is_int(n.dtype) else self.visit_Div(n)
 
     def visit_FloorMod(self, n: expr.FloorMod) -> ir.Value:
-        if not dt.is_int(n.dtype):
-            return self.visit_Mod(n)
-        shift = power_of_two(n.b)
-        if shift is not None:
-            return floor_mask(self.state.builder, self.visit(n.a), shift)
-        return floor_mod(self.state.builder, self.visit(n.a), self.visit(n.b))
+        return floor_division(self.state.builder, n, self.visit) if dt.is_int(n.dtype) else self.visit_Mod(n)
 
-    def visit_Min(self, n: expr.Min) -> ir.Value:
+    def visit_Min(self, n: expr.Min | expr.Max) -> ir.Value:
         a, b = self.visit(n.a), self.visit(n.b)
-        return self.state.builder.select(self._compare("<", a, b, n.a.dtype), a, b)
+        order = "<" if isinstance(n, expr.Min) else ">"
+        return self.state.builder.select(self._compare(order, a, b, n.a.dtype), a, b)
 
-    def visit_Max(self, n: expr.Max) -> ir.Value:
-        a, b = self.visit(n.a), self.visit(n.b)
-        return self.state.builder.select(self._compare(">", a, b, n.a.dtype), a, b)
+    visit_Max = visit_Min
 
     # booleans
 

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import Add, BinaryOp, Cast, FloorDiv, FloorMod, IntImm, Max, Min, Mul, PrimExpr, Sub, Var
+from compiler.ir.expr.coercion import power_of_two
+from compiler.ir.expr.primexpr import Add, Cast, FloorDiv, FloorMod, IntImm, Max, Min, Mul, PrimExpr, Sub, Var
 from compiler.ir.functor import Functor
-from compiler.target.codegen.llvm.selection.division import floor_div, floor_mask, floor_mod, floor_shift, power_of_two
+from compiler.target.codegen.llvm.selection.division import floor_division
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.tracing.debug_locations import Locator
 from compiler.target.codegen.llvm.types import I64, constant
@@ -66,27 +67,16 @@ class Indices(Functor):
     def visit_Mul(self, n: Mul) -> ir.Value:
         return self._state.builder.mul(self.visit(n.a), self.visit(n.b), flags=("nsw",))
 
-    def visit_FloorDiv(self, n: FloorDiv) -> ir.Value:
-        shift = power_of_two(n.b)
-        if shift is not None:
-            return floor_shift(self._state.builder, self.visit(n.a), shift)
-        return self._by_constant(n, floor_div)
-
-    def visit_FloorMod(self, n: FloorMod) -> ir.Value:
-        shift = power_of_two(n.b)
-        if shift is not None:
-            return floor_mask(self._state.builder, self.visit(n.a), shift)
-        return self._by_constant(n, floor_mod)
-
-    def _by_constant(self, n: BinaryOp, write: Callable[..., ir.Value]) -> ir.Value:
-        if not isinstance(n.b, IntImm):
+    def visit_FloorDiv(self, n: FloorDiv | FloorMod) -> ir.Value:
+        if not isinstance(n.b, IntImm) and power_of_two(n.b) is None:
             return self._widened(n)  # a 64-bit division is several times slower
-        return write(self._state.builder, self.visit(n.a), self.visit(n.b))
+        return floor_division(self._state.builder, n, self.visit)
 
-    def visit_Min(self, n: Min) -> ir.Value:
-        a, b = self.visit(n.a), self.visit(n.b)
-        return self._state.builder.select(self._state.builder.icmp_signed("<", a, b), a, b)
+    visit_FloorMod = visit_FloorDiv
 
-    def visit_Max(self, n: Max) -> ir.Value:
+    def visit_Min(self, n: Min | Max) -> ir.Value:
         a, b = self.visit(n.a), self.visit(n.b)
-        return self._state.builder.select(self._state.builder.icmp_signed(">", a, b), a, b)
+        order = "<" if isinstance(n, Min) else ">"
+        return self._state.builder.select(self._state.builder.icmp_signed(order, a, b), a, b)
+
+    visit_Max = visit_Min

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.expr import primexpr as expr
+from compiler.ir.expr.coercion import power_of_two
 from compiler.ir.expr.primexpr import PrimExpr, cast
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
@@ -121,7 +122,7 @@ class _Lower(_ApplyRules):
 
     def visit_FloorDiv(self, n: expr.FloorDiv) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)
-        shift = _shift(n.b)
+        shift = power_of_two(n.b)
         if shift is not None and not dt.is_uint(n.dtype):
             return shift_right(a, cast(n.dtype, shift))
         if self._rounds_alike(n):
@@ -131,7 +132,7 @@ class _Lower(_ApplyRules):
 
     def visit_FloorMod(self, n: expr.FloorMod) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)
-        shift = _shift(n.b)
+        shift = power_of_two(n.b)
         if shift is not None and not dt.is_uint(n.dtype):
             return bitwise_and(a, cast(n.dtype, (1 << shift) - 1))
         if self._rounds_alike(n):
@@ -153,11 +154,3 @@ class _Lower(_ApplyRules):
             return rest >= zero
         positive = expr.And(b >= zero, rest >= zero)
         return expr.Or(positive, expr.And(b < zero, rest <= zero))
-
-
-def _shift(divisor: PrimExpr) -> int | None:
-    """Return k where the divisor is 2 ** k, in each lane."""
-    value = divisor.value if isinstance(divisor, expr.Broadcast) else divisor
-    if isinstance(value, expr.IntImm) and value.value > 0 and value.value & (value.value - 1) == 0:
-        return value.value.bit_length() - 1
-    return None

@@ -6,29 +6,13 @@ yields zero, as in NumPy, and the quotient of the smallest integer by -1 wraps a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from llvmlite import ir
 
-from compiler.ir.expr.primexpr import Broadcast, IntImm, PrimExpr
+from compiler.ir.expr.coercion import power_of_two
+from compiler.ir.expr.primexpr import FloorDiv, FloorMod, PrimExpr
 from compiler.target.codegen.llvm.types import constant
-
-
-def power_of_two(e: PrimExpr) -> int | None:
-    """Return k if ``e`` is the constant ``2 ** k``, in each lane."""
-    if isinstance(e, Broadcast):
-        e = e.value
-    if isinstance(e, IntImm) and e.value > 0 and e.value & (e.value - 1) == 0:
-        return e.value.bit_length() - 1
-    return None
-
-
-def floor_shift(builder: ir.IRBuilder, a: ir.Value, shift: int) -> ir.Value:
-    """Return ``a // 2 ** shift``."""
-    return builder.ashr(a, constant(a.type, shift)) if shift else a
-
-
-def floor_mask(builder: ir.IRBuilder, a: ir.Value, shift: int) -> ir.Value:
-    """Return ``a % 2 ** shift``."""
-    return builder.and_(a, constant(a.type, (1 << shift) - 1))
 
 
 def trunc_div(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, signed: bool) -> ir.Value:
@@ -80,6 +64,16 @@ def floor_mod(builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
     """Return the remainder of floor division of signed integers; it has the sign of ``b``."""
     rest = trunc_mod(builder, a, b, signed=True)
     return builder.select(_rounds_down(builder, rest, b), builder.add(rest, b), rest)
+
+
+def floor_division(builder: ir.IRBuilder, n: FloorDiv | FloorMod, value: Callable[[PrimExpr], ir.Value]) -> ir.Value:
+    """Return the floor division of signed integers, or its remainder: a shift or a mask by a power of two."""
+    is_quotient, shift, a = isinstance(n, FloorDiv), power_of_two(n.b), value(n.a)
+    if shift is None:
+        return (floor_div if is_quotient else floor_mod)(builder, a, value(n.b))
+    if is_quotient:
+        return builder.ashr(a, constant(a.type, shift)) if shift else a
+    return builder.and_(a, constant(a.type, (1 << shift) - 1))
 
 
 def _rounds_down(builder: ir.IRBuilder, rest: ir.Value, divisor: ir.Value) -> ir.Value:
