@@ -40,6 +40,15 @@ def _largest(x: Tensor, axis: int) -> Tensor:
     return compute(_without(dims(x), axis), element, name="largest", tag=Tag.SOFTMAX_MAX)
 
 
+def _totals(powers: Tensor, axis: int, tag: Tag) -> Tensor:
+    k = te.reduce_axis((0, powers.shape[axis]), name="k")
+
+    def element(*i: Var) -> PrimExpr:
+        return te.sum(powers(*_inserted(i, axis, k.var)), axis=k)
+
+    return compute(_without(dims(powers), axis), element, name="total", tag=tag)
+
+
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """Return ``exp(x)`` divided by its sum along an axis.
 
@@ -47,20 +56,16 @@ def softmax(x: Tensor, axis: int = -1) -> Tensor:
     """
     axis = axis_of(axis, x.ndim, "softmax")
     largest = _largest(x, axis)
-    k = te.reduce_axis((0, x.shape[axis]), name="k")
 
     def power(*i: Var) -> PrimExpr:
         return te.exp(x(*i) - largest(*_without(i, axis)))
-
-    def total(*i: Var) -> PrimExpr:
-        return te.sum(powers(*_inserted(i, axis, k.var)), axis=k)
 
     def element(*i: Var) -> PrimExpr:
         sums = totals(*_without(i, axis))
         return powers(*i) / sums if dt.bits(x.dtype) < 32 else powers(*i) * (1 / sums)
 
     powers = compute(dims(x), power, name="powers", tag=Tag.SOFTMAX_EXP)
-    totals = compute(largest.shape, total, name="total", tag=Tag.SOFTMAX_SUM)
+    totals = _totals(powers, axis, Tag.SOFTMAX_SUM)
     return compute(dims(x), element, name="softmax", tag=Tag.SOFTMAX, attrs=SoftmaxAxis(axis))
 
 
@@ -70,12 +75,7 @@ def fast_softmax(x: Tensor, axis: int = -1) -> Tensor:
     largest = _largest(x, axis)
     less = compute(dims(x), lambda *i: x(*i) - largest(*_without(i, axis)), name="less", tag=Tag.ELEMWISE)
     powers = fast_exp(less)
-    k = te.reduce_axis((0, x.shape[axis]), name="k")
-
-    def total(*i: Var) -> PrimExpr:
-        return te.sum(powers(*_inserted(i, axis, k.var)), axis=k)
-
-    totals = compute(largest.shape, total, name="total", tag=Tag.COMM_REDUCE)
+    totals = _totals(powers, axis, Tag.COMM_REDUCE)
     return compute(dims(x), lambda *i: powers(*i) / totals(*_without(i, axis)), name="fast_softmax", tag=Tag.INJECTIVE)
 
 
