@@ -45,7 +45,7 @@ class ROIAlignAttrs(SpatialAttrs):
     aligned: bool = attr_field(BOOL, "Whether coordinates are shifted by half an element.", False)
 
 
-def _roi_relation(types: Types, attrs: ROIAlignAttrs) -> Type:
+def _roi_relation(types: Types, attrs: ROIAlignAttrs | ROIPoolAttrs) -> Type:
     """``(regions, channels, *pooled_size)``, in ``layout``."""
     data, rois = tensor(types[0], "data", 4), tensor(types[1], "rois", 2)
     check_same_extent(rois.dims[1], 5, "the columns of rois (image, x1, y1, x2, y2)")
@@ -143,13 +143,6 @@ class ROIPoolAttrs(SpatialAttrs):
     layout: str = attr_field(one_of("NCHW", "NHWC"), "Layout of the data and of the result.", "NCHW")
 
 
-def _relation(types: Types, attrs: ROIPoolAttrs) -> Type:
-    """``(regions, channels, *pooled_size)``, in ``layout``."""
-    data, rois = tensor(types[0], "data", 4), tensor(types[1], "rois", 2)
-    check_same_extent(rois.dims[1], 5, "the columns of rois (image, x1, y1, x2, y2)")
-    return TensorType(pooled_shape(attrs.layout, rois.dims[0], data.dims, attrs.pooled_size), data.dtype)
-
-
 def roi_pool(data: Tensor, rois: Tensor, pooled_size: tuple[int, ...], spatial_scale: float) -> Tensor:
     """Return the largest element of each part of each region; 0 of a part outside of the image.
 
@@ -219,7 +212,7 @@ _ROI_POOL = register(
     doc="Divide regions of images into equally many parts each, and take the largest element of each part.",
     inputs={"data": "Images in ``layout``.", "rois": "Regions, ``(K, 5)``: the image's number, x1, y1, x2, y2."},
     attrs=ROIPoolAttrs,
-    relation=_relation,
+    relation=_roi_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=lambda attrs, inputs, out_type: [
         channels_first(attrs.layout, lambda data, rois: roi_pool(data, rois, attrs.pooled_size, attrs.spatial_scale))(
