@@ -17,7 +17,7 @@ from compiler.arith.integer_region import Region, certain_region, possible_regio
 from compiler.ir.expr.primexpr import EQ, LT, NE, And, Not, Or, PrimExpr, Var
 from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Mutator, nodes_of
-from compiler.tir.analysis.buffer_writes import Access, access_of, axes_of, equations, writes_of
+from compiler.tir.analysis.buffer_writes import Access, access_of, axes_of, equations, iterations, writes_of
 from compiler.tir.expressions.op import all as all_of
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.stmt import BlockRealize, For, ForKind, Stmt
@@ -196,12 +196,12 @@ class BufferValues:
         before, writes = self._facts, writes_of(loop.body)
         other = Var(loop.loop_var.name, loop.loop_var.dtype)
         elsewhere = [write.renamed(loop.loop_var, other) for write in writes]
-        within = _domain(loop, loop.loop_var)
+        within = iterations(loop, loop.loop_var)
         parallel = loop.kind != ForKind.SERIAL and loop.kind != ForKind.UNROLLED and loop.kind != ForKind.VECTORIZED
-        earlier = _domain(loop, other) & possible_region(
+        earlier = iterations(loop, other) & possible_region(
             NE(other, loop.loop_var) if parallel else LT(other, loop.loop_var)
         )
-        later = _domain(loop, other) & possible_region(
+        later = iterations(loop, other) & possible_region(
             NE(other, loop.loop_var) if parallel else LT(loop.loop_var, other)
         )
         self._facts = [self._after(fact, elsewhere, earlier, (other,), steady=True) for fact in before]
@@ -322,11 +322,6 @@ class BufferValues:
             if region.parts and (not uses_var(value, var)):
                 known = self.analyzer.simplify(substitute(fact.value, places))
                 yield replace(fact, region=region, value=known)
-
-
-def _domain(loop: For, var: Var) -> Region:
-    """Return the iterations of a loop."""
-    return possible_region(all_of(loop.min <= var, var < loop.min + loop.extent))
 
 
 def _clauses(e: PrimExpr, kind: type[And] | type[Or]) -> list[PrimExpr]:

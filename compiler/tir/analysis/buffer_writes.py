@@ -156,3 +156,8 @@ class _Accesses(Visitor):
         self.reads[reads:] = [replace(access, buffer=None) for access in self.reads[reads:]]
 
     visit_AttrStmt = visit_While = visit_BlockRealize = _everywhere
+
+
+def iterations(loop: For, var: Var) -> Region:
+    """Return the iterations of a loop, as values of a variable."""
+    return possible_region(all_of(loop.min <= var, var < loop.min + loop.extent))

@@ -73,15 +73,12 @@ class RenewDefs(Mutator):
         dom = None if n.dom is None else self.visit(n.dom)
         return rebuild(n, dom=dom, var=self.variable(n.var))
 
-    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+    def visit_LetStmt(self, n: Let | LetStmt) -> PrimExpr | Stmt:
         """Rebuild a definition with a variable of its own."""
         value = self.visit(n.value)
         return rebuild(n, value=value, var=self.variable(n.var), body=self.visit(n.body))
 
-    def visit_Let(self, n: Let) -> PrimExpr:
-        """Rebuild a definition with a variable of its own."""
-        value = self.visit(n.value)
-        return rebuild(n, value=value, var=self.variable(n.var), body=self.visit(n.body))
+    visit_Let = visit_LetStmt
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         """Rebuild an allocation with a pointer of its own."""

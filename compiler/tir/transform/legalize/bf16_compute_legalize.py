@@ -226,13 +226,11 @@ class ComputeLegalizer(_Promote):
             return e
         return self.rounded(dtype, e) if self.is_narrow(dtype) else cast(dtype, self.single(e))
 
-    def visit_Let(self, n: expr.Let) -> PrimExpr:
+    def visit_Let(self, n: expr.Let | LetStmt) -> PrimExpr | Stmt:
         value = self._bound(n.var, self.visit(n.value))
         return rebuild(n, var=self._variables.get(n.var, n.var), value=value, body=self.visit(n.body))
 
-    def visit_LetStmt(self, n: LetStmt) -> Stmt:
-        value = self._bound(n.var, self.visit(n.value))
-        return rebuild(n, var=self._variables.get(n.var, n.var), value=value, body=self.visit(n.body))
+    visit_LetStmt = visit_Let
 
     def _bound(self, var: Var, value: PrimExpr) -> PrimExpr:
         if self.is_narrow(var.dtype):

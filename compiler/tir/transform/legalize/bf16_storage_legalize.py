@@ -172,11 +172,10 @@ class StorageLegalizer(StmtExprMutator):
             return value
         return rebuild(n, dtype=dtype, args=args)
 
-    def visit_Let(self, n: Let) -> PrimExpr:
+    def visit_Let(self, n: Let | LetStmt) -> PrimExpr | Stmt:
         return rebuild(n, value=self.visit(n.value), var=self.defined(n.var), body=self.visit(n.body))
 
-    def visit_LetStmt(self, n: LetStmt) -> Stmt:
-        return rebuild(n, value=self.visit(n.value), var=self.defined(n.var), body=self.visit(n.body))
+    visit_LetStmt = visit_Let
 
     def defined(self, var: Var) -> Var:
         """Return a variable that is declared here as it is from now on: a value or a pointer of another type."""

@@ -10,7 +10,7 @@ from compiler.arith.integer_region import Conjunction, Region, certain_region, p
 from compiler.ir.expr.primexpr import GT, LT, NE, Not, PrimExpr, Var
 from compiler.ir.functor import nodes_of
 from compiler.ir.node import rebuild
-from compiler.tir.analysis.buffer_writes import Access, access_of, axes_of, equations, reads_of
+from compiler.tir.analysis.buffer_writes import Access, access_of, axes_of, equations, iterations, reads_of
 from compiler.tir.analysis.side_effect import has_effect
 from compiler.tir.expressions.op import all as all_of
 from compiler.tir.statements import stmt as tir
@@ -98,7 +98,7 @@ class DeadStores(StmtExprMutator):
         reads = reads_of(n.body)
         elsewhere = [access.renamed(n.loop_var, other) for access in reads]
         serial = n.kind in (tir.ForKind.SERIAL, tir.ForKind.UNROLLED, tir.ForKind.VECTORIZED)
-        after, within, others = self.dead, _iterations(n, n.loop_var), _iterations(n, other)
+        after, within, others = self.dead, iterations(n, n.loop_var), iterations(n, other)
         later = others & possible_region((LT if serial else NE)(n.loop_var, other))
         earlier = others & possible_region((GT if serial else NE)(n.loop_var, other))
         self.dead = dict(after)
@@ -174,10 +174,6 @@ class DeadStores(StmtExprMutator):
                     elements = elements if where is None else elements & where
                     region = region.minus(elements.without([*access.variables, *variables]))
             self.dead[buffer] = region
-
-
-def _iterations(loop: tir.For, var: Var) -> Region:
-    return possible_region(all_of(loop.min <= var, var < loop.min + loop.extent))
 
 
 def _before_the_loop(region: Region, loop: tir.For) -> Region:

@@ -115,11 +115,10 @@ class _Hoist(StmtExprMutator):
 
     visit_AttrStmt = visit_For
 
-    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+    def visit_LetStmt(self, n: Let | LetStmt) -> PrimExpr | Stmt:
         return self.visit(n.body) if n in self._moved else self.visit_Node(n)
 
-    def visit_Let(self, n: Let) -> PrimExpr:
-        return self.visit(n.body) if n in self._moved else self.visit_Node(n)
+    visit_Let = visit_LetStmt
 
     def _around(self, loop: Loop | None, stmt: Stmt) -> Stmt:
         if loop is None:
