@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -125,10 +126,14 @@ def suffix(typ: ir.Type) -> str:
     return f"v{typ.count}{text}" if typ.count > 0 else f"nxv{-typ.count}{text}"
 
 
-def loop_hints(module: ir.Module, *hints: str) -> ir.MDValue:
-    """Return the metadata node of a loop: a self-reference, followed by the hints."""
+NOT_UNROLLED = "llvm.loop.unroll.disable"
+"""The hint that keeps a loop as it is."""
+
+
+def _hinted(module: ir.Module, hint: str) -> ir.MDValue:
+    """Return the metadata node of a loop: a self-reference, followed by the hint."""
     loop = ir.MDValue(module, [], name=str(len(module.metadata)))
-    loop.operands = (loop, *(module.add_metadata([hint]) for hint in hints))
+    loop.operands = (loop, module.add_metadata([hint]))
     return loop
 
 
@@ -232,6 +237,27 @@ class FunctionState:
         """Insert a block at the end of the function and continue there."""
         self.function.blocks.append(block)
         self.builder.position_at_end(block)
+
+    @contextmanager
+    def loop(
+        self, var: Var, begin: ir.Value, end: ir.Value, hint: str = "", may_be_empty: bool = False
+    ) -> Iterator[None]:
+        """Write a bottom-tested loop from ``begin`` to ``end``, exclusive, around what is written within."""
+        body, after, before = self.block(f"for.{var.name}"), self.block(f"for.{var.name}.end"), self.builder.block
+        if may_be_empty:
+            self.builder.cbranch(self.builder.icmp_signed("<", begin, end), body, after)
+        else:
+            self.builder.branch(body)
+        self.enter(body)
+        counter = self.wide[var] = self.builder.phi(begin.type, name=var.name)
+        counter.add_incoming(begin, before)
+        yield
+        following = self.builder.add(counter, ir.Constant(counter.type, 1), flags=("nsw",))
+        counter.add_incoming(following, self.builder.block)
+        back = self.builder.cbranch(self.builder.icmp_signed("<", following, end), body, after)
+        if hint:
+            back.set_metadata("llvm.loop", _hinted(self.shared.module, hint))
+        self.enter(after)
 
     def require(self, condition: ir.Value, code: int | ir.Value) -> None:
         """Return ``code`` from the function unless ``condition`` holds."""

@@ -23,7 +23,7 @@ from compiler.target.codegen.llvm.selection.matrix_products import matrix_produc
 from compiler.target.codegen.llvm.selection.speculation import is_speculatable
 from compiler.target.codegen.llvm.selection.tile_products import tile_product
 from compiler.target.codegen.llvm.selection.turned_loads import TurnedLoad, columns, turned_load
-from compiler.target.codegen.llvm.state import FunctionState, loop_hints
+from compiler.target.codegen.llvm.state import NOT_UNROLLED, FunctionState
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, constant, memory_type, null
 from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.buffer import BufferLoad
@@ -189,31 +189,14 @@ class Statements(Functor):
         self, n: For, begin: ir.Value, end: ir.Value, may_be_empty: bool, write: Callable[[], None] | None = None
     ) -> None:
         """Generate a bottom-tested loop from ``begin`` to ``end``, exclusive, whose body may be written otherwise."""
-        state, builder = self.state, self.state.builder
-        name = f"for.{n.loop_var.name}"
-        body, after = state.block(name), state.block(f"{name}.end")
-        before = builder.block
-        if may_be_empty:
-            builder.cbranch(builder.icmp_signed("<", begin, end), body, after)
-        else:
-            builder.branch(body)
-        state.enter(body)
-        counter = builder.phi(begin.type, name=n.loop_var.name)
-        counter.add_incoming(begin, before)
-        state.wide[n.loop_var] = counter
-        if write is None:
-            self.visit(n.body)
-        else:
-            write()
-        self.expressions.locator.statement(n)
-        following = builder.add(counter, ir.Constant(counter.type, 1), flags=("nsw",))
-        counter.add_incoming(following, builder.block)
-        back = builder.cbranch(builder.icmp_signed("<", following, end), body, after)
-        if n.kind is tir.ForKind.UNROLLED or _is_short_sum(n):
-            back.set_metadata("llvm.loop", loop_hints(state.shared.module, "llvm.loop.unroll.full"))
-        elif _chains_selects(n):
-            back.set_metadata("llvm.loop", loop_hints(state.shared.module, "llvm.loop.unroll.disable"))
-        state.enter(after)
+        unrolled = n.kind is tir.ForKind.UNROLLED or _is_short_sum(n)
+        hint = "llvm.loop.unroll.full" if unrolled else NOT_UNROLLED if _chains_selects(n) else ""
+        with self.state.loop(n.loop_var, begin, end, hint, may_be_empty):
+            if write is None:
+                self.visit(n.body)
+            else:
+                write()
+            self.expressions.locator.statement(n)
 
     def _parallel(self, n: For) -> None:
         outlined = OutlinedLoop(self.state, n)

@@ -20,7 +20,7 @@ from llvmlite import ir
 from compiler.ir.expr.primexpr import Var
 from compiler.target.codegen.llvm.memory import Memory
 from compiler.target.codegen.llvm.selection.tile_products import TileOperand, TileProduct, read_product
-from compiler.target.codegen.llvm.state import FunctionState, loop_hints, suffix
+from compiler.target.codegen.llvm.state import NOT_UNROLLED, FunctionState, suffix
 from compiler.target.codegen.llvm.types import I8, I32, I64, BFloatType, lane_mask
 from compiler.target.cpu.cpu_features import matrix_dtypes
 from compiler.tir.statements.stmt import Stmt
@@ -94,24 +94,13 @@ class _Writer:
 
     def _loop(self, var: Var, sums: list[ir.Value]) -> list[ir.Value]:
         """Write the loop over steps, whose sums stay in registers, and return them after it."""
-        state = self._state
-        block, after, before = state.block(f"for.{var.name}"), state.block(f"for.{var.name}.end"), state.builder.block
-        state.builder.branch(block)
-        state.enter(block)
-        counter = state.builder.phi(I64, name=var.name)
-        counter.add_incoming(ir.Constant(I64, 0), before)
-        state.wide[var] = counter
-        kept = [state.builder.phi(self._vector) for _ in sums]
-        for phi, first in zip(kept, sums, strict=True):
-            phi.add_incoming(first, before)
-        results = self._step(list(kept))
-        following = state.builder.add(counter, ir.Constant(I64, 1), flags=("nsw",))
-        for phi, value in zip((counter, *kept), (following, *results), strict=True):
-            phi.add_incoming(value, state.builder.block)
-        end = ir.Constant(I64, self._product.extents[var])
-        back = state.builder.cbranch(state.builder.icmp_signed("<", following, end), block, after)
-        back.set_metadata("llvm.loop", loop_hints(state.shared.module, "llvm.loop.unroll.disable"))
-        state.enter(after)
+        builder, before, end = self._state.builder, self._state.builder.block, self._product.extents[var]
+        with self._state.loop(var, ir.Constant(I64, 0), ir.Constant(I64, end), NOT_UNROLLED):
+            kept = [builder.phi(self._vector) for _ in sums]
+            results = self._step(list(kept))
+            for phi, first, value in zip(kept, sums, results, strict=True):
+                phi.add_incoming(first, before)
+                phi.add_incoming(value, builder.block)
         return results
 
     def _step(self, sums: list[ir.Value]) -> list[ir.Value]:

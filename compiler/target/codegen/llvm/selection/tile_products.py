@@ -39,7 +39,7 @@ from compiler.ir.expr.substitute import substitute
 from compiler.ir.structural import structural_equal
 from compiler.target.codegen.llvm.memory import Memory
 from compiler.target.codegen.llvm.selection.pair_products import BF16_BITS, row, split_sum
-from compiler.target.codegen.llvm.state import FunctionState, loop_hints
+from compiler.target.codegen.llvm.state import NOT_UNROLLED, FunctionState
 from compiler.target.codegen.llvm.types import I8, I32, I64, POINTER, VOID
 from compiler.target.cpu.cpu_features import tile_dtypes
 from compiler.tir.statements.buffer import Buffer, BufferLoad
@@ -275,21 +275,10 @@ class _Writer:
         if not loops:
             body()
             return
-        state, (var, *inner) = self._state, loops
-        block, after = state.block(f"for.{var.name}"), state.block(f"for.{var.name}.end")
-        before = state.builder.block
-        state.builder.branch(block)
-        state.enter(block)
-        counter = state.builder.phi(I64, name=var.name)
-        counter.add_incoming(ir.Constant(I64, 0), before)
-        state.wide[var] = counter
-        self._loops(inner, body)
-        following = state.builder.add(counter, ir.Constant(I64, 1), flags=("nsw",))
-        counter.add_incoming(following, state.builder.block)
+        var, *inner = loops
         end = ir.Constant(I64, self._product.extents[var])
-        back = state.builder.cbranch(state.builder.icmp_signed("<", following, end), block, after)
-        back.set_metadata("llvm.loop", loop_hints(state.shared.module, "llvm.loop.unroll.disable"))
-        state.enter(after)
+        with self._state.loop(var, ir.Constant(I64, 0), end, NOT_UNROLLED):
+            self._loops(inner, body)
 
 
 def configure_tiles(state: FunctionState, shapes: Sequence[tuple[int, int]]) -> None:
