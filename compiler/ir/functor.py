@@ -9,7 +9,7 @@ whether its thread has frames left, see :mod:`compiler.ir.recursion`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar, overload
 
 from compiler.ir.instrument import report_rewrite
@@ -169,6 +169,22 @@ _OPERANDS_DONE = object()
 def post_order(n: object) -> Iterator[Node]:
     """Yield every node below ``n``, a node or several, and ``n`` itself: operands first, each object once."""
     return nodes_of(n, Node)
+
+
+def operands_first(roots: Sequence[T], operands: Callable[[T], Sequence[T]]) -> list[T]:
+    """Return all that some objects are made of, each once and after its operands, however deep they are."""
+    order: dict[T, None] = {}
+    todo = [(root, False) for root in reversed(roots)]
+    while todo:
+        n, operands_done = todo.pop()
+        if n in order:
+            continue
+        if operands_done:
+            order[n] = None
+        else:
+            todo.append((n, True))
+            todo += [(operand, False) for operand in reversed(operands(n))]
+    return list(order)
 
 
 @overload

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
+from compiler.ir.functor import operands_first
 from compiler.te.definition.tensor import Operation, Tensor
 from compiler.te.scheduling.stage_state import StageState
 
@@ -13,19 +14,7 @@ S = TypeVar("S", bound=StageState)
 
 def post_dfs_order(outputs: Iterable[Operation]) -> list[Operation]:
     """Return all operations that ``outputs`` depend on and themselves, each after what it reads."""
-    order: dict[Operation, None] = {}
-    for output in outputs:
-        todo: list[tuple[Operation, bool]] = [(output, False)]
-        while todo:
-            op, ready = todo.pop()
-            if op in order:
-                continue
-            if ready:
-                order[op] = None
-            else:
-                todo.append((op, True))
-                todo.extend((t.op, False) for t in reversed(op.input_tensors))
-    return list(order)
+    return operands_first(list(outputs), lambda op: [t.op for t in op.input_tensors])
 
 
 def depends_on(consumer: Operation, producer: Operation) -> bool:

@@ -21,7 +21,7 @@ from compiler.ir.expr.primexpr import (
     Var,
     const,
 )
-from compiler.ir.functor import nodes_of
+from compiler.ir.functor import nodes_of, operands_first
 from compiler.ir.node import node
 from compiler.ir.origin import derived_from, mint_source
 from compiler.te.definition.operation import ComputeOp, PlaceholderOp, domain
@@ -268,18 +268,10 @@ def _begins_after(steps: IterVar, count: int) -> bool:
 
 def _in_order(outputs: Sequence[Operation], stop: set[Operation]) -> list[Operation]:
     """Return the operations behind some outputs, each after what it reads, up to those where to stop."""
-    order: dict[Operation, None] = {}
-    todo = [(op, False) for op in outputs]
-    while todo:
-        op, ready = todo.pop()
-        if op in order or op in stop:
-            continue
-        if ready:
-            order[op] = None
-        else:
-            todo.append((op, True))
-            todo += [(t.op, False) for t in op.input_tensors]
-    return list(order)
+    return operands_first(
+        [op for op in reversed(outputs) if op not in stop],
+        lambda op: [t.op for t in reversed(op.input_tensors) if t.op not in stop],
+    )
 
 
 def fixed_axes(op: ScanOp) -> dict[IterVar, bool]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.ir.expr import primexpr as expr
 from compiler.ir.expr.primexpr import PrimExpr, Var
-from compiler.ir.functor import Functor
+from compiler.ir.functor import Functor, operands_first
 from compiler.ir.node import Node
 from compiler.ir.structural import structural_equal
 from compiler.te.program import NotExpressible
@@ -49,7 +49,7 @@ class ExpressionWriter(Functor):
 
     def write(self, roots: Sequence[PrimExpr]) -> list[str]:
         """Return expressions as Python."""
-        order = _operands_first(roots)
+        order = operands_first(roots, _operands)
         self._let_values = {n.var: n.value for n in order if isinstance(n, expr.Let)}
         self._uses = Counter(operand for n in order for operand in _operands(n))
         for n in order:
@@ -179,22 +179,6 @@ def _operands(n: Node) -> list[PrimExpr]:
         value = getattr(n, name)
         parts += [v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, PrimExpr)]
     return parts
-
-
-def _operands_first(roots: Sequence[PrimExpr]) -> list[PrimExpr]:
-    """Return all expressions in some others, each once and after its operands, however deep they are."""
-    order: dict[PrimExpr, None] = {}
-    todo = [(root, False) for root in reversed(roots)]
-    while todo:
-        n, operands_done = todo.pop()
-        if n in order:
-            continue
-        if operands_done:
-            order[n] = None
-        else:
-            todo.append((n, True))
-            todo += [(operand, False) for operand in reversed(_operands(n))]
-    return list(order)
 
 
 def _is_literal(e: PrimExpr) -> bool:
