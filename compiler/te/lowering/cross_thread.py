@@ -10,7 +10,7 @@ from compiler.tir.expressions.builtin import THREAD_ALLREDUCE, if_then_else, rei
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.producer_stmt import BufferRealize
-from compiler.tir.statements.stmt import AttrStmt, BufferStore, Evaluate, IfThenElse, LetStmt, Stmt, seq
+from compiler.tir.statements.stmt import AttrStmt, BufferStore, Evaluate, IfThenElse, Stmt, seq, stored_at_once
 
 
 def reduce_across_threads(
@@ -60,7 +60,7 @@ def _temporaries(name: str, values: Sequence[PrimExpr]) -> list[Buffer]:
     return [decl_buffer((1,), e.dtype, f"{name}{i}", scope="local") for i, e in enumerate(values)]
 
 
-def _only(buffer: Buffer) -> PrimExpr:
+def _only(buffer: Buffer) -> BufferLoad:
     return BufferLoad(buffer, (const(0),))
 
 
@@ -70,16 +70,9 @@ def _store(buffer: Buffer, value: PrimExpr) -> Stmt:
 
 def _combine(combiner: CommReducer, partial: Sequence[Buffer], source: Sequence[PrimExpr]) -> Stmt:
     """Combine partial results with new values, all at once."""
-    operands: dict[Var, PrimExpr] = dict(zip(combiner.lhs, map(_only, partial), strict=True))
-    operands |= zip(combiner.rhs, source, strict=True)
-    results = [substitute(e, operands) for e in combiner.result]
-    if len(results) == 1:
-        return _store(partial[0], results[0])
-    variables = [Var(f"{b.name}.next", e.dtype) for b, e in zip(partial, results, strict=True)]
-    body = seq([_store(b, v) for b, v in zip(partial, variables, strict=True)])
-    for v, e in zip(reversed(variables), reversed(results), strict=True):
-        body = LetStmt(v, e, body)
-    return body
+    into = [_only(buffer) for buffer in partial]
+    operands: dict[Var, PrimExpr] = dict(zip((*combiner.lhs, *combiner.rhs), (*into, *source), strict=True))
+    return stored_at_once(into, [substitute(e, operands) for e in combiner.result], "{}.next")
 
 
 def _always(condition: PrimExpr) -> bool:

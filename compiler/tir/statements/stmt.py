@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 from enum import IntEnum
 from typing import Any, ClassVar, SupportsIndex, overload
@@ -28,7 +28,7 @@ from compiler.ir.expr.primexpr import (
 from compiler.ir.extension import public_module
 from compiler.ir.node import node, older_names
 from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
-from compiler.tir.statements.buffer import Buffer, BufferStore
+from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.constant_memory import AllocateConst
 from compiler.tir.statements.statement import Annotations, Stmt, check_statements
 
@@ -332,6 +332,20 @@ def seq(stmts: Iterable[Stmt]) -> Stmt:
     if not flat:
         return no_op()
     return flat[0] if len(flat) == 1 else SeqStmt(tuple(flat))
+
+
+def stored_at_once(elements: Sequence[BufferLoad], values: Sequence[PrimExpr], name: str) -> Stmt:
+    """Return the stores of values to elements, of several by variables that all have theirs before the first store.
+
+    ``name`` is what the variables are called, with ``{}`` for the buffer.
+    """
+    if len(elements) == 1:
+        return BufferStore(elements[0].buffer, values[0], elements[0].indices)
+    variables = [Var(name.format(e.buffer.name), e.dtype) for e in elements]
+    stmt = seq([BufferStore(e.buffer, var, e.indices) for e, var in zip(elements, variables, strict=True)])
+    for var, value in zip(reversed(variables), reversed(values), strict=True):
+        stmt = LetStmt(var, value, stmt)
+    return stmt
 
 
 if not typing.TYPE_CHECKING:  # a type checker knows all names, and refuses others

@@ -16,7 +16,7 @@ from compiler.tir.expressions.reducer import max_value, min_value
 from compiler.tir.schedule.facts.reducers import is_identity, other_operand
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad
-from compiler.tir.statements.stmt import BufferStore, LetStmt, SeqStmt, Stmt
+from compiler.tir.statements.stmt import BufferStore, LetStmt, SeqStmt, Stmt, stored_at_once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,20 +36,9 @@ class BlockReduction:
         return tuple([store.buffer for store in self.stores])
 
     def update(self, elements: Sequence[BufferLoad], values: Sequence[PrimExpr]) -> Stmt:
-        """Return the statement that combines elements with values.
-
-        That is one store; or several, of variables that all have their values before the first store.
-        """
+        """Return the statement that combines elements with values."""
         operands = {**dict(zip(self.left, elements, strict=True)), **dict(zip(self.right, values, strict=True))}
-        results = substitute(self.combination, operands)
-        if len(elements) == 1:
-            return BufferStore(elements[0].buffer, results[0], elements[0].indices)
-        variables = [Var(f"v_{element.buffer.name}", element.dtype) for element in elements]
-        pairs = zip(elements, variables, strict=True)
-        stmt: Stmt = SeqStmt(tuple([BufferStore(element.buffer, var, element.indices) for element, var in pairs]))
-        for var, value in reversed(list(zip(variables, results, strict=True))):
-            stmt = LetStmt(var, value, stmt)
-        return stmt
+        return stored_at_once(elements, substitute(self.combination, operands), "v_{}")
 
     def initial(self, elements: Sequence[BufferLoad]) -> Stmt:
         """Return the statement that gives elements their initial values."""

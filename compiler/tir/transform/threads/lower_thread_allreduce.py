@@ -19,7 +19,7 @@ from compiler.tir.statements.allocations import allocated
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
-from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, IfThenElse, LetStmt, Stmt, seq
+from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, IfThenElse, Stmt, seq, stored_at_once
 from compiler.tir.statements.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import FunctionRewrite
 
@@ -83,16 +83,9 @@ class _Plan:
 
     def combine(self, into: Sequence[BufferLoad], others: Sequence[PrimExpr]) -> Stmt:
         """Return the statement that combines elements with other values, all at once."""
-        operands: dict[Var, PrimExpr] = dict(zip(self.combiner.lhs, into, strict=True))
-        operands |= zip(self.combiner.rhs, others, strict=True)
-        results = [substitute(e, operands) for e in self.combiner.result]
-        if len(results) == 1:
-            return _store(into[0], results[0])
-        names = [Var(f"{e.buffer.name}_next", e.dtype) for e in into]
-        body = seq([_store(e, name) for e, name in zip(into, names, strict=True)])
-        for name, result in zip(reversed(names), reversed(results), strict=True):
-            body = LetStmt(name, result, body)
-        return body
+        variables = (*self.combiner.lhs, *self.combiner.rhs)
+        operands: dict[Var, PrimExpr] = dict(zip(variables, (*into, *others), strict=True))
+        return stored_at_once(into, [substitute(e, operands) for e in self.combiner.result], "{}_next")
 
 
 class _Registers(NamedTuple):
