@@ -25,6 +25,7 @@ from compiler.topi.schedules.choice import choose
 from compiler.topi.schedules.kit import (
     MAX_CORES,
     MIN_LANES,
+    MIN_PARALLEL_WORK,
     accumulators,
     divisor,
     divisors,
@@ -124,8 +125,9 @@ def _packed(group: Group, target: Target) -> None:
 
 
 def _on_cores(group: Group, axes: Sequence[IterVar], target: Target) -> IterVar | None:
-    """Run the outermost loops of the result on several cores where a convolution is worth it; return that loop."""
-    is_worth = is_worth_parallel(group.anchor, tile_lanes(target, group.tile.dtype))
+    """Run the outermost loops of the result on several cores where its sums, or the steps after them, are worth it."""
+    has_many_sums = is_worth_parallel(group.anchor, tile_lanes(target, group.tile.dtype))
+    is_worth = has_many_sums or _iterations(group.result.op.axis) >= MIN_PARALLEL_WORK
     return parallel(group.schedule[group.result], axes) if is_worth else None
 
 

@@ -358,6 +358,7 @@ def _lowered(call: Any, target: Target) -> str:
         lambda lanes: _packed(960, 160, 7, 1, lanes),
         lambda lanes: _packed(512, 512, 7, 3, lanes),
         lambda lanes: _packed(144, 144, 28, 3, lanes, groups=144),
+        lambda lanes: _packed(192, 192, 10, 3, lanes, groups=192),
         lambda lanes: nn.contrib_dense_pack(
             relay.var("x", shape=(48, 512)), relay.var("w", shape=(6, 512, 2 * lanes)), f"NC{2 * lanes}n"
         ),
