@@ -17,6 +17,8 @@ MAX_CORES = 64
 """Iterations of a parallel loop that no machine has more cores than."""
 SOME_CORES = 16
 """Iterations that leave no core of usual machines without work."""
+_MANY_PARTS = 16
+"""How many times as many parts as are needed are tried, before a loop is fused as a whole."""
 _PARTITION = "loop_partition_hint"
 MIN_LANES = 4
 """Lanes of the narrowest vector that pays."""
@@ -112,7 +114,9 @@ def parallel(stage: Stage, axes: Sequence[IterVar]) -> IterVar | None:
             break
         size, parts = domains[axis].extent, MAX_CORES
         if isinstance(size, IntImm):
-            parts = next((d for d in divisors(size.value, size.value) if iterations * d >= enough), size.value)
+            needed = -(-enough // max(iterations, 1))
+            some = range(needed, min(size.value, _MANY_PARTS * needed) + 1)
+            parts = next((number for number in some if size.value % number == 0), size.value)
             if fused and parts < size.value:
                 axis, _ = stage.split(axis, nparts=parts)
         iterations *= parts
