@@ -93,7 +93,7 @@ def test_the_shares_are_less_than_everything() -> None:
 
 
 def test_too_little_memory_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="memory"):
+    with pytest.raises(ConfigurationError, match="STRATA_MEMORY"):
         Config.read({"memory": 100 * MIB}, {})
 
 
