@@ -68,6 +68,20 @@ def test_extents_known_at_run_time() -> None:
             np.testing.assert_array_equal(result.numpy(), np.arange(size) ** 2)
 
 
+@pytest.mark.parametrize(("first", "case"), [(0, False), (-57, True)])
+def test_quotients_of_a_counter_that_is_not_negative_have_one_case(first: int, case: bool) -> None:
+    """What is divided is the counter of a thread's part of the iterations, whose beginning is an argument."""
+    out, i = decl_buffer((500,), "int32", "out"), Var("i")
+    at = op.floordiv(i, 56) * 100 + op.floormod(i, 56) + 200
+    module = compile_module(function([out], For(i, first, 114, PARALLEL, store(out, i, at))))
+    assert ("sdiv" in module.get_source("ll")) == case
+    result = array(np.zeros(500, "int32"))
+    module(result)
+    wanted, numbers = np.zeros(500, "int32"), np.arange(first, first + 114)
+    wanted[numbers // 56 * 100 + numbers % 56 + 200] = numbers
+    np.testing.assert_array_equal(result.numpy(), wanted)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_parallel_iterations_all_run(threads: int) -> None:
     a, out, i, j = decl_buffer((1000,), "int64", "a"), decl_buffer((1000,), "int64", "out"), Var("i"), Var("j")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from compiler.ir.expr.primexpr import Call, Var
+from compiler.ir.expr.primexpr import Call, IntImm, Var
 from compiler.ir.function import GlobalVar
 from compiler.ir.functor import Visitor
 from compiler.ir.memory import ALIGNMENT
@@ -23,6 +23,10 @@ from compiler.tir.expressions.device_ops import CALL_PACKED_LOWERED, TILE_CONFIG
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.stmt import TILE_PRODUCT, Allocate, AssertStmt, AttrStmt, BufferStore, For
 from compiler.tir.trace import CALL_TRACE_PACKED
+
+_NOT_NEGATIVE = f"range(i64 0, {(1 << 63) - 1})"
+"""An attribute of LLVM 19, which llvmlite's list lacks: quotients of a counter, of which loops that were fused have
+many, need no case for negative ones then."""
 
 
 class OutlinedLoop:
@@ -60,6 +64,8 @@ class OutlinedLoop:
             if var in state.distinct:
                 inner.distinct.add(var)
                 value.add_attribute("noalias")
+        if isinstance(self._loop.min, IntImm) and self._loop.min.value >= 0:
+            set.add(self.first.attributes, _NOT_NEGATIVE)
         return inner
 
     def finish(self, builder: ir.IRBuilder) -> None:
