@@ -112,12 +112,13 @@ def parallel(stage: Stage, axes: Sequence[IterVar]) -> IterVar | None:
         enough = SOME_CORES if any(_has_partial_tile(stage, each) for each in (*fused, axis)) else MAX_CORES
         if iterations >= enough:
             break
-        size, parts = domains[axis].extent, MAX_CORES
-        if isinstance(size, IntImm):
+        size = domains[axis].extent
+        parts = size.value if isinstance(size, IntImm) else MAX_CORES
+        if fused and isinstance(size, IntImm):
             needed = -(-enough // max(iterations, 1))
             some = range(needed, min(size.value, _MANY_PARTS * needed) + 1)
             parts = next((number for number in some if size.value % number == 0), size.value)
-            if fused and parts < size.value:
+            if parts < size.value:
                 axis, _ = stage.split(axis, nparts=parts)
         iterations *= parts
         fused.append(axis)

@@ -11,10 +11,13 @@ import pytest
 import compiler
 import compiler as tvm
 from compiler import te, topi
+from compiler.arith import Analyzer
 from compiler.target import Target
+from compiler.te.lowering.message_passing import pass_down_domain
 from compiler.topi import extrema
 from compiler.topi.nn.pad import pad_edge, pad_reflect, pad_wrap
 from compiler.topi.schedules import schedule_injective, schedule_reduce, schedule_rule_for
+from compiler.topi.schedules.kit import parallel
 from compiler.topi.tag import OpPattern
 
 TARGET = Target("llvm -mcpu=haswell")
@@ -38,6 +41,30 @@ def test_cheap_steps_are_inlined_and_loops_are_parallel_and_vectors() -> None:
     assert text.count("T.parallel") == 1, "nothing is stored on the way"
     assert "T.Broadcast(T.float32(2.0), 8)" in text
     np.testing.assert_allclose(found, a * 2 + 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "iterations"),
+    [
+        ((2, 128), 2 * 32),
+        ((3, 7, 5), 3 * 7 * 5),
+        ((100, 128), 100),
+        ((5, 1 << 40), 5 * 16),
+        ((5, 2147483647), 5 * 2147483647),
+        ((0, 8), None),
+        ((1, 1), None),
+    ],
+)
+def test_of_the_last_loop_that_is_fused_there_are_as_few_parts_as_it_takes(
+    shape: tuple[int, ...], iterations: int | None
+) -> None:
+    """A loop whose iterations cannot be divided by about what is needed, such as a large prime, is fused as a whole."""
+    y = topi.exp(te.placeholder(shape, name="x"))
+    stage = te.create_schedule(y.op)[y]
+    loop = parallel(stage, y.op.axis)
+    domains = {axis: axis.dom for axis in y.op.axis}
+    pass_down_domain(stage, domains, Analyzer())
+    assert (None if loop is None else domains[loop].extent.value) == iterations
 
 
 def test_small_loops_stay_on_one_core() -> None:
