@@ -84,7 +84,11 @@ class Exporting:
         linker, code = _linker(cc), self.exported(_OBJECT)
         if workspace_dir:
             _write(os.path.join(workspace_dir, _OBJECT), code)
-        _write(name, _linked_by(linker, code, [*(options or ()), *(addons or ())]))
+        try:
+            library = _linked_by(linker, code, [*(options or ()), *(addons or ())])
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise BuildError(f"export_library: {linker} could not link: {error}") from None
+        _write(name, library)
         return None
 
 
@@ -132,13 +136,16 @@ def unarchived(data: bytes, path: str) -> bytes:
     """
     if data[257:262] != b"ustar":
         return data
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        members = archive.getmembers()
-        content = archive.extractfile(members[0]) if len(members) == 1 else None
-        if content is None:
-            names = ", ".join(member.name for member in members)
-            raise ArgumentError(f"load_module: expected one file of object code in {path!r}, got {names or 'nothing'}")
-        return content.read()
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+            members = archive.getmembers()
+            content = archive.extractfile(members[0]) if len(members) == 1 else None
+            if content is None:
+                names = ", ".join(member.name for member in members) or "nothing"
+                raise ArgumentError(f"load_module: expected one file of object code in {path!r}, got {names}")
+            return content.read()
+    except tarfile.TarError as error:
+        raise ArgumentError(f"load_module: {path!r} is no archive that can be read: {error}") from None
 
 
 def _linked_here(object_code: bytes) -> bytes:

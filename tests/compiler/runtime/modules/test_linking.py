@@ -160,6 +160,23 @@ def test_an_archive_holds_object_code(add: Module, tmp_path: Path) -> None:
         load_module(path)
 
 
+@pytest.mark.parametrize("end", [300, 600])
+def test_an_archive_that_was_cut_off_is_refused(add: Module, tmp_path: Path, end: int) -> None:
+    path = tmp_path / "add.tar"
+    add.export_library(str(path))
+    path.write_bytes(path.read_bytes()[:end])
+    with pytest.raises(ArgumentError, match=r"load_module: .*add\.tar"):
+        load_module(str(path))
+
+
+def test_a_compiler_that_cannot_be_called_is_told(add: Module, tmp_path: Path) -> None:
+    broken = tmp_path / "broken-cc"
+    broken.write_text("#!/no/such/interpreter\n")
+    broken.chmod(0o755)
+    with pytest.raises(BuildError, match=r"export_library: .*broken-cc could not link: .*No such file"):
+        add.export_library(str(tmp_path / "add.so"), cc=str(broken))
+
+
 @needs_compiler
 def test_a_library_is_written_anew_while_it_is_loaded(add: Module, model: GraphExecutorFactory, tmp_path: Path) -> None:
     path = tmp_path / "kernel.so"
