@@ -89,6 +89,7 @@ def test_a_client_that_goes_is_waited_for_no_more(app: Flask, runner: ScriptedRu
             runner.scripts[f"holds {n}"] = Script(until=threading.Event())
         holding = [Client(server).post_later(path, {"script": f"holds {n}"}) for n in range(slots)]
         wait_until(lambda: watch.get("/healthz").json[queue] == {"running": slots, "waiting": 0})
+        wait_until(lambda: len(runner.jobs) == slots)  # whoever has a slot begins a moment later
         if waits:
             client = Client(server).post_later(path, {"script": "waits"})
             wait_until(lambda: watch.get("/healthz").json[queue]["waiting"] == 1)
