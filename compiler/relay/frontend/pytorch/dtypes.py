@@ -12,7 +12,7 @@ from compiler.ir.context_stack import setting
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.values import DType, Scalar, TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank_of, scalar
 
 _CODES = {
     0: "uint8", 1: "int8", 2: "int16", 3: "int32", 4: "int64", 5: "float16", 6: "float32", 7: "float64", 11: "bool",
@@ -50,6 +50,11 @@ def dtype_code(name: str) -> int:
 def cast(x: RelayExpr, dtype: str) -> RelayExpr:
     """Cast a tensor; floats are converted to bool by comparison with zero."""
     return x if dtype_of(x) == dtype else ops.cast(x, dtype)
+
+
+def truth(x: RelayExpr) -> RelayExpr:
+    """Convert a tensor to bool: whether its elements are nonzero."""
+    return x if dtype_of(x) == "bool" else ops.not_equal(x, scalar(0, x))
 
 
 def tensor(value: TorchValue, dtype: str | None = None) -> RelayExpr:

@@ -25,6 +25,7 @@ converters(
         "relu6": lambda x: ops.clip(x, 0.0, 6.0),
         "hardtanh": lambda x, min_val=-1.0, max_val=1.0: ops.clip(x, min_val, max_val),
         "hardsigmoid": hard_sigmoid,
+        "gelu": lambda x, approximate="none": gelu(x, by_tanh=approximate == "tanh"),
         "hardswish": hard_swish,
         "silu": silu,
         "mish": mish,
@@ -33,14 +34,10 @@ converters(
         "softsign": lambda x: ops.divide(x, ops.add(ops.abs(x), 1.0)),
         "tanhshrink": lambda x: ops.subtract(x, ops.tanh(x)),
         "hardshrink": lambda x, lambd=0.5: ops.where(ops.greater(ops.abs(x), lambd), x, scalar(0, x)),
+        "softshrink": lambda x, lambd=0.5: ops.multiply(ops.sign(x), ops.nn.relu(ops.subtract(ops.abs(x), lambd))),
         "threshold": lambda x, threshold, value: ops.where(ops.greater(x, threshold), x, scalar(value, x)),
     }
 )
-
-
-@converter("softshrink")
-def _softshrink(x: RelayExpr, lambd: float = 0.5) -> RelayExpr:
-    return ops.multiply(ops.sign(x), ops.nn.relu(ops.subtract(ops.abs(x), lambd)))
 
 
 @converter("softplus")
@@ -57,19 +54,7 @@ def _elu(x: RelayExpr, alpha: float = 1, scale: float = 1, input_scale: float = 
     return ops.where(ops.greater(x, 0.0), above, below)
 
 
-@converter("selu")
-def _selu(x: RelayExpr) -> RelayExpr:
-    return _elu(x, *SELU)
-
-
-@converter("celu")
-def _celu(x: RelayExpr, alpha: float = 1.0) -> RelayExpr:
-    return _elu(x, alpha, 1, 1 / alpha)
-
-
-@converter("gelu")
-def _gelu(x: RelayExpr, approximate: str = "none") -> RelayExpr:
-    return gelu(x, by_tanh=approximate == "tanh")
+converters({"selu": lambda x: _elu(x, *SELU), "celu": lambda x, alpha=1.0: _elu(x, alpha, 1, 1 / alpha)})
 
 
 @converter("prelu", "_prelu_kernel")
@@ -107,9 +92,7 @@ def _log_softmax(x: RelayExpr, dim: int, dtype: DType | None = None, half_to_flo
     return ops.subtract(shifted, ops.log(ops.sum(ops.exp(shifted), axis=[axis], keepdims=True)))
 
 
-@converter("softmin")
-def _softmin(x: RelayExpr, dim: int, dtype: DType | None = None) -> RelayExpr:
-    return _softmax(ops.negative(x), dim, dtype)
+converters({"softmin": lambda x, dim, dtype=None: _softmax(ops.negative(x), dim, dtype)})
 
 
 @converter("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
@@ -119,9 +102,7 @@ def _dropout(x: RelayExpr, p: float = 0.5, train: bool = False) -> RelayExpr:
     return x
 
 
-@converter("native_dropout")
-def _native_dropout(x: RelayExpr, p: float = 0.5, train: bool = False) -> tuple[RelayExpr, RelayExpr]:
-    return _dropout(x, p, train), ops.ones_like(cast(x, "bool"))
+converters({"native_dropout": lambda x, p=0.5, train=False: (_dropout(x, p, train), ops.ones_like(cast(x, "bool")))})
 
 
 @converter("channel_shuffle")

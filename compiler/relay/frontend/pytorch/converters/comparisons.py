@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.converters.elementwise import is_number
-from compiler.relay.frontend.pytorch.dtypes import cast, promoted, tensor
+from compiler.relay.frontend.pytorch.dtypes import cast, promoted, tensor, truth
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
 from compiler.relay.frontend.pytorch.tensors import dtype_of, ops, scalar
 from compiler.relay.frontend.pytorch.values import Scalar, TorchValue
@@ -37,15 +37,9 @@ converters(
 
 def _logical(compute: Operators) -> Convert:
     def convert(a: Scalar, other: Scalar) -> RelayExpr:
-        return compute(_truth(a), _truth(other))
+        return compute(truth(tensor(a)), truth(tensor(other)))
 
     return convert
-
-
-def _truth(x: Scalar) -> RelayExpr:
-    """Convert to bool: whether elements are nonzero."""
-    x = tensor(x)
-    return x if dtype_of(x) == "bool" else ops.not_equal(x, scalar(0, x))
 
 
 converters(
@@ -53,7 +47,9 @@ converters(
         "logical_and": _logical(ops.logical_and),
         "logical_or": _logical(ops.logical_or),
         "logical_xor": _logical(ops.logical_xor),
-        "logical_not": lambda x: ops.logical_not(_truth(x)),
+        "logical_not": lambda x: ops.logical_not(truth(tensor(x))),
+        "bitwise_not": lambda x: ops.logical_not(x) if dtype_of(x) == "bool" else ops.bitwise_not(x),
+        "equal": lambda a, other: ops.all(ops.equal(*promoted(a, other))),
         "isfinite": lambda x: _test(x, ops.isfinite, True),
         "isinf": lambda x: _test(x, ops.isinf, False),
         "isnan": lambda x: _test(x, ops.isnan, False),
@@ -70,17 +66,7 @@ def _test(x: RelayExpr, test: Callable[[RelayExpr], RelayExpr], of_integers: boo
     return ops.full_like(cast(x, "bool"), tensor(of_integers))
 
 
-@converter("bitwise_not")
-def _bitwise_not(x: RelayExpr) -> RelayExpr:
-    return ops.logical_not(x) if dtype_of(x) == "bool" else ops.bitwise_not(x)
-
-
 @converter("isclose")
 def _isclose(a: RelayExpr, other: RelayExpr, rtol: float = 1e-5, atol: float = 1e-8) -> RelayExpr:
     distance = ops.abs(ops.subtract(a, other))
     return ops.less_equal(distance, ops.add(ops.multiply(ops.abs(other), rtol), scalar(atol, a)))
-
-
-@converter("equal")
-def _equal(a: Scalar, other: Scalar) -> RelayExpr:
-    return ops.all(ops.equal(*promoted(a, other)))

@@ -25,6 +25,10 @@ from compiler.relay.frontend.pytorch.values import DType, Scalar, Size
 from compiler.relay.frontend.shared.folding import Array
 
 
+def _float(dtype: DType | None) -> str:
+    return default_float() if dtype is None else dtype_name(dtype)
+
+
 def _filled(shape: Sequence[Size], value: Scalar, dtype: str) -> RelayExpr:
     if any(isinstance(v, RelayExpr) and known(v) is None for v in shape):
         return ops.full(tensor(value, dtype), tensor(shape, "int64"), dtype)
@@ -38,41 +42,36 @@ def _of(value: Scalar) -> Convert:
     """Return a converter that creates a tensor filled with a number."""
 
     def convert(size: Sequence[Size], dtype: DType | None = None, **_unused: object) -> RelayExpr:
-        return _filled(size, value, default_float() if dtype is None else dtype_name(dtype))
+        return _filled(size, value, _float(dtype))
 
     return convert
 
 
-def _like(value: Scalar) -> Convert:
-    def convert(x: RelayExpr, dtype: DType | None = None) -> RelayExpr:
-        return _filled_like(x, value, dtype)
-
-    return convert
-
-
-def _filled_like(x: RelayExpr, value: Scalar, dtype: DType | None) -> RelayExpr:
+def _filled_like(x: RelayExpr, fill_value: Scalar, dtype: DType | None = None) -> RelayExpr:
     own = dtype_of(x) if dtype is None else dtype_name(dtype)
     if not all(isinstance(d, int) for d in dims_of(x)):
-        return ops.full_like(cast(x, own), tensor(value, own))
-    return _filled(list(static_shape(x)), value, own)
+        return ops.full_like(cast(x, own), tensor(fill_value, own))
+    return _filled(list(static_shape(x)), fill_value, own)
 
 
-def _new(value: Scalar) -> Convert:
-    def convert(x: RelayExpr, size: Sequence[Size], dtype: DType | None = None) -> RelayExpr:
-        return _filled(size, value, dtype_of(x) if dtype is None else dtype_name(dtype))
-
-    return convert
+@converter("new_full")
+def _new(x: RelayExpr, size: Sequence[Size], fill_value: Scalar, dtype: DType | None = None) -> RelayExpr:
+    return _filled(size, fill_value, dtype_of(x) if dtype is None else dtype_name(dtype))
 
 
 converters(
     {
         "zeros empty empty_strided": _of(0),
         "ones": _of(1),
-        "zeros_like empty_like": _like(0),
-        "ones_like": _like(1),
-        "new_zeros new_empty": _new(0),
-        "new_ones": _new(1),
-        "zero": _like(0),
+        "zero zeros_like empty_like": lambda x, dtype=None: _filled_like(x, 0, dtype),
+        "ones_like": lambda x, dtype=None: _filled_like(x, 1, dtype),
+        "full_like": _filled_like,
+        "fill": lambda x, value: _filled_like(x, value),
+        "new_zeros new_empty": lambda x, size, dtype=None: _new(x, size, 0, dtype),
+        "new_ones": lambda x, size, dtype=None: _new(x, size, 1, dtype),
+        "new_tensor": lambda x, data, dtype=None: tensor(data, dtype_of(x) if dtype is None else dtype_name(dtype)),
+        "eye": lambda n, m=None, dtype=None: constant(np.eye(n, m), _float(dtype)),
+        "_shape_as_tensor": lambda x: constant(list(static_shape(x)), "int64"),
     }
 )
 
@@ -80,26 +79,6 @@ converters(
 @converter("full")
 def _full(size: Sequence[Size], fill_value: Scalar, dtype: DType | None = None) -> RelayExpr:
     return _filled(size, fill_value, result_dtype(fill_value) if dtype is None else dtype_name(dtype))
-
-
-@converter("full_like")
-def _full_like(x: RelayExpr, fill_value: Scalar, dtype: DType | None = None) -> RelayExpr:
-    return _filled_like(x, fill_value, dtype)
-
-
-@converter("new_full")
-def _new_full(x: RelayExpr, size: Sequence[Size], fill_value: Scalar, dtype: DType | None = None) -> RelayExpr:
-    return _filled(size, fill_value, dtype_of(x) if dtype is None else dtype_name(dtype))
-
-
-@converter("fill")
-def _fill(x: RelayExpr, value: Scalar) -> RelayExpr:
-    return _filled_like(x, value, None)
-
-
-@converter("new_tensor")
-def _new_tensor(x: RelayExpr, data: RelayExpr, dtype: DType | None = None) -> RelayExpr:
-    return tensor(data, dtype_of(x) if dtype is None else dtype_name(dtype))
 
 
 @converter("arange", "range")
@@ -118,18 +97,13 @@ def _arange(
 @converter("linspace")
 def _linspace(start: Scalar, end: Scalar, steps: int, dtype: DType | None = None) -> RelayExpr:
     values = np.linspace(number(start, "the start"), number(end, "the end"), steps)
-    return constant(values, default_float() if dtype is None else dtype_name(dtype))
+    return constant(values, _float(dtype))
 
 
 @converter("logspace")
 def _logspace(start: Scalar, end: Scalar, steps: int, base: float = 10.0, dtype: DType | None = None) -> RelayExpr:
     values = np.logspace(number(start, "the start"), number(end, "the end"), steps, base=base)
-    return constant(values, default_float() if dtype is None else dtype_name(dtype))
-
-
-@converter("eye")
-def _eye(n: int, m: int | None = None, dtype: DType | None = None) -> RelayExpr:
-    return constant(np.eye(n, m), default_float() if dtype is None else dtype_name(dtype))
+    return constant(values, _float(dtype))
 
 
 def _triangle(indices: Callable[..., tuple[Array, Array]]) -> Convert:
@@ -170,15 +144,10 @@ def _one_hot(x: RelayExpr, num_classes: int = -1) -> RelayExpr:
     return ops.one_hot(x, one, zero, num_classes, -1, "int64")
 
 
-@converter("_shape_as_tensor")
-def _shape_as_tensor(x: RelayExpr) -> RelayExpr:
-    return constant(list(static_shape(x)), "int64")
-
-
 @converter("hann_window")
 def _hann_window(window_length: int, periodic: bool = True, dtype: DType | None = None) -> RelayExpr:
     window = np.hanning(window_length + 1)[:-1] if periodic else np.hanning(window_length)
-    return constant(window, default_float() if dtype is None else dtype_name(dtype))
+    return constant(window, _float(dtype))
 
 
 @converter("bincount")

@@ -66,7 +66,9 @@ converters(
         "abs absolute": _unary(lambda x: ops.abs(x), abs),
         "neg negative": _unary(lambda x: ops.negative(x), operator.neg),
         "sign sgn": _unary(ops.sign),
+        "sigmoid special_expit": _unary_floating(ops.sigmoid),
         "square": _unary(lambda x: ops.multiply(x, x)),
+        "frac": lambda x: ops.subtract(x, ops.trunc(x)),
         "positive": _unary(lambda x: x),
         "relu": _unary(ops.nn.relu),
     }
@@ -121,11 +123,6 @@ def _round(x: Scalar, decimals: int = 0) -> Scalar:
     return ops.multiply(ops.nearbyint(ops.divide(x, scale)), scale)
 
 
-@converter("frac")
-def _frac(x: RelayExpr) -> RelayExpr:
-    return ops.subtract(x, ops.trunc(x))
-
-
 @converter("logit", "special_logit")
 def _logit(x: RelayExpr, eps: float | None = None) -> RelayExpr:
     x = floating(x)
@@ -177,6 +174,7 @@ converters(
         "bitwise_xor __xor__ __ixor__": _binary(
             lambda a, b: _bits(ops.logical_xor, ops.bitwise_xor, a, b), operator.xor
         ),
+        "float_power": lambda a, exponent: ops.power(*(cast(x, "float64") for x in promoted(a, exponent))),
         "bitwise_left_shift __lshift__": _binary(ops.left_shift, operator.lshift),
         "bitwise_right_shift __rshift__": _binary(ops.right_shift, operator.rshift),
     }
@@ -217,52 +215,40 @@ def _rsub(a: Scalar, other: Scalar, alpha: Scalar = 1) -> RelayExpr:
 
 
 @converter("div", "divide", "true_divide")
-def _div(a: Scalar, other: Scalar, rounding_mode: str | None = None) -> Scalar:
+def _div(a: Scalar, other: Scalar, rounding_mode: str | None = None) -> TorchValue:
     if is_number(a) and is_number(other):
         return a / other
     if rounding_mode is None:
         return ops.divide(*promoted(a, other, floating=True))
     if rounding_mode == "floor":
         return _floor_divide(a, other)
-    left, right = promoted(a, other)
-    if "float" in dtype_of(left):
-        return ops.trunc(ops.divide(left, right))
-    return ops.trunc_divide(left, right)
+    return _quotient(ops.trunc, ops.trunc_divide)(*promoted(a, other))
 
 
-@converter("floor_divide", "floordiv")
-def _floor_divide(a: Scalar, other: Scalar) -> Scalar:
-    if is_number(a) and is_number(other):
-        return a // other
-    left, right = promoted(a, other)
-    if "float" in dtype_of(left):
-        return ops.floor(ops.divide(left, right))
-    return ops.floor_divide(left, right)
+def _quotient(rounded: Compute, of_integers: Binary) -> Binary:
+    """Return the division whose quotients are rounded."""
+    return lambda a, b: rounded(ops.divide(a, b)) if "float" in dtype_of(a) else of_integers(a, b)
 
 
-@converter("remainder")
-def _remainder(a: Scalar, other: Scalar) -> Scalar:
-    if is_number(a) and is_number(other):
-        return a % other
-    left, right = promoted(a, other)
-    if "float" in dtype_of(left):
-        return ops.subtract(left, ops.multiply(ops.floor(ops.divide(left, right)), right))
-    return ops.floor_mod(left, right)
+def _remainder(rounded: Compute, of_integers: Binary) -> Binary:
+    """Return what a division leaves whose quotients are rounded."""
+
+    def compute(a: RelayExpr, b: RelayExpr) -> RelayExpr:
+        if "float" in dtype_of(a):
+            return ops.subtract(a, ops.multiply(rounded(ops.divide(a, b)), b))
+        return of_integers(a, b)
+
+    return compute
 
 
-@converter("fmod")
-def _fmod(a: Scalar, other: Scalar) -> RelayExpr:
-    left, right = promoted(a, other)
-    if "float" in dtype_of(left):
-        return ops.subtract(left, ops.multiply(ops.trunc(ops.divide(left, right)), right))
-    return ops.trunc_mod(left, right)
-
-
-@converter("float_power")
-def _float_power(a: Scalar, exponent: Scalar) -> RelayExpr:
-    """Compute the power in ``float64``."""
-    left, right = promoted(a, exponent)
-    return ops.power(cast(left, "float64"), cast(right, "float64"))
+_floor_divide = _binary(_quotient(ops.floor, ops.floor_divide), operator.floordiv)
+converters(
+    {
+        "floor_divide floordiv": _floor_divide,
+        "remainder": _binary(_remainder(ops.floor, ops.floor_mod), operator.mod),
+        "fmod": _binary(_remainder(ops.trunc, ops.trunc_mod)),
+    }
+)
 
 
 @converter("pow")
@@ -292,29 +278,11 @@ def _atan2(a: Scalar, other: Scalar) -> RelayExpr:
     return ops.where(ops.greater(x, 0.0), angle, ops.where(ops.less(x, 0.0), turned, upright))
 
 
-@converter("hypot")
-def _hypot(a: Scalar, other: Scalar) -> RelayExpr:
-    x, y = promoted(a, other, floating=True)
-    return ops.sqrt(ops.add(ops.multiply(x, x), ops.multiply(y, y)))
-
-
 @converter("logaddexp")
 def _logaddexp(a: Scalar, other: Scalar) -> RelayExpr:
     x, y = promoted(a, other, floating=True)
     high = ops.maximum(x, y)
     return ops.add(high, ops.log(ops.add(ops.exp(ops.subtract(x, high)), ops.exp(ops.subtract(y, high)))))
-
-
-@converter("xlogy", "special_xlogy")
-def _xlogy(a: Scalar, other: Scalar) -> RelayExpr:
-    x, y = promoted(a, other, floating=True)
-    return ops.where(ops.equal(x, 0.0), ops.multiply(x, 0.0), ops.multiply(x, ops.log(y)))
-
-
-@converter("copysign")
-def _copysign(a: Scalar, other: Scalar) -> RelayExpr:
-    x, y = promoted(a, other, floating=True)
-    return ops.where(ops.less(y, 0.0), ops.negative(ops.abs(x)), ops.abs(x))
 
 
 @converter("heaviside")
@@ -323,22 +291,31 @@ def _heaviside(a: Scalar, values: Scalar) -> RelayExpr:
     return ops.where(ops.equal(x, scalar(0, x)), at_zero, cast(ops.greater(x, scalar(0, x)), dtype_of(x)))
 
 
+def _binary_floating(compute: Binary) -> Convert:
+    return lambda a, other: compute(*promoted(a, other, floating=True))
+
+
+converters(
+    {
+        "hypot": _binary_floating(lambda x, y: ops.sqrt(ops.add(ops.multiply(x, x), ops.multiply(y, y)))),
+        "copysign": _binary_floating(lambda x, y: ops.where(ops.less(y, 0.0), ops.negative(ops.abs(x)), ops.abs(x))),
+        "xlogy special_xlogy": _binary_floating(
+            lambda x, y: ops.where(ops.equal(x, 0.0), ops.multiply(x, 0.0), ops.multiply(x, ops.log(y)))
+        ),
+    }
+)
+
+
 # three and more
 
 
-@converter("lerp")
-def _lerp(a: RelayExpr, end: Scalar, weight: Scalar) -> RelayExpr:
-    return ops.add(a, ops.multiply(ops.subtract(end, a), tensor(weight, dtype_of(a))))
-
-
-@converter("addcmul")
-def _addcmul(a: Scalar, tensor1: RelayExpr, tensor2: RelayExpr, value: Scalar = 1) -> RelayExpr:
-    return ops.add(a, _scaled(ops.multiply(tensor1, tensor2), value))
-
-
-@converter("addcdiv")
-def _addcdiv(a: Scalar, tensor1: RelayExpr, tensor2: RelayExpr, value: Scalar = 1) -> RelayExpr:
-    return ops.add(a, _scaled(ops.divide(tensor1, tensor2), value))
+converters(
+    {
+        "lerp": lambda a, end, weight: ops.add(a, ops.multiply(ops.subtract(end, a), tensor(weight, dtype_of(a)))),
+        "addcmul": lambda a, tensor1, tensor2, value=1: ops.add(a, _scaled(ops.multiply(tensor1, tensor2), value)),
+        "addcdiv": lambda a, tensor1, tensor2, value=1: ops.add(a, _scaled(ops.divide(tensor1, tensor2), value)),
+    }
+)
 
 
 @converter("clamp", "clip", "clamp_min", "clamp_max")
@@ -367,9 +344,9 @@ def _to(x: Scalar, dtype: DType | None = None, other: Scalar | None = None, **_u
     return x if dtype is None else cast(tensor(x), dtype_name(dtype))
 
 
-@converter("type_as")
-def _type_as(x: RelayExpr, other: RelayExpr) -> RelayExpr:
-    return cast(x, dtype_of(other))
+converters(
+    {"type_as": lambda x, other: cast(x, dtype_of(other)), "result_type": lambda a, other: result_dtype(a, other)}
+)
 
 
 converters(
@@ -387,13 +364,3 @@ converters(
         }.items()
     }
 )
-
-
-@converter("result_type")
-def _result_type(a: Scalar, other: Scalar) -> str:
-    return result_dtype(a, other)
-
-
-@converter("sigmoid", "special_expit")
-def _sigmoid(x: RelayExpr) -> RelayExpr:
-    return ops.sigmoid(floating(x))

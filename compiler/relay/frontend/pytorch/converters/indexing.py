@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.pytorch.dtypes import cast, promoted, tensor
-from compiler.relay.frontend.pytorch.registry import converter
+from compiler.relay.frontend.pytorch.dtypes import cast, promoted, tensor, truth
+from compiler.relay.frontend.pytorch.registry import converter, converters
 from compiler.relay.frontend.pytorch.tensors import (
     axis_of,
     constant,
@@ -49,11 +49,6 @@ def select(x: RelayExpr, dim: int, index: RelayExpr) -> RelayExpr:
     return ops.take(x, _from_front(tensor(index, "int64"), whole), axis=axis)
 
 
-@converter("index_select")
-def _index_select(x: RelayExpr, dim: int, index: RelayExpr) -> RelayExpr:
-    return ops.take(x, index, axis=axis_of(dim, rank_of(x)))
-
-
 @converter("take")
 def _take(x: RelayExpr, index: RelayExpr) -> RelayExpr:
     flat = reshape(x, [-1])
@@ -62,14 +57,14 @@ def _take(x: RelayExpr, index: RelayExpr) -> RelayExpr:
 
 @converter("gather")
 def _gather(x: RelayExpr, dim: int, index: RelayExpr, sparse_grad: bool = False) -> RelayExpr:
-    return ops.gather(_cut_to(x, index, dim), axis_of(dim, rank_of(x)), index)
-
-
-def _cut_to(x: RelayExpr, index: RelayExpr, dim: int) -> RelayExpr:
-    """Slice a tensor to the extents of an index tensor, except along one axis."""
     axis, have, need = axis_of(dim, rank_of(x)), static_shape(x), static_shape(index)
-    axes = [i for i in range(len(have)) if i != axis and have[i] != need[i]]
-    return ops.strided_slice(x, [0] * len(axes), [need[i] for i in axes], axes=axes) if axes else x
+    return ops.gather(_cut_to(x, [*need[:axis], *have[axis : axis + 1], *need[axis + 1 :]]), axis, index)
+
+
+def _cut_to(x: RelayExpr, shape: Sequence[int]) -> RelayExpr:
+    """Slice the first elements along each axis."""
+    axes = [i for i, d in enumerate(static_shape(x)) if d != shape[i]]
+    return ops.strided_slice(x, [0] * len(axes), [shape[i] for i in axes], axes=axes) if axes else x
 
 
 @converter("take_along_dim")
@@ -134,26 +129,16 @@ def _places(mask: RelayExpr) -> list[RelayExpr]:
     return [ops.take(points, constant(i, "int64"), axis=1) for i in range(rank_of(mask))]
 
 
-@converter("nonzero", "argwhere")
-def _nonzero(x: RelayExpr) -> RelayExpr:
-    return cast(ops.argwhere(x), "int64")
-
-
 @converter("nonzero_numpy")
 def places_of(x: RelayExpr) -> list[RelayExpr]:
     """Return the coordinates of the nonzero elements, one tensor per axis."""
-    return [cast(places, "int64") for places in _places(x if dtype_of(x) == "bool" else ops.not_equal(x, scalar(0, x)))]
+    return [cast(places, "int64") for places in _places(truth(x))]
 
 
 @converter("masked_select")
 def _masked_select(x: RelayExpr, mask: RelayExpr) -> RelayExpr:
     shape = list(np.broadcast_shapes(static_shape(x), static_shape(mask)))
     return _index(expand(x, shape), [expand(mask, shape)])
-
-
-@converter("masked_fill")
-def _masked_fill(x: RelayExpr, mask: RelayExpr, value: Scalar) -> RelayExpr:
-    return ops.where(cast(mask, "bool"), tensor(value, dtype_of(x)), x)
 
 
 @converter("index_fill")
@@ -210,7 +195,7 @@ def _scatter(x: RelayExpr, dim: int, index: RelayExpr, src: RelayExpr | None = N
     shape = list(static_shape(index))
     if not include_self:
         x = _without_self(x, dim, index, _REDUCTIONS[reduce])
-    updates = expand(updates, shape) if not rank_of(updates) else _first_of_each(updates, shape)
+    updates = expand(updates, shape) if not rank_of(updates) else _cut_to(updates, shape)
     axis = axis_of(dim, rank_of(x))
     return ops.scatter_elements(x, index, updates, axis=axis, reduction=_REDUCTIONS[reduce])
 
@@ -224,16 +209,6 @@ def _without_self(x: RelayExpr, dim: int, index: RelayExpr, reduction: str) -> R
                "min": np.inf if is_float else limits(dtype_of(x)).max}.get(reduction, 0)  # fmt: skip
     ones = constant(np.full(static_shape(index), neutral), dtype_of(x))
     return ops.scatter_elements(x, index, ones, axis=axis_of(dim, rank_of(x)), reduction="update")
-
-
-def _first_of_each(x: RelayExpr, shape: list[int]) -> RelayExpr:
-    axes = [i for i, d in enumerate(static_shape(x)) if d != shape[i]]
-    return ops.strided_slice(x, [0] * len(axes), [shape[i] for i in axes], axes=axes) if axes else x
-
-
-@converter("scatter_add")
-def _scatter_add(x: RelayExpr, dim: int, index: RelayExpr, src: RelayExpr) -> RelayExpr:
-    return _scatter(x, dim, index, src, reduce="add")
 
 
 def _spread(x: RelayExpr, axis: int, index: RelayExpr) -> RelayExpr:
@@ -278,3 +253,13 @@ def _slice_scatter(
     return _index_copy(x, dim, constant(np.array(places, "int64")), expand(src, [
         len(places) if i == axis else d for i, d in enumerate(static_shape(x))
     ]))  # fmt: skip
+
+
+converters(
+    {
+        "index_select": lambda x, dim, index: ops.take(x, index, axis=axis_of(dim, rank_of(x))),
+        "nonzero argwhere": lambda x: cast(ops.argwhere(x), "int64"),
+        "masked_fill": lambda x, mask, value: ops.where(cast(mask, "bool"), tensor(value, dtype_of(x)), x),
+        "scatter_add": lambda x, dim, index, src: _scatter(x, dim, index, src, reduce="add"),
+    }
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.pytorch.registry import converter
+from compiler.relay.frontend.pytorch.registry import converter, converters
 from compiler.relay.frontend.pytorch.tensors import constant, dtype_of, ops, rank_of, static_shape
 from compiler.relay.frontend.shared.activations import softplus
 from compiler.relay.frontend.shared.errors import ConversionError
@@ -22,15 +22,13 @@ def _loss(x: RelayExpr, reduction: int) -> RelayExpr:
     return x if reduction == 0 else ops.mean(x) if reduction == 1 else ops.sum(x)
 
 
+converters({"l1_loss": lambda x, target, reduction=1: _loss(ops.abs(ops.subtract(x, target)), reduction)})
+
+
 @converter("mse_loss")
 def _mse_loss(x: RelayExpr, target: RelayExpr, reduction: int = 1) -> RelayExpr:
     distance = ops.subtract(x, target)
     return _loss(ops.multiply(distance, distance), reduction)
-
-
-@converter("l1_loss")
-def _l1_loss(x: RelayExpr, target: RelayExpr, reduction: int = 1) -> RelayExpr:
-    return _loss(ops.abs(ops.subtract(x, target)), reduction)
 
 
 @converter("smooth_l1_loss")
@@ -75,9 +73,7 @@ def _cross_entropy(x: RelayExpr, target: RelayExpr, weight: RelayExpr | None = N
     if weight is not None:
         raise ConversionError("weights together with probabilities are not supported")
     loss = ops.negative(ops.sum(ops.multiply(logs, target), axis=[axis]))
-    if reduction != 1:
-        return _loss(loss, reduction)
-    return ops.mean(loss)
+    return _loss(loss, reduction)
 
 
 @converter("kl_div")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.matmul import matmul as product
 from compiler.relay.frontend.pytorch.converters.elementwise import is_number
 from compiler.relay.frontend.pytorch.dtypes import promoted, tensor
-from compiler.relay.frontend.pytorch.registry import converter
+from compiler.relay.frontend.pytorch.registry import converter, converters
 from compiler.relay.frontend.pytorch.tensors import (
     axis_of,
     dims_of,
@@ -78,29 +80,17 @@ def _plus(added: RelayExpr, y: RelayExpr, beta: Scalar, alpha: Scalar) -> RelayE
     return ops.add(y, added)
 
 
-@converter("addmm")
-def _addmm(x: RelayExpr, mat1: RelayExpr, mat2: RelayExpr, beta: Scalar = 1, alpha: Scalar = 1) -> RelayExpr:
-    return _plus(x, product(mat1, mat2), beta, alpha)
-
-
-@converter("addmv")
-def _addmv(x: RelayExpr, mat: RelayExpr, vec: RelayExpr, beta: Scalar = 1, alpha: Scalar = 1) -> RelayExpr:
-    return _plus(x, product(mat, vec), beta, alpha)
-
-
-@converter("baddbmm")
-def _baddbmm(x: RelayExpr, batch1: RelayExpr, batch2: RelayExpr, beta: Scalar = 1, alpha: Scalar = 1) -> RelayExpr:
-    return _plus(x, product(batch1, batch2), beta, alpha)
-
-
-@converter("addbmm")
-def _addbmm(x: RelayExpr, batch1: RelayExpr, batch2: RelayExpr, beta: Scalar = 1, alpha: Scalar = 1) -> RelayExpr:
-    return _plus(x, ops.sum(product(batch1, batch2), axis=[0]), beta, alpha)
-
-
-@converter("addr")
-def _addr(x: RelayExpr, vec1: RelayExpr, vec2: RelayExpr, beta: Scalar = 1, alpha: Scalar = 1) -> RelayExpr:
-    return _plus(x, _outer(vec1, vec2), beta, alpha)
+converters(
+    {
+        "addmm": lambda x, mat1, mat2, beta=1, alpha=1: _plus(x, product(mat1, mat2), beta, alpha),
+        "addmv": lambda x, mat, vec, beta=1, alpha=1: _plus(x, product(mat, vec), beta, alpha),
+        "addr": lambda x, vec1, vec2, beta=1, alpha=1: _plus(x, _outer(vec1, vec2), beta, alpha),
+        "baddbmm": lambda x, batch1, batch2, beta=1, alpha=1: _plus(x, product(batch1, batch2), beta, alpha),
+        "addbmm": lambda x, batch1, batch2, beta=1, alpha=1: _plus(
+            x, ops.sum(product(batch1, batch2), axis=[0]), beta, alpha
+        ),
+    }
+)
 
 
 @converter("einsum")
@@ -120,9 +110,7 @@ def _contract(a: RelayExpr, b: RelayExpr, axes_a: Sequence[int], axes_b: Sequenc
     free_a = [i for i in range(rank_of(a)) if i not in axes_a]
     free_b = [i for i in range(rank_of(b)) if i not in axes_b]
     shape_a, shape_b = static_shape(a), static_shape(b)
-    count = 1
-    for axis in axes_a:
-        count *= shape_a[axis]
+    count = math.prod(shape_a[axis] for axis in axes_a)
     left = reshape(transpose(a, [*free_a, *axes_a]), [-1, count])
     right = reshape(transpose(b, [*axes_b, *free_b]), [count, -1])
     return reshape(product(left, right), [*(shape_a[i] for i in free_a), *(shape_b[i] for i in free_b)])
@@ -139,10 +127,7 @@ def _bilinear(input1: RelayExpr, input2: RelayExpr, weight: RelayExpr, bias: Rel
 
 @converter("linalg_multi_dot", "chain_matmul")
 def _chain(tensors: Sequence[RelayExpr]) -> RelayExpr:
-    result = tensors[0]
-    for right in tensors[1:]:
-        result = matmul(result, right)
-    return result
+    return functools.reduce(matmul, tensors)
 
 
 @converter("kron")

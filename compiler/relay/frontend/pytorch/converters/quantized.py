@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
@@ -11,25 +9,10 @@ from compiler.relay.frontend.pytorch.converters.matmul import linear
 from compiler.relay.frontend.pytorch.quantization import QuantizedTensor, quantized, real, scales_of, with_scales
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters, find
 from compiler.relay.frontend.pytorch.tensors import constant, dims_of, number, ops, rank_of, repeated, reshape
-from compiler.relay.frontend.pytorch.values import Scalar, TorchValue, as_expr
+from compiler.relay.frontend.pytorch.values import TorchValue, as_expr
 from compiler.relay.frontend.pytorch.weights import PackedWeight
 from compiler.relay.frontend.shared.activations import hard_swish
 from compiler.relay.frontend.shared.errors import ConversionError
-
-
-@converter("quantize_per_tensor")
-def _quantize_per_tensor(x: RelayExpr, scale: Scalar, zero_point: Scalar, dtype: int) -> RelayExpr:
-    return quantized(x, number(scale, "the scale"), int(number(zero_point, "the zero point")), dtype)
-
-
-@converter("dequantize")
-def _dequantize(x: RelayExpr) -> RelayExpr:
-    return real(x)
-
-
-@converter("int_repr")
-def _int_repr(x: RelayExpr) -> RelayExpr:
-    return x
 
 
 def _units(x: RelayExpr) -> QuantizedTensor:
@@ -37,6 +20,30 @@ def _units(x: RelayExpr) -> QuantizedTensor:
     if q is None:
         raise ConversionError("its input must be quantized")
     return q
+
+
+def _like(q: QuantizedTensor, x: RelayExpr) -> RelayExpr:
+    """Quantize a result by the parameters of an operand."""
+    return quantized(x, q.scale, q.zero, q.dtype)
+
+
+converters(
+    {
+        "quantize_per_tensor": lambda x, scale, zero_point, dtype: quantized(
+            x, number(scale, "the scale"), int(number(zero_point, "the zero point")), dtype
+        ),
+        "dequantize": real,
+        "int_repr": lambda x: x,
+        "quantized::add_scalar": lambda qa, other: _like(_units(qa), ops.add(real(qa), float(other))),
+        "quantized::relu6": lambda qx, inplace=False: _like(_units(qx), ops.clip(real(qx), 0.0, 6.0)),
+        "quantized::hardswish": lambda input, output_scale, output_zero_point: quantized(
+            hard_swish(real(input)), output_scale, output_zero_point, _units(input).dtype
+        ),
+        "quantized::cat": lambda qx, dim, scale, zero_point: quantized(
+            ops.concatenate([real(x) for x in qx], axis=dim), scale, zero_point, _units(qx[0]).dtype
+        ),
+    }
+)
 
 
 def _requantized(
@@ -156,28 +163,6 @@ def _mul_scalar(qa: RelayExpr, other: float) -> RelayExpr:
     if other <= 0:
         raise ConversionError(f"a product with {other} is not supported, only with positive numbers")
     return with_scales(ops.copy(qa), QuantizedTensor(q.scale * other, q.zero, q.dtype))
-
-
-@converter("quantized::add_scalar")
-def _add_scalar(qa: RelayExpr, other: float) -> RelayExpr:
-    q = _units(qa)
-    return quantized(ops.add(real(qa), float(other)), q.scale, q.zero, q.dtype)
-
-
-@converter("quantized::cat")
-def _cat(qx: Sequence[RelayExpr], dim: int, scale: float, zero_point: int) -> RelayExpr:
-    return quantized(ops.concatenate([real(x) for x in qx], axis=dim), scale, zero_point, _units(qx[0]).dtype)
-
-
-@converter("quantized::relu6")
-def _relu6(qx: RelayExpr, inplace: bool = False) -> RelayExpr:
-    q = _units(qx)
-    return quantized(ops.clip(real(qx), 0.0, 6.0), q.scale, q.zero, q.dtype)
-
-
-@converter("quantized::hardswish")
-def _hardswish(input: RelayExpr, output_scale: float, output_zero_point: int) -> RelayExpr:
-    return quantized(hard_swish(real(input)), output_scale, output_zero_point, _units(input).dtype)
 
 
 @converter("quantized::leaky_relu")

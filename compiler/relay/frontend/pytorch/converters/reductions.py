@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.converters.elementwise import floating
-from compiler.relay.frontend.pytorch.dtypes import cast, dtype_name, promoted
+from compiler.relay.frontend.pytorch.dtypes import cast, dtype_name, promoted, truth
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
 from compiler.relay.frontend.pytorch.tensors import (
     axes_of,
@@ -85,14 +85,10 @@ converters(
         "max": _extreme(ops.max, ops.argmax, ops.maximum),
         "min": _extreme(ops.min, ops.argmin, ops.minimum),
         "amax": lambda x, dim=None, keepdim=False: _reduced(ops.max, x, dim, keepdim),
+        "aminmax": lambda x, dim=None, keepdim=False: tuple(_reduced(f, x, dim, keepdim) for f in (ops.min, ops.max)),
         "amin": lambda x, dim=None, keepdim=False: _reduced(ops.min, x, dim, keepdim),
     }
 )
-
-
-@converter("aminmax")
-def _aminmax(x: RelayExpr, dim: int | None = None, keepdim: bool = False) -> tuple[RelayExpr, RelayExpr]:
-    return _reduced(ops.min, x, dim, keepdim), _reduced(ops.max, x, dim, keepdim)
 
 
 def _place(compute: Operators) -> Convert:
@@ -110,18 +106,18 @@ converters({"argmax": _place(ops.argmax), "argmin": _place(ops.argmin)})
 
 def _truth(compute: Operators) -> Convert:
     def convert(x: RelayExpr, dim: Dim = None, keepdim: bool = False) -> RelayExpr:
-        truth = x if dtype_of(x) == "bool" else ops.not_equal(x, scalar(0, x))
-        return _reduced(compute, truth, dim, keepdim)
+        return _reduced(compute, truth(x), dim, keepdim)
 
     return convert
 
 
-converters({"all": _truth(ops.all), "any": _truth(ops.any)})
-
-
-@converter("count_nonzero")
-def _count_nonzero(x: RelayExpr, dim: Dim = None) -> RelayExpr:
-    return _reduced(ops.sum, cast(ops.not_equal(x, scalar(0, x)), "int64"), dim, False)
+converters(
+    {
+        "all": _truth(ops.all),
+        "any": _truth(ops.any),
+        "count_nonzero": lambda x, dim=None: _reduced(ops.sum, cast(truth(x), "int64"), dim, False),
+    }
+)
 
 
 def variance(
@@ -186,6 +182,9 @@ def vector_norm(x: RelayExpr, p: float | None = None, ord: float | None = None, 
     return ops.power(total, scalar(1 / power, total))
 
 
+converters({"dist": lambda x, other, p=2: vector_norm(ops.subtract(x, other), p)})
+
+
 @converter("linalg_norm")
 def _linalg_norm(
     x: RelayExpr, ord: float | None = None, dim: Dim = None, keepdim: bool = False, dtype: DType | None = None
@@ -193,11 +192,6 @@ def _linalg_norm(
     if ord is not None and rank_of(x) != 1 and not (isinstance(dim, int) or (dim is not None and len(dim) == 1)):
         raise ValueError("matrix norms other than the Frobenius norm are not supported")
     return vector_norm(x, ord, None, dim, keepdim, dtype)
-
-
-@converter("dist")
-def _dist(x: RelayExpr, other: Scalar, p: float = 2) -> RelayExpr:
-    return vector_norm(ops.subtract(x, other), p)
 
 
 @converter("pairwise_distance")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import functools
+import math
+from collections.abc import Callable, Sequence
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.dtypes import cast, default_float, dtype_code, tensor
@@ -59,66 +61,32 @@ def _size(x: RelayExpr, dim: int | None = None) -> list[RelayExpr | int] | Relay
     return [size(x, i) for i in range(rank_of(x))] if dim is None else size(x, dim)
 
 
-@converter("len")
-def _len(x: RelayExpr) -> RelayExpr | int:
-    return size(x, 0) if isinstance(x, RelayExpr) else len(x)
-
-
-@converter("dim")
-def _dim(x: RelayExpr) -> int:
-    return rank_of(x)
+converters(
+    {
+        "len": lambda x: size(x, 0) if isinstance(x, RelayExpr) else len(x),
+        "dim": lambda x: rank_of(x),
+        "is_floating_point": lambda x: "float" in dtype_of(x),
+        "is_complex is_sparse is_grad_enabled is_autocast_enabled prim::is_cuda prim::is_sparse prim::is_quantized "
+        "prim::is_mkldnn prim::is_nested prim::is_mps prim::is_xpu prim::requires_grad": lambda *_values: False,
+        "prim::dtype": lambda x: dtype_code(dtype_of(x)),
+        "prim::device prim::layout": lambda *_values: None,
+        "prim::type": lambda *_values: "cpu",
+        "__not__": lambda value: ops.logical_not(value) if isinstance(value, RelayExpr) else not value,
+        "__is__": lambda a, obj: a is obj,
+        "__isnot__": lambda a, obj: a is not obj,
+        "dict": lambda pairs=(): dict(pairs),
+        "keys list": lambda values: list(values),
+        "values": lambda values: list(values.values()),
+        "items": lambda values: list(values.items()),
+    }
+)
 
 
 @converter("numel", "sym_numel")
 def _numel(x: RelayExpr) -> RelayExpr | int:
     if all(isinstance(d, int) for d in dims_of(x)):
-        count = 1
-        for d in static_shape(x):
-            count *= d
-        return count
+        return math.prod(static_shape(x))
     return ops.prod(ops.shape_of(x, dtype="int64"))
-
-
-@converter("is_floating_point")
-def _is_floating_point(x: RelayExpr) -> bool:
-    return "float" in dtype_of(x)
-
-
-@converter("is_complex", "is_sparse", "prim::is_cuda", "prim::is_sparse", "prim::is_quantized", "prim::is_mkldnn",
-           "prim::is_nested", "prim::is_mps", "prim::is_xpu", "prim::requires_grad", "is_grad_enabled",
-           "is_autocast_enabled")  # fmt: skip
-def _never(*_values: object) -> bool:
-    return False
-
-
-@converter("prim::dtype")
-def _dtype(x: RelayExpr) -> int:
-    return dtype_code(dtype_of(x))
-
-
-@converter("prim::device", "prim::layout")
-def _place(*_values: object) -> None:
-    return None
-
-
-@converter("prim::type")
-def _type(*_values: object) -> str:
-    return "cpu"
-
-
-@converter("__not__")
-def _not(value: Scalar) -> RelayExpr | bool:
-    return ops.logical_not(value) if isinstance(value, RelayExpr) else not value
-
-
-@converter("__is__")
-def _is(a: TorchValue, obj: TorchValue) -> bool:
-    return a is obj
-
-
-@converter("__isnot__")
-def _is_not(a: TorchValue, obj: TorchValue) -> bool:
-    return a is not obj
 
 
 @converter("__contains__")
@@ -162,31 +130,6 @@ def _set_item(values: list[TorchValue] | dict[TorchKey, TorchValue], el: TorchVa
     return values
 
 
-@converter("dict")
-def _dict(pairs: Iterable[tuple[TorchKey, TorchValue]] = ()) -> dict[float | str, TorchValue]:
-    return dict(pairs)
-
-
-@converter("keys")
-def _keys(values: dict[TorchKey, TorchValue]) -> list[float | str]:
-    return list(values)
-
-
-@converter("values")
-def _values(values: dict[TorchKey, TorchValue]) -> list[TorchValue]:
-    return list(values.values())
-
-
-@converter("items")
-def _items(values: dict[TorchKey, TorchValue]) -> list[tuple[float | str, TorchValue]]:
-    return list(values.items())
-
-
-@converter("list")
-def _list(values: Iterable[TorchValue]) -> list[TorchValue]:
-    return list(values)
-
-
 @converter(
     "_assert_scalar", "_assert_async", "_assert_tensor_metadata", "sym_constrain_range", "sym_constrain_range_for_size"
 )
@@ -209,23 +152,15 @@ def _derive_index(index: Size, start: Size, step: Size) -> Size:
     return ops.add(tensor(start), ops.multiply(tensor(index), tensor(step)))
 
 
-@converter("prim::min")
-def _least(a: Scalar | Sequence[Scalar], other: Scalar | None = None) -> Scalar:
-    return _extreme(min, ops.minimum, a, other)
+def _extreme(on_numbers: Callable[[Sequence[float]], float], compute: Operators) -> Convert:
+    def convert(a: Scalar | Sequence[Scalar], other: Scalar | None = None) -> RelayExpr | float:
+        values = [*(a if isinstance(a, Sequence) else [a]), *([] if other is None else [other])]
+        numbers = [v for v in values if not isinstance(v, RelayExpr)]
+        if len(numbers) == len(values):
+            return on_numbers(numbers)
+        return functools.reduce(compute, map(tensor, values))
+
+    return convert
 
 
-@converter("prim::max")
-def _most(a: Scalar | Sequence[Scalar], other: Scalar | None = None) -> Scalar:
-    return _extreme(max, ops.maximum, a, other)
-
-
-def _extreme(on_numbers: Callable[[Sequence[float]], float], compute: Operators, a: Scalar | Sequence[Scalar],
-             other: Scalar | None) -> RelayExpr | float:  # fmt: skip
-    values = [*(a if isinstance(a, Sequence) else [a]), *([] if other is None else [other])]
-    numbers = [v for v in values if not isinstance(v, RelayExpr)]
-    if len(numbers) == len(values):
-        return on_numbers(numbers)
-    result = tensor(values[0])
-    for value in values[1:]:
-        result = compute(result, tensor(value))
-    return result
+converters({"prim::min": _extreme(min, ops.minimum), "prim::max": _extreme(max, ops.maximum)})

@@ -33,13 +33,6 @@ from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.tensors import bounded, expand, slice_axis, split, static_dims
 from compiler.relay.ty import Dim
 
-converters(
-    {
-        "contiguous clone detach detach_ alias lift_fresh lift_fresh_copy requires_grad_ resolve_conj resolve_neg "
-        "cpu cuda pin_memory prim::unchecked_cast": lambda x: x
-    }
-)
-
 
 def _target(values: Ints) -> list[int] | RelayExpr:
     """Return the extents of a shape as ints, or as a vector if some are dynamic."""
@@ -62,11 +55,6 @@ def view(
     return ops.reshape(x, target) if isinstance(target, RelayExpr) else reshape(x, target)
 
 
-@converter("view_as", "reshape_as")
-def _view_as(x: RelayExpr, other: RelayExpr) -> RelayExpr:
-    return reshape(x, dims_of(other))
-
-
 @converter("flatten")
 def _flatten(x: RelayExpr, start_dim: int = 0, end_dim: int = -1) -> RelayExpr:
     rank, dims = rank_of(x), dims_of(x)
@@ -81,11 +69,6 @@ def _all_known(dims: Sequence[Dim]) -> bool:
     return all(isinstance(d, int) for d in dims)
 
 
-@converter("ravel")
-def _ravel(x: RelayExpr) -> RelayExpr:
-    return reshape(x, [-1])
-
-
 @converter("unflatten")
 def _unflatten(x: RelayExpr, dim: int, sizes: Ints) -> RelayExpr:
     axis, dims = axis_of(dim, rank_of(x)), dims_of(x)
@@ -93,11 +76,6 @@ def _unflatten(x: RelayExpr, dim: int, sizes: Ints) -> RelayExpr:
     if -1 in parts and isinstance(own := dims[axis], int):
         parts[parts.index(-1)] = own // -math.prod(parts)
     return reshape(x, [*dims[:axis], *parts, *dims[axis + 1 :]])
-
-
-@converter("permute", "permute_copy")
-def _permute(x: RelayExpr, dims: Sequence[int]) -> RelayExpr:
-    return transpose(x, [axis_of(d, rank_of(x)) for d in dims])
 
 
 @converter("transpose", "swapaxes", "swapdims", "transpose_copy")
@@ -111,16 +89,6 @@ def _transpose(
         a, b = axis_of(first, rank), axis_of(second, rank)
         order[a], order[b] = b, a
     return transpose(x, order)
-
-
-@converter("t", "numpy_T", "t_copy")
-def _t(x: RelayExpr) -> RelayExpr:
-    return transpose(x, list(range(rank_of(x)))[::-1])
-
-
-@converter("mT", "adjoint")
-def _matrix_transpose(x: RelayExpr) -> RelayExpr:
-    return _transpose(x, -2, -1)
 
 
 @converter("movedim", "moveaxis")
@@ -138,11 +106,6 @@ def _squeeze(x: RelayExpr, dim: int | None = None) -> RelayExpr:
     axes = [a for a in axes_of(dim, rank_of(x)) if a < rank_of(x)]
     ones = [a for a in axes if dims_of(x)[a] == 1]
     return ops.squeeze(x, axis=ones) if ones else x
-
-
-@converter("unsqueeze", "unsqueeze_copy")
-def _unsqueeze(x: RelayExpr, dim: int) -> RelayExpr:
-    return unsqueeze(x, [axis_of(dim, rank_of(x) + 1)])
 
 
 @converter("cat", "concat", "concatenate")
@@ -177,21 +140,6 @@ converters(
 
 def _at_least_3(x: RelayExpr) -> RelayExpr:
     return unsqueeze(_at_least(x, 2), [2]) if rank_of(x) < 3 else x
-
-
-@converter("hsplit")
-def _hsplit(x: RelayExpr, sections: Size | None = None, indices: Ints | None = None) -> list[RelayExpr]:
-    return _split(x, dim=min(rank_of(x) - 1, 1), sections=sections, indices=indices)
-
-
-@converter("vsplit")
-def _vsplit(x: RelayExpr, sections: Size | None = None, indices: Ints | None = None) -> list[RelayExpr]:
-    return _split(x, dim=0, sections=sections, indices=indices)
-
-
-@converter("dsplit")
-def _dsplit(x: RelayExpr, sections: Size | None = None, indices: Ints | None = None) -> list[RelayExpr]:
-    return _split(x, dim=2, sections=sections, indices=indices)
 
 
 @converter("as_strided", "as_strided_copy")
@@ -256,11 +204,6 @@ def _expand(x: RelayExpr, size: Ints, implicit: bool = False) -> RelayExpr:
     return expand(x, [own if wanted == -1 else wanted for own, wanted in zip(dims, target, strict=True)])
 
 
-@converter("expand_as")
-def _expand_as(x: RelayExpr, other: RelayExpr) -> RelayExpr:
-    return _expand(x, list(static_shape(other)))
-
-
 @converter("broadcast_tensors")
 def _broadcast_tensors(tensors: Sequence[RelayExpr]) -> list[RelayExpr]:
     shape = np.broadcast_shapes(*(static_shape(x) for x in tensors))
@@ -294,9 +237,6 @@ def _flip(x: RelayExpr, dims: Sequence[int]) -> RelayExpr:
     for dim in dims:
         x = ops.reverse(x, axis_of(dim, rank_of(x)))
     return x
-
-
-converters({"fliplr": lambda x: _flip(x, [1]), "flipud": lambda x: _flip(x, [0])})
 
 
 @converter("rot90")
@@ -392,11 +332,6 @@ def _diagonal(x: RelayExpr, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Re
     return ops.take(reshape(moved, [*others, rows * columns]), constant(places, "int64"), axis=rank - 2)
 
 
-@converter("diag")
-def _diag(x: RelayExpr, diagonal: int = 0) -> RelayExpr:
-    return _diagonal(x, diagonal) if rank_of(x) == 2 else _diag_embed(x, diagonal)
-
-
 @converter("diag_embed")
 def _diag_embed(x: RelayExpr, offset: int = 0, dim1: int = -2, dim2: int = -1) -> RelayExpr:
     if (axis_of(dim1, rank_of(x) + 1), axis_of(dim2, rank_of(x) + 1)) != (rank_of(x) - 1, rank_of(x)):
@@ -404,14 +339,6 @@ def _diag_embed(x: RelayExpr, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     *others, count = static_shape(x)
     side = count + abs(offset)
     return ops.matrix_set_diag(ops.zeros([*others, side, side], dtype_of(x)), x, k=offset)
-
-
-converters(
-    {
-        "tril": lambda x, diagonal=0: ops.trilu(x, constant(diagonal, "int64"), upper=False),
-        "triu": lambda x, diagonal=0: ops.trilu(x, constant(diagonal, "int64"), upper=True),
-    }
-)
 
 
 @converter("pixel_shuffle")
@@ -430,3 +357,26 @@ def _pixel_unshuffle(x: RelayExpr, downscale_factor: int) -> RelayExpr:
     split_ = reshape(x, [-1, channels, height // r, r, width // r, r])
     moved = transpose(split_, [0, 1, 3, 5, 2, 4])
     return reshape(moved, [*others, channels * r * r, height // r, width // r])
+
+
+converters(
+    {
+        "contiguous clone detach detach_ alias lift_fresh lift_fresh_copy requires_grad_ resolve_conj resolve_neg "
+        "cpu cuda pin_memory real prim::unchecked_cast": lambda x: x,
+        "view_as reshape_as": lambda x, other: reshape(x, dims_of(other)),
+        "ravel": lambda x: reshape(x, [-1]),
+        "permute permute_copy": lambda x, dims: transpose(x, [axis_of(d, rank_of(x)) for d in dims]),
+        "t numpy_T t_copy": lambda x: transpose(x, list(range(rank_of(x)))[::-1]),
+        "mT adjoint": lambda x: _transpose(x, -2, -1),
+        "unsqueeze unsqueeze_copy": lambda x, dim: unsqueeze(x, [axis_of(dim, rank_of(x) + 1)]),
+        "hsplit": lambda x, **parts: _split(x, dim=min(rank_of(x) - 1, 1), **parts),
+        "vsplit": lambda x, **parts: _split(x, dim=0, **parts),
+        "dsplit": lambda x, **parts: _split(x, dim=2, **parts),
+        "expand_as": lambda x, other: _expand(x, list(static_shape(other))),
+        "diag": lambda x, diagonal=0: (_diagonal if rank_of(x) == 2 else _diag_embed)(x, diagonal),
+        "fliplr": lambda x: _flip(x, [1]),
+        "flipud": lambda x: _flip(x, [0]),
+        "tril": lambda x, diagonal=0: ops.trilu(x, constant(diagonal, "int64"), upper=False),
+        "triu": lambda x, diagonal=0: ops.trilu(x, constant(diagonal, "int64"), upper=True),
+    }
+)

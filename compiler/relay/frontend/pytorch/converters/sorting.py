@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.dtypes import cast
-from compiler.relay.frontend.pytorch.registry import converter
+from compiler.relay.frontend.pytorch.registry import converter, converters
 from compiler.relay.frontend.pytorch.tensors import (
     axis_of,
     constant,
@@ -27,11 +27,6 @@ def _topk(
     return values, places
 
 
-@converter("msort")
-def _msort(x: RelayExpr) -> RelayExpr:
-    return ops.sort(x, axis=0)
-
-
 @converter("sort")
 def _sort(
     x: RelayExpr, dim: int = -1, descending: bool = False, stable: bool | None = None
@@ -51,9 +46,14 @@ def _nth(x: RelayExpr, place: int, dim: int, keepdim: bool) -> tuple[RelayExpr, 
     return tuple(ops.take(part, at, axis=axis) for part in _sort(x, axis))
 
 
-@converter("kthvalue")
-def _kthvalue(x: RelayExpr, k: int, dim: int = -1, keepdim: bool = False) -> tuple[RelayExpr, ...]:
-    return _nth(x, k - 1, dim, keepdim)
+converters(
+    {
+        "msort": lambda x: ops.sort(x, axis=0),
+        "kthvalue": lambda x, k, dim=-1, keepdim=False: _nth(x, k - 1, dim, keepdim),
+        "cummax": lambda x, dim: _running(x, dim, True),
+        "cummin": lambda x, dim: _running(x, dim, False),
+    }
+)
 
 
 @converter("median")
@@ -94,16 +94,6 @@ def _running(x: RelayExpr, dim: int, greatest: bool) -> tuple[RelayExpr, RelayEx
     places = ops.max(ops.where(hits, numbers, constant(-1, "int64")), axis=[rank_of(x)])
     back = [order.index(i) for i in range(rank_of(x))]
     return transpose(values, back), transpose(places, back)
-
-
-@converter("cummax")
-def _cummax(x: RelayExpr, dim: int) -> tuple[RelayExpr, RelayExpr]:
-    return _running(x, dim, True)
-
-
-@converter("cummin")
-def _cummin(x: RelayExpr, dim: int) -> tuple[RelayExpr, RelayExpr]:
-    return _running(x, dim, False)
 
 
 @converter("_unique2")

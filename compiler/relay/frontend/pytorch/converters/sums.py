@@ -116,9 +116,3 @@ def _sinc(x: RelayExpr) -> RelayExpr:
     is_zero = ops.equal(x, scalar(0, x))
     turned = ops.multiply(ops.where(is_zero, ops.ones_like(x), x), math.pi)
     return ops.where(is_zero, ops.ones_like(x), ops.divide(ops.sin(turned), turned))
-
-
-@converter("real")
-def _real(x: RelayExpr) -> RelayExpr:
-    """Return the tensor itself, as there are no complex ones."""
-    return x

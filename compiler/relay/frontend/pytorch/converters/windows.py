@@ -188,9 +188,7 @@ def _around(pad: Ints, rank: int) -> list[tuple[int, int]]:
     return [(0, 0)] * (rank - len(pairs)) + pairs
 
 
-@converter("constant_pad_nd")
-def _constant_pad(x: RelayExpr, pad: Ints, value: Scalar = 0) -> RelayExpr:
-    return padded(x, _around(pad, rank_of(x)), fill=value)
+converters({"constant_pad_nd": lambda x, pad, value=0: padded(x, _around(pad, rank_of(x)), fill=value)})
 
 
 _MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
