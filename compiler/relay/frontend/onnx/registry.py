@@ -10,8 +10,6 @@ from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.shared.folding import Operators
 from compiler.relay.op_registry import onnx_operators, operator_of_onnx, public_function_of
 
-Row = TypeVar("Row")
-
 Results: TypeAlias = "RelayExpr | Sequence[RelayExpr | None]"
 Convert: TypeAlias = Callable[[Node], Results]
 """``convert(node)`` returns the node's outputs: an expression, or a sequence of them, None for one that it lacks."""
@@ -37,10 +35,10 @@ def converter(*names: str, since: int = 1, domain: str = "") -> Callable[[F], F]
     return enter
 
 
-def converters(rows: Mapping[str, Row], make: Callable[[Row], Convert], since: int = 1) -> None:
-    """Register a table of operators that differ in one value each; ``make`` turns it into the converter."""
-    for name, row in rows.items():
-        converter(name, since=since)(make(row))
+def converters(rows: Mapping[str, Convert], since: int = 1) -> None:
+    """Register a table of converters by operator names, of which a key may have several, separated by spaces."""
+    for names, convert in rows.items():
+        converter(*names.split(), since=since)(convert)
 
 
 def find(domain: str, name: str, opset: int) -> Convert | None:

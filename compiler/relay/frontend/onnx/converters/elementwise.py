@@ -18,35 +18,36 @@ from compiler.relay.frontend.shared.folding import Operators, constant, dims_of,
 from compiler.relay.frontend.shared.tensors import bounded, cast, static_dims
 
 
-def _function(path: str) -> Operators:
-    function: Operators = functools.reduce(getattr, path.split("."), ops)
-    return function
+def _pairwise(compute: Operators) -> Convert:
+    return lambda node: functools.reduce(compute, node.inputs)
 
 
-_FOLDED = {"Max": "maximum", "Min": "minimum", "Sum": "add"}
+converters(
+    {
+        "Max": _pairwise(ops.maximum),
+        "Min": _pairwise(ops.minimum),
+        "Sum": _pairwise(ops.add),
+        "Identity": lambda node: node.inputs[0],
+        "CastLike": lambda node: cast(node.inputs[0], dtype_of(node.inputs[1])),
+        "Reciprocal": lambda node: ops.divide(1.0, node.inputs[0]),
+        "Gelu": lambda node: gelu(node.inputs[0], by_tanh=node.attr("approximate", "none") == "tanh"),
+        "HardSigmoid": lambda node: hard_sigmoid(node.inputs[0], node.attr("alpha", 0.2), node.attr("beta", 0.5)),
+        "HardSwish": lambda node: ops.multiply(node.inputs[0], hard_sigmoid(node.inputs[0], 1 / 6, 0.5)),
+        "Softplus": lambda node: softplus(node.inputs[0]),
+        "Mish": lambda node: mish(node.inputs[0]),
+        "ThresholdedRelu": lambda node: _above(node.inputs[0], node.attr("alpha", 1.0)),
+    }
+)
 
 
-def _pairwise(path: str) -> Convert:
-    return lambda node: functools.reduce(_function(path), node.inputs)
-
-
-converters(_FOLDED, _pairwise)
+def _above(x: RelayExpr, alpha: float) -> RelayExpr:
+    return ops.where(ops.greater(x, alpha), x, 0.0)
 
 
 @converter("Mean")
 def _mean(node: Node) -> RelayExpr:
     total = functools.reduce(ops.add, node.inputs)
     return ops.divide(total, len(node.inputs)) if len(node.inputs) > 1 else total
-
-
-@converter("Identity")
-def _identity(node: Node) -> RelayExpr:
-    return node.inputs[0]
-
-
-@converter("Reciprocal")
-def _reciprocal(node: Node) -> RelayExpr:
-    return ops.divide(1.0, node.inputs[0])
 
 
 @converter("Mod")
@@ -106,11 +107,6 @@ def _cast(node: Node) -> RelayExpr:
     return cast(node.inputs[0], dtype_name(to, "attribute 'to'"))
 
 
-@converter("CastLike")
-def _cast_like(node: Node) -> RelayExpr:
-    return cast(node.inputs[0], dtype_of(node.inputs[1]))
-
-
 @converter("BitCast")
 def _bit_cast(node: Node) -> RelayExpr:
     x, dtype = node.inputs[0], dtype_name(node.required("to"), "attribute 'to'")
@@ -127,11 +123,6 @@ def _is_inf(node: Node) -> RelayExpr:
     matches = [ops.equal(x, s) for s in signs]
     never = ops.logical_and(ops.equal(x, 0), ops.not_equal(x, 0))
     return functools.reduce(ops.logical_or, matches) if matches else never
-
-
-@converter("Gelu")
-def _gelu(node: Node) -> RelayExpr:
-    return gelu(node.inputs[0], by_tanh=node.attr("approximate", "none") == "tanh")
 
 
 @converter("PRelu")
@@ -170,42 +161,16 @@ def _exponential(x: RelayExpr, negative: float, positive: float, width: float = 
     return ops.add(above if positive == 1.0 else ops.multiply(above, positive), ops.multiply(curve, negative))
 
 
-@converter("HardSigmoid")
-def _hard_sigmoid(node: Node) -> RelayExpr:
-    return hard_sigmoid(node.inputs[0], node.attr("alpha", 0.2), node.attr("beta", 0.5))
-
-
 def hard_sigmoid(x: RelayExpr, alpha: float, beta: float) -> RelayExpr:
     """Return ``clip(alpha * x + beta, 0, 1)``."""
     line = ops.add(ops.multiply(x, alpha), beta)
     return ops.clip(line, 0.0, 1.0)
 
 
-@converter("HardSwish")
-def _hard_swish(node: Node) -> RelayExpr:
-    return ops.multiply(node.inputs[0], hard_sigmoid(node.inputs[0], 1 / 6, 0.5))
-
-
 @converter("Swish")
 def _swish(node: Node) -> RelayExpr:
     x, alpha = node.inputs[0], node.attr("alpha", 1.0)
     return ops.multiply(x, ops.sigmoid(x if alpha == 1.0 else ops.multiply(x, alpha)))
-
-
-@converter("Softplus")
-def _softplus(node: Node) -> RelayExpr:
-    return softplus(node.inputs[0])
-
-
-@converter("Mish")
-def _mish(node: Node) -> RelayExpr:
-    return mish(node.inputs[0])
-
-
-@converter("ThresholdedRelu")
-def _thresholded_relu(node: Node) -> RelayExpr:
-    x = node.inputs[0]
-    return ops.where(ops.greater(x, node.attr("alpha", 1.0)), x, 0.0)
 
 
 @converter("Dropout")

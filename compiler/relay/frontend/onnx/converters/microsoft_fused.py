@@ -75,16 +75,12 @@ def _with_rows_last(x: RelayExpr, transposed: bool, batch_inside: bool) -> Relay
 
 @microsoft("Gelu", "X")
 def _gelu(node: Node, x: RelayExpr) -> RelayExpr:
-    return _erf_gelu(node, x)
+    return as_standard("Gelu", node, x, opset=20)
 
 
 @microsoft("BiasGelu", "A B")
 def _bias_gelu(node: Node, x: RelayExpr, bias: RelayExpr | None) -> RelayExpr:
-    return _erf_gelu(node, ops.add(x, bias))
-
-
-def _erf_gelu(node: Node, x: RelayExpr) -> RelayExpr:
-    return as_standard("Gelu", node, x, opset=20)
+    return _gelu(node, ops.add(x, bias))
 
 
 @microsoft("FastGelu", "X bias?")

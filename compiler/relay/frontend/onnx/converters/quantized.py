@@ -10,7 +10,7 @@ from compiler.relay.frontend.onnx.converters.windows import conv
 from compiler.relay.frontend.onnx.integers import DequantizedTensor, along, centred, integers_of, remember
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
-from compiler.relay.frontend.onnx.registry import converter
+from compiler.relay.frontend.onnx.registry import converter, converters
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import dtype_of, ops
 from compiler.relay.frontend.shared.tensors import cast
@@ -56,11 +56,6 @@ def _dequantize_linear(node: Node) -> RelayExpr:
     return real
 
 
-@converter("DynamicQuantizeLinear")
-def _dynamic_quantize_linear(node: Node) -> list[RelayExpr]:
-    return dynamically_quantized(node.inputs[0])
-
-
 def dynamically_quantized(x: RelayExpr) -> list[RelayExpr]:
     """Return numbers as bytes of the scale and zero point that their range needs, and these two."""
     low = ops.minimum(ops.min(x), 0.0)
@@ -102,11 +97,6 @@ def _q_linear_matmul(node: Node) -> RelayExpr:
     return _requantized(accumulator, scale, y_scale, y_zero, -1)
 
 
-@converter("QLinearConv")
-def _q_linear_conv(node: Node) -> RelayExpr:
-    return q_linear_conv(node, *node.inputs)
-
-
 def q_linear_conv(
     node: Node,
     x: RelayExpr,
@@ -124,3 +114,11 @@ def q_linear_conv(
     if bias is not None:
         accumulator = ops.nn.bias_add(accumulator, bias, axis=1)
     return _requantized(accumulator, ops.multiply(x_scale, w_scale), y_scale, y_zero, 1)
+
+
+converters(
+    {
+        "DynamicQuantizeLinear": lambda node: dynamically_quantized(node.inputs[0]),
+        "QLinearConv": lambda node: q_linear_conv(node, *node.inputs),
+    }
+)

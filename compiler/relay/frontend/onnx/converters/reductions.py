@@ -82,7 +82,7 @@ def _root(x: RelayExpr) -> RelayExpr:
     return ops.sqrt(x) if dtype.startswith("float") else ops.cast(ops.sqrt(ops.cast(x, "float64")), dtype)
 
 
-REDUCTIONS: dict[str, Reduction] = {
+_REDUCTIONS: dict[str, Reduction] = {
     "ReduceSum": _sum,
     "ReduceProd": lambda x, axes, keepdims: reduce("prod", x, axes, keepdims),
     "ReduceMax": lambda x, axes, keepdims: reduce("max", x, axes, keepdims),
@@ -125,7 +125,7 @@ def _without_axes(operator: str, x: RelayExpr) -> RelayExpr:
     return x if alone is None else alone(x)
 
 
-converters(REDUCTIONS, _reduction)
+converters({name: _reduction(apply) for name, apply in _REDUCTIONS.items()})
 
 
 @converter("ArgMax", "ArgMin")

@@ -28,12 +28,13 @@ def _of_alpha_and_beta(formula: _Formula) -> Convert:
     return lambda node: formula(node.inputs[0], float(node.attr("alpha", 1.0)), float(node.attr("beta", 1.0)))
 
 
-converters(_OF_ALPHA_AND_BETA, _of_alpha_and_beta)
-
-
-@converter("Scale")
-def _scale(node: Node) -> RelayExpr:
-    return ops.multiply(node.inputs[0], float(node.attr("scale", 1.0)))
+converters({name: _of_alpha_and_beta(formula) for name, formula in _OF_ALPHA_AND_BETA.items()})
+converters(
+    {
+        "Scale": lambda node: ops.multiply(node.inputs[0], float(node.attr("scale", 1.0))),
+        "SpatialBN": lambda node: as_standard("BatchNormalization", node, *node.inputs),
+    }
+)
 
 
 @converter("ImageScaler")
@@ -66,8 +67,3 @@ def _fully_connected(node: Node) -> RelayExpr:
         raise ConversionError("axis and axis_w must be 1")
     rows = reshape(x, [dims_of(x)[0], -1]) if rank_of(x) != 2 else x
     return ops.add(matmul(rows, transpose(weight, [1, 0])), bias)
-
-
-@converter("SpatialBN")
-def _spatial_batch_norm(node: Node) -> RelayExpr:
-    return as_standard("BatchNormalization", node, *node.inputs)

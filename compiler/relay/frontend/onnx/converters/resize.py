@@ -11,7 +11,7 @@ import numpy as np
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.partial import partial_of
-from compiler.relay.frontend.onnx.registry import converter
+from compiler.relay.frontend.onnx.registry import converter, converters
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import Operators, constant, dims_of, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import Extent, reshape, static_dims, transpose, unsqueeze
@@ -41,11 +41,6 @@ def _upsample(node: Node) -> RelayExpr:
     return _by_scales(node, scales or [])
 
 
-@converter("Resize", since=10)
-def _resize_by_scales(node: Node) -> RelayExpr:
-    return _by_scales(node, _floats(node, 1, "scales") or [])
-
-
 def _by_scales(node: Node, scales: Sequence[float]) -> RelayExpr:
     x = node.inputs[0]
     sizes = [_scaled(d, s) for d, s in zip(dims_of(x), scales, strict=True)]
@@ -67,6 +62,9 @@ def _method(node: Node) -> str:
 def _floats(node: Node, index: int, what: str) -> list[float] | None:
     value = node.value(index, what)
     return None if value is None or value.size == 0 else [float(v) for v in value.reshape(-1)]
+
+
+converters({"Resize": lambda node: _by_scales(node, _floats(node, 1, "scales") or [])}, since=10)
 
 
 @converter("Resize", since=11)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Tuple, TupleGetItem
 from compiler.relay.frontend.onnx.node import Node
-from compiler.relay.frontend.onnx.registry import converter
+from compiler.relay.frontend.onnx.registry import converter, converters
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, ops, rank_of, settle
 from compiler.relay.frontend.shared.tensors import split, static_dims
@@ -43,14 +43,21 @@ def _place(node: Node, index: int, length: int, last: int) -> int:
     return given[0] + length if given[0] < 0 else given[0]
 
 
-@converter("SequenceEmpty")
-def _sequence_empty(node: Node) -> RelayExpr:
-    return Tuple(())
+def _item(node: Node) -> RelayExpr:
+    items = _items(node.inputs[0])
+    return items[_place(node, 1, len(items), len(items) - 1)]
 
 
-@converter("SequenceConstruct")
-def _sequence_construct(node: Node) -> RelayExpr:
-    return Tuple(tuple(node.inputs))
+converters(
+    {
+        "SequenceEmpty": lambda node: Tuple(()),
+        "SequenceConstruct": lambda node: Tuple(tuple(node.inputs)),
+        "SequenceAt": _item,
+        "SequenceLength": lambda node: constant(len(_items(node.inputs[0])), "int64"),
+        "Optional": lambda node: _ABSENT if node.input(0) is None else [node.inputs[0]],
+        "OptionalHasElement": lambda node: constant(node.input(0) is not None and node.inputs[0] is not _ABSENT),
+    }
+)
 
 
 @converter("SequenceInsert")
@@ -65,17 +72,6 @@ def _sequence_erase(node: Node) -> RelayExpr:
     items = _items(node.inputs[0])
     del items[_place(node, 1, len(items), len(items) - 1)]
     return Tuple(tuple(items))
-
-
-@converter("SequenceAt")
-def _sequence_at(node: Node) -> RelayExpr:
-    items = _items(node.inputs[0])
-    return items[_place(node, 1, len(items), len(items) - 1)]
-
-
-@converter("SequenceLength")
-def _sequence_length(node: Node) -> RelayExpr:
-    return constant(len(_items(node.inputs[0])), "int64")
 
 
 @converter("SequenceMap")
@@ -122,17 +118,6 @@ def _sizes(node: Node, extent: int) -> list[int]:
     if most < 1:
         raise ConversionError(f"parts must have at least one element, got split = {most}")
     return [min(most, extent - start) for start in range(0, extent, most)]
-
-
-@converter("Optional")
-def _optional(node: Node) -> RelayExpr | list[RelayExpr]:
-    value = node.input(0)
-    return _ABSENT if value is None else [value]
-
-
-@converter("OptionalHasElement")
-def _optional_has_element(node: Node) -> RelayExpr:
-    return constant(node.input(0) is not None and node.inputs[0] is not _ABSENT)
 
 
 @converter("OptionalGetElement")

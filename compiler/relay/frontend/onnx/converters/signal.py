@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.matmul import matmul
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
-from compiler.relay.frontend.onnx.registry import converter, converters
+from compiler.relay.frontend.onnx.registry import Convert, converter, converters
 from compiler.relay.frontend.shared.folding import Array, constant, dims_of, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import (
     bounded,
@@ -80,22 +79,16 @@ def _part(x: RelayExpr, index: int) -> RelayExpr:
     return ops.squeeze(slice_axis(x, 0, index, index + 1), axis=[0])
 
 
-@converter("DFT", since=17)
-def _dft_by_attribute(node: Node) -> RelayExpr:
-    return _dft(node, node.attr("axis", 1))
-
-
-@converter("DFT", since=20)
-def _dft_by_input(node: Node) -> RelayExpr:
-    return _dft(node, (node.ints(2, "axis") or [-2])[0])
-
-
 def _dft(node: Node, axis: int) -> RelayExpr:
     """Sums over a whole signal lose too much in single precision."""
     length = node.ints(1, "dft_length")
     inverse, onesided = bool(node.attr("inverse", 0)), bool(node.attr("onesided", 0))
     x = node.inputs[0]
     return cast(dft(cast(x, "float64"), axis, length[0] if length else None, onesided, inverse), dtype_of(x))
+
+
+converters({"DFT": lambda node: _dft(node, node.attr("axis", 1))}, since=17)
+converters({"DFT": lambda node: _dft(node, (node.ints(2, "axis") or [-2])[0])}, since=20)
 
 
 def _places_of_frames(signal: RelayExpr, length: int, step: int) -> RelayExpr:
@@ -132,19 +125,18 @@ _WINDOWS = {
 """Coefficients of 1, cos and cos of the double angle."""
 
 
-def _window(row: tuple[float, float, float]) -> Callable[[Node], RelayExpr]:
+def _window(a: float, b: float, c: float) -> Convert:
     def convert(node: Node) -> RelayExpr:
         size = (node.ints(0, "size") or [0])[0]
         bounded(size)
         angle = 2 * math.pi * np.arange(size) / max(size if node.attr("periodic", 1) else size - 1, 1)
-        a, b, c = row
         values = a - b * np.cos(angle) + c * np.cos(2 * angle)
         return constant(values.astype(dtype_name(node.attr("output_datatype", 1), "attribute 'output_datatype'")))
 
     return convert
 
 
-converters(_WINDOWS, _window)
+converters({name: _window(*row) for name, row in _WINDOWS.items()})
 
 
 @converter("MelWeightMatrix")
