@@ -6,9 +6,8 @@ The type is single precision in disguise: 32 bits, which each function takes for
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
-from compiler.runtime.llvm import binding
+from compiler.runtime.llvm import LinkedCode, position_independent
 
 _BINARY = {"Add": "fadd", "Sub": "fsub", "Mul": "fmul", "Div": "fdiv"}
 _UNARY = {"Sqrt": "sqrtf", "Exp": "expf", "Log": "logf", "Tanh": "tanhf"}
@@ -67,15 +66,10 @@ FUNCTIONS = frozenset(
 
 
 @cache
-def _engine() -> Any:
-    module = binding.parse_assembly(_source())
-    module.verify()
-    machine = binding.Target.from_default_triple().create_target_machine(opt=3, jit=True)
-    engine = binding.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    return engine
+def _code() -> LinkedCode:
+    return LinkedCode(position_independent(_source()), {})
 
 
 def myfloat_address(name: str) -> int:
     """Return where one of the functions starts; they are compiled when the first is asked for."""
-    return int(_engine().get_function_address(name))
+    return _code().address(name)

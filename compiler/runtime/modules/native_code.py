@@ -8,13 +8,13 @@ import platform
 import sys
 import threading
 from functools import cache
-from typing import Any, Protocol
+from typing import Protocol
 
 from compiler.ir.error import ArgumentError, BuildError, UnavailableError
 from compiler.runtime.arrays.myfloat import FUNCTIONS, myfloat_address
-from compiler.runtime.llvm import binding
+from compiler.runtime.llvm import LinkedCode, binding, host_target
 from compiler.runtime.machine import this_machine
-from compiler.runtime.modules.object_file import undefined_symbols
+from compiler.runtime.modules.object_file import is_elf, undefined_symbols
 from compiler.runtime.modules.packed_call import VARIABLE, call_address
 from compiler.runtime.modules.workspace import functions
 from compiler.runtime.parallel.forks import hold_while_forking
@@ -33,16 +33,6 @@ class NativeCode(Protocol):
 
     def address(self, symbol: str) -> int:
         """Return where a function starts."""
-
-
-@cache
-def _prepare() -> Any:
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    runtime = openmp()
-    for symbol, address in (runtime.addresses if runtime is not None else {}).items():
-        binding.add_symbol(symbol, address)
-    return binding.Target.from_default_triple()
 
 
 @cache
@@ -76,18 +66,23 @@ def _libraries() -> tuple[ctypes.CDLL, ...]:
     return tuple(libraries)
 
 
-def require_symbols(names: list[str]) -> None:
-    """Make C functions known to LLVM's linker."""
-    for name in names:
-        if binding.address_of_symbol(name):
-            continue
-        if name in FUNCTIONS and not any(hasattr(lib, name) for lib in _libraries()):
-            binding.add_symbol(name, myfloat_address(name))
-            continue
-        library = next((lib for lib in _libraries() if hasattr(lib, name)), None)
-        if library is None:
-            raise BuildError(f"the machine code calls {name!r}, and this process has no function of that name")
-        binding.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+def _called(code: bytes) -> dict[str, int]:
+    """Return the addresses of functions that object code calls.
+
+    Raises BuildError if there is none of a name.
+    """
+    runtime = openmp()
+    ours = {**(runtime.addresses if runtime is not None else {}), **functions()}
+    return {name: ours.get(name) or _address(name) for name in undefined_symbols(code)} if is_elf(code) else ours
+
+
+def _address(name: str) -> int:
+    if name in FUNCTIONS:
+        return myfloat_address(name)
+    for library in _libraries():
+        if hasattr(library, name):
+            return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+    raise BuildError(f"the machine code calls {name!r}, and this process has no function of that name")
 
 
 def _let_call(variable: int) -> None:
@@ -98,7 +93,7 @@ def _let_call(variable: int) -> None:
 
 def compiled(data: bytes, path: str, level: int = 3) -> bytes:
     """Return the object code of LLVM IR, such as :meth:`compiler.runtime.modules.module.Module.save` writes."""
-    target = _prepare()
+    target = host_target()
     try:
         is_text = not data.startswith((b"BC\xc0\xde", b"\xde\xc0\x17\x0b"))
         module = binding.parse_assembly(data.decode()) if is_text else binding.parse_bitcode(data)
@@ -116,21 +111,12 @@ class ObjectCode:
     """Relocatable object code, linked into this process."""
 
     def __init__(self, code: bytes) -> None:
-        target = _prepare()
-        require_symbols(undefined_symbols(code))
-        machine = target.create_target_machine(jit=True)
-        module = binding.parse_assembly("declare ptr @aligned_alloc(i64, i64)\ndeclare void @free(ptr)")
-        self._engine = binding.create_mcjit_compiler(module, machine)
-        for name, address in functions().items():
-            self._engine.add_global_mapping(module.get_function(name), address)
-        self._object = binding.ObjectFileRef.from_data(code)
-        self._engine.add_object_file(self._object)
-        self._engine.finalize_object()
-        _let_call(self._engine.get_global_value_address(VARIABLE))
+        self._code = LinkedCode(code, _called(code))
+        _let_call(self._code.address(VARIABLE))
 
     def address(self, symbol: str) -> int:
         """Return where a function starts."""
-        address = int(self._engine.get_function_address(symbol))
+        address = self._code.address(symbol)
         if not address:
             raise BuildError(f"the machine code has no function {symbol!r}")
         return address

@@ -10,9 +10,8 @@ from __future__ import annotations
 import ctypes
 import threading
 from functools import cache
-from typing import Any
 
-from compiler.runtime.llvm import binding
+from compiler.runtime.llvm import LinkedCode, position_independent
 from compiler.runtime.parallel.forks import hold_while_forking
 
 _making = threading.Lock()
@@ -158,11 +157,9 @@ _FUNCTIONS = {"aligned_alloc": "take", "free": "give"}
 
 
 def _code() -> str | None:
-    """Return the code above, which LLVM can now compile for this machine; None where blocks do not tell their size."""
-    process = ctypes.CDLL(None)  # LLVM finds the functions of the process only after it has linked something
+    """Return the code above, None where blocks do not tell their size."""
+    process = ctypes.CDLL(None)
     size = next((name for name in _SIZE_OF_BLOCK if hasattr(process, name)), None)
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
     return None if size is None else _CODE.replace("SIZE_OF_BLOCK", size)
 
 
@@ -180,25 +177,20 @@ def linked_pool() -> tuple[bytes, list[str]]:
         code = code.replace(f"define void @{ours}(", f"define hidden void @{ours}(")
         code = code.replace(f"@{name}(", f"@__real_{name}(").replace(f"@{ours}(", f"@__wrap_{name}(")
     code = code.replace("= global i64", "= internal global i64") + _CLEARED_AT_END
-    machine = binding.Target.from_default_triple().create_target_machine(opt=2, reloc="pic")
-    return machine.emit_object(binding.parse_assembly(code)), [f"--wrap={name}" for name in _FUNCTIONS]
+    return position_independent(code), [f"--wrap={name}" for name in _FUNCTIONS]
 
 
 @cache
-def pool() -> Any:
+def pool() -> LinkedCode | None:
     """Return the machine code above; None where blocks do not tell their size."""
     code = _code()
     if code is None:
         return None
-    module = binding.parse_assembly(code)
-    machine = binding.Target.from_default_triple().create_target_machine(jit=True)
-    engine = binding.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    return engine
+    return LinkedCode(position_independent(code), {})
 
 
 def functions() -> dict[str, int]:
     """Return the addresses of what takes the place of functions of the C library, by their names."""
     with _making:
-        engine = pool()
-        return {} if engine is None else {c: engine.get_function_address(ours) for c, ours in _FUNCTIONS.items()}
+        code = pool()
+        return {} if code is None else {c: code.address(ours) for c, ours in _FUNCTIONS.items()}

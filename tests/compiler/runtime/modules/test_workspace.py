@@ -26,8 +26,8 @@ class Blocks:
     """What machine code gets for ``aligned_alloc`` and ``free``, of a pool that is empty at first."""
 
     def __init__(self) -> None:
-        self.engine = pool.__wrapped__()
-        take, give, kept = (self.engine.get_global_value_address(name) for name in ("take", "give", "kept"))
+        self.code = pool.__wrapped__()
+        take, give, kept = (self.code.address(name) for name in ("take", "give", "kept"))
         self._take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)(take)
         self.give = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(give)
         self.kept = ctypes.c_int64.from_address(kept)
