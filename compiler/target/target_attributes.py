@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from compiler.ir import dtype as dt
 from compiler.ir.lazy_attribute import lazy_attribute
@@ -17,6 +17,28 @@ _SCALAR_REGISTERS = 16
 _SCALABLE = {"aarch64": ("+sve", "+sve2"), "arm64": ("+sve", "+sve2"), "riscv64": ("+v",)}
 
 
+T = TypeVar("T", int, bool, str)
+
+
+class _Option(Generic[T]):
+    """What a target's attributes say under an option, by default of the same name, and otherwise ``default``."""
+
+    def __init__(self, default: T, doc: str, option: str = "") -> None:
+        self._default: T = default
+        self.__doc__ = doc
+        self._option = option
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._option = self._option or name
+
+    @overload
+    def __get__(self, target: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, target: TargetAttributes, owner: type) -> T: ...
+    def __get__(self, target: TargetAttributes | None, owner: type) -> Self | T:
+        return self if target is None else type(self._default)(target.attrs.get(self._option, self._default))
+
+
 class TargetAttributes:
     """The attributes of a target and the properties of its hardware that follow from them."""
 
@@ -25,6 +47,27 @@ class TargetAttributes:
 
     kind: TargetKind
     attrs: dict[str, Any]
+
+    mcpu = _Option("", "The CPU that the target string names; empty if none.")
+    device_name = _Option("", "The device that selects schedules, e.g. ``arm_cpu``; empty by default.", option="device")
+    arch = _Option("", "The architecture of a GPU, e.g. ``sm_75``.")
+    tag = _Option("", "The tag that the target was created from; empty if none.")
+    num_cores = _Option(0, "The number of cores; 0 if unspecified.", option="num-cores")
+    max_num_threads = _Option(1, "The maximum number of threads per block of a GPU; 1 for a CPU.")
+    thread_warp_size = _Option(1, "The number of threads per warp of a GPU; 1 for a CPU.")
+    max_shared_memory_per_block = _Option(0, "Shared memory per block of a GPU in bytes; 0 if unspecified.")
+    max_function_args = _Option(0, "The maximum number of parameters of a kernel; 0 if unspecified.")
+    max_block_size_x = _Option(1, "The maximum number of threads per block along ``threadIdx.x``; 1 if unspecified.")
+    max_block_size_y = _Option(1, "The maximum number of threads per block along ``threadIdx.y``; 1 if unspecified.")
+    l2_cache_size_bytes = _Option(0, "Size of the L2 cache of a GPU in bytes; 0 if unspecified.")
+    supports_cooperative_matrix = _Option(
+        False, "Whether a GPU supports cooperative matrices (matrix products of a subgroup)."
+    )
+    vtcm_capacity = _Option(
+        0,
+        "Size of a Hexagon processor's vector tightly coupled memory in bytes; 0 if unspecified.",
+        option="vtcm-capacity",
+    )
 
     def _text(self, option: str) -> str:
         return str(self.attrs.get(option, ""))
@@ -64,34 +107,14 @@ class TargetAttributes:
         return self.is_host and self.cpu == host_cpu() and not any("+" in feature for feature in self.mattr)
 
     @property
-    def mcpu(self) -> str:
-        """The CPU that the target string names; empty if none."""
-        return self._text("mcpu")
-
-    @property
     def mattr(self) -> list[str]:
         """The features that the target string names."""
         return list(self.attrs.get("mattr", ()))
 
     @property
-    def device_name(self) -> str:
-        """The device that selects schedules, e.g. ``arm_cpu``; empty by default."""
-        return self._text("device")
-
-    @property
     def model(self) -> str:
         """The model of the device; ``unknown`` by default."""
         return self._text("model") or "unknown"
-
-    @property
-    def arch(self) -> str:
-        """The architecture of a GPU, e.g. ``sm_75``."""
-        return self._text("arch")
-
-    @property
-    def tag(self) -> str:
-        """The tag that the target was created from; empty if none."""
-        return self._text("tag")
 
     @property
     def libs(self) -> list[str]:
@@ -111,11 +134,6 @@ class TargetAttributes:
             m_profile_features(self.mcpu, self.mattr) if is_m_profile(self.mcpu) else {"is_test": self.kind == "test"}
         )
         return TargetFeatures(self.triple if "mtriple" in self.attrs else "", self.cpu, self.llvm_features, known)
-
-    @property
-    def num_cores(self) -> int:
-        """The number of cores; 0 if unspecified."""
-        return int(self.attrs.get("num-cores", 0))
 
     @property
     def vector_bits(self) -> int:
@@ -142,48 +160,3 @@ class TargetAttributes:
     def vector_width(self, dtype: str = "float32") -> int:
         """Return the number of elements of a data type in one vector register."""
         return max(self.vector_bits // dt.bits(dtype), 1)
-
-    @property
-    def max_num_threads(self) -> int:
-        """The maximum number of threads per block of a GPU; 1 for a CPU."""
-        return int(self.attrs.get("max_num_threads", 1))
-
-    @property
-    def thread_warp_size(self) -> int:
-        """The number of threads per warp of a GPU; 1 for a CPU."""
-        return int(self.attrs.get("thread_warp_size", 1))
-
-    @property
-    def max_shared_memory_per_block(self) -> int:
-        """Shared memory per block of a GPU in bytes; 0 if unspecified."""
-        return int(self.attrs.get("max_shared_memory_per_block", 0))
-
-    @property
-    def max_function_args(self) -> int:
-        """The maximum number of parameters of a kernel; 0 if unspecified."""
-        return int(self.attrs.get("max_function_args", 0))
-
-    @property
-    def max_block_size_x(self) -> int:
-        """The maximum number of threads per block along ``threadIdx.x``; 1 if unspecified."""
-        return int(self.attrs.get("max_block_size_x", 1))
-
-    @property
-    def max_block_size_y(self) -> int:
-        """The maximum number of threads per block along ``threadIdx.y``; 1 if unspecified."""
-        return int(self.attrs.get("max_block_size_y", 1))
-
-    @property
-    def l2_cache_size_bytes(self) -> int:
-        """Size of the L2 cache of a GPU in bytes; 0 if unspecified."""
-        return int(self.attrs.get("l2_cache_size_bytes", 0))
-
-    @property
-    def supports_cooperative_matrix(self) -> bool:
-        """Whether a GPU supports cooperative matrices (matrix products of a subgroup)."""
-        return bool(self.attrs.get("supports_cooperative_matrix", False))
-
-    @property
-    def vtcm_capacity(self) -> int:
-        """Size of a Hexagon processor's vector tightly coupled memory in bytes; 0 if unspecified."""
-        return int(self.attrs.get("vtcm-capacity", 0))
