@@ -30,6 +30,7 @@ from compiler.te.definition.tensor import Tensor
 from compiler.te.lowering.create_prim_func import create_prim_func
 from compiler.te.scheduling.schedule import Schedule
 from compiler.tir import const
+from compiler.tir.statements.allocations import constant_count
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.transform.threads.launch_single_thread import LaunchSingleThread
 from compiler.topi.schedules import gpu, schedule_rule_for
@@ -172,11 +173,9 @@ def schedule_kernel(
 
 def tensor_bytes(tensor: Tensor) -> int:
     """Return the size of a tensor whose extents are numbers."""
-    size = dt.storage_bytes(tensor.dtype)
-    for extent in tensor.shape:
-        assert isinstance(extent, IntImm), "kernels have static shapes"
-        size *= extent.value
-    return size
+    count = constant_count(tensor.shape)
+    assert count is not None, "kernels have static shapes"
+    return count * dt.storage_bytes(tensor.dtype)
 
 
 class _Group:

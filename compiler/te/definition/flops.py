@@ -15,6 +15,7 @@ from compiler.te.definition.extern import ExternOp
 from compiler.te.definition.operation import ComputeOp, domain
 from compiler.te.definition.tensor import Operation
 from compiler.te.scheduling.schedule import Schedule
+from compiler.tir.statements.allocations import constant_count
 
 _ARITHMETIC = (expr.Add, expr.Sub, expr.Mul, expr.Div, expr.Min, expr.Max)
 
@@ -62,13 +63,7 @@ def _extent(e: PrimExpr) -> int | None:
 
 
 def _product(axes: tuple[expr.IterVar, ...]) -> int | None:
-    total = 1
-    for axis in axes:
-        extent = _extent(domain(axis).extent)
-        if extent is None:
-            return None
-        total *= extent
-    return total
+    return constant_count(domain(axis).extent for axis in axes)
 
 
 def operation_flops(op: Operation) -> int | None:

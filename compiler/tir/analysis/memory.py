@@ -6,7 +6,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
-from compiler.tir.statements.allocations import pointer_scope
+from compiler.tir.statements.allocations import constant_count, pointer_scope
 from compiler.tir.statements.buffer import Buffer, BufferLoad
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AllocateConst, BufferStore, For, ForKind, SeqStmt, Stmt
@@ -83,9 +83,4 @@ def _live_at_most(stmt: Stmt, alignment: int) -> int:
 
 def allocation_bytes(n: Allocate | AllocateConst) -> int:
     """Return the size of an allocation, 0 if it is not constant."""
-    size = dt.storage_bytes(n.dtype)
-    for extent in n.extents:
-        if not isinstance(extent, IntImm):
-            return 0
-        size *= extent.value
-    return size
+    return (constant_count(n.extents) or 0) * dt.storage_bytes(n.dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compiler.ir.expr.primexpr import PrimExpr, Var, const
+from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var, const
 from compiler.ir.types import PointerType
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.statement import Stmt
@@ -22,6 +22,16 @@ def element_count(extents: Iterable[PrimExpr]) -> PrimExpr:
     count: PrimExpr = const(1)
     for extent in extents:
         count = count * extent
+    return count
+
+
+def constant_count(extents: Iterable[PrimExpr]) -> int | None:
+    """Return how many elements memory of these extents has, None if that is not constant."""
+    count = 1
+    for extent in extents:
+        if not isinstance(extent, IntImm):
+            return None
+        count *= extent.value
     return count
 
 

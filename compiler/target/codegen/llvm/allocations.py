@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import IntImm
+from compiler.tir.statements.allocations import constant_count
 from compiler.tir.statements.stmt import Allocate
 
 MAX_STACK_ALLOCATION = 64 << 10
@@ -15,12 +15,8 @@ STACK_BUDGET = 512 << 10
 
 def stack_elements(n: Allocate) -> int | None:
     """Return the number of elements of an allocation on the stack; None for a large or symbolic one, on the heap."""
-    count = 1
-    for extent in n.extents:
-        if not isinstance(extent, IntImm):
-            return None
-        count *= extent.value
-    return count if count * dt.storage_bytes(n.dtype) <= MAX_STACK_ALLOCATION else None
+    count = constant_count(n.extents)
+    return count if count is not None and count * dt.storage_bytes(n.dtype) <= MAX_STACK_ALLOCATION else None
 
 
 def stack_bytes(n: Allocate) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, StringImm, const
+from compiler.ir.expr.primexpr import Call, PrimExpr, StringImm, const
 from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.function import GlobalVar
 from compiler.ir.functor import Functor
@@ -23,6 +23,7 @@ from compiler.target.codegen.source.program import DeclaredFunction, Program
 from compiler.tir.expressions import builtin
 from compiler.tir.expressions.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
 from compiler.tir.statements import stmt as tir
+from compiler.tir.statements.allocations import constant_count
 from compiler.tir.statements.producer_stmt import Prefetch
 from compiler.tir.statements.stmt import COPROC_UOP_SCOPE, RUN_ONCE, THREAD_KEYS, Stmt
 
@@ -270,9 +271,7 @@ class Statements(Functor):
     def visit_Allocate(self, n: tir.Allocate) -> None:
         var, typ = n.buffer_var, self.program.language.type(n.dtype)
         self.expressions.elements[var] = n.dtype
-        count = 1
-        for extent in n.extents:
-            count = count * extent.value if count and isinstance(extent, IntImm) else 0
+        count = constant_count(n.extents)
         name = self.names.define(var)
         if count and (self.program.is_static or count * dt.storage_bytes(n.dtype) <= MAX_STACK_BYTES):
             static = "static " * self.program.is_static

@@ -15,7 +15,7 @@ from compiler.ir.op import Op
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.expressions.builtin import ACCESS_PTR, tvm_access_ptr
-from compiler.tir.statements.allocations import element_count, pointer_scope
+from compiler.tir.statements.allocations import constant_count, element_count, pointer_scope
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, Stmt
@@ -195,11 +195,9 @@ def _element_bytes(dtype: str) -> int:
 
 
 def _size(n: Allocate) -> int:
-    size = _element_bytes(n.dtype)
-    for extent in n.extents:
-        assert isinstance(extent, IntImm)
-        size *= extent.value
-    return size
+    count = constant_count(n.extents)
+    assert count is not None
+    return count * _element_bytes(n.dtype)
 
 
 def _symbolic_size(n: Allocate) -> PrimExpr:

@@ -14,6 +14,7 @@ from compiler.ir.functor import Visitor
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import PointerType
 from compiler.tir.expressions.builtin import ADDRESS_OF
+from compiler.tir.statements.allocations import constant_count
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.memory_info import is_tagged, memory_info
 from compiler.tir.statements.stmt import Allocate, BufferStore, For, Stmt
@@ -158,12 +159,8 @@ def element_bits(dtype: str) -> int:
 
 def constant_bits(alloc: Allocate) -> int | None:
     """Return the size of an allocation in bits, None if it is not constant."""
-    bits = element_bits(alloc.dtype)
-    for extent in alloc.extents:
-        if not isinstance(extent, IntImm):
-            return None
-        bits *= extent.value
-    return bits
+    count = constant_count(alloc.extents)
+    return None if count is None else count * element_bits(alloc.dtype)
 
 
 def scope_of(alloc: Allocate) -> str:
