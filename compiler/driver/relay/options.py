@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from compiler.ir.error import ArgumentError, did_you_mean, show
 
@@ -42,6 +42,15 @@ class _Choice:
             if not isinstance(value, kind) or (isinstance(value, bool) and kind is str):
                 other = _TYPE_NAMES.get(type(value), type(value).__name__)
                 raise ArgumentError(f'{what} should have type "{_TYPE_NAMES[kind]}" but instead found "{other}"')
+
+    @classmethod
+    def of(cls, given: object, expected: str) -> Self:
+        """Return what a program gives as a choice or by name; the first one in the table for None."""
+        if isinstance(given, cls):
+            return given
+        if given is None or isinstance(given, str):
+            return cls(next(iter(cls.kinds)) if given is None else given)
+        raise ArgumentError(f"relay.build: {cls.__name__.lower()} must be {expected}, got {type(given).__name__}")
 
     @classmethod
     def _declared(cls, name: str) -> Options:
@@ -137,20 +146,12 @@ class Runtime(_Choice):
 
 def as_executor(executor: object) -> Executor:
     """Return how a model is to be run."""
-    if executor is None:
-        return Executor("graph")
-    if isinstance(executor, (Executor, str)):
-        return executor if isinstance(executor, Executor) else Executor(executor)
-    raise ArgumentError(f"relay.build: executor must be an Executor, got {type(executor).__name__}")
+    return Executor.of(executor, "an Executor")
 
 
 def as_runtime(runtime: object) -> Runtime:
     """Return what a model is to be linked with."""
-    if runtime is None:
-        return Runtime("cpp")
-    if isinstance(runtime, (Runtime, str)):
-        return runtime if isinstance(runtime, Runtime) else Runtime(runtime)
-    raise ArgumentError(f"relay.build: runtime must be a Runtime, got {type(runtime).__name__}")
+    return Runtime.of(runtime, "a Runtime")
 
 
 def mangle_module_name(mod_name: str | None) -> str:
