@@ -112,25 +112,22 @@ def is_reduction_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -
 def check_complete_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> None:
     """Reject a block that is not complete."""
     lack = _lacks_of_complete_block(state, block, scope)
-    if lack:
-        refuse(
-            state.mod,
-            "Incomplete block",
-            f"The block {{0}} is not a complete block - it violates condition #{lack}.\n"
-            f"Definition of a complete block:\n{_COMPLETE}",
-            block.block,
-        )
+    _check_kind(state, block, lack, "Incomplete block", "complete", _COMPLETE)
 
 
 def check_reduction_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> None:
     """Reject a block that is not a reduction."""
     lack = _lacks_of_reduction_block(state, block, scope)
+    _check_kind(state, block, lack, "Not a reduction block", "reduction", _REDUCTION)
+
+
+def _check_kind(state: ScheduleState, block: StmtSRef, lack: int, title: str, kind: str, definition: str) -> None:
     if lack:
         refuse(
             state.mod,
-            "Not a reduction block",
-            f"The block {{0}} is not a reduction block - it violates condition #{lack}.\n"
-            f"Definition of a reduction block:\n{_REDUCTION}",
+            title,
+            f"The block {{0}} is not a {kind} block - it violates condition #{lack}.\n"
+            f"Definition of a {kind} block:\n{definition}",
             block.block,
         )
 
