@@ -21,6 +21,7 @@ rules that can match at all are compiled into one Python function.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -144,7 +145,7 @@ def _orders(p: Pattern, deeply: bool = True) -> Iterator[Pattern]:
     if not p.parts:
         yield p
         return
-    as_written = _products([list(_orders(part)) for part in p.parts]) if deeply else iter([p.parts])
+    as_written = itertools.product(*map(_orders, p.parts)) if deeply else [p.parts]
     choices = dict.fromkeys(as_written)
     if p.kind in _EXTREMA or p.kind in _COMMUTATIVE:
         exchanged = [parts[::-1] for parts in choices if p.kind in _EXTREMA or not parts[1].is_constant]
@@ -157,15 +158,6 @@ def _patterns(rule: Rule) -> Iterator[Pattern]:
     """Yield what a rule matches."""
     pattern = parse_pattern(rule[0])
     return iter([pattern]) if isinstance(rule, FixedRule) else _orders(pattern, not isinstance(rule, OrderedRule))
-
-
-def _products(lists: list[list[Pattern]]) -> Iterator[tuple[Pattern, ...]]:
-    if not lists:
-        yield ()
-        return
-    for first in lists[0]:
-        for rest in _products(lists[1:]):
-            yield (first, *rest)
 
 
 class _Source:

@@ -16,6 +16,7 @@ from compiler.te.definition.operation import ComputeOp, compute
 from compiler.te.definition.tensor import Operation, Tensor
 from compiler.te.scheduling.schedule import Schedule
 from compiler.topi.arrays.layout import get_shape, nchw_pack_layout, nchw_xc_layout, ncw_pack_layout, ncw_xc_layout
+from compiler.topi.operands import flat_index, unflatten
 from compiler.topi.tag import is_broadcast
 
 __all__ = [
@@ -121,19 +122,12 @@ def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
 
 def ravel_index(indices: Sequence[Number], shape: Sequence[Number]) -> Number:
     """Return the place of an element, given by its index along each axis, in row-major order."""
-    place: Number = 0
-    for index, extent in zip(indices, shape, strict=True):
-        place = place * extent + index
-    return place
+    return flat_index(indices, shape)
 
 
 def unravel_index(idx: Number, shape: Sequence[Number]) -> tuple[Number, ...]:
     """Return the indices of an element from its place in row-major order."""
-    indices: list[Number] = []
-    for extent in reversed(shape[1:]):
-        indices.append(idx % extent)
-        idx = idx // extent
-    return (idx, *reversed(indices))
+    return tuple(unflatten(idx, shape))
 
 
 def within_index(b: Number, e: Number, s: Number, i: Number) -> PrimExpr:

@@ -20,6 +20,7 @@ What changes from turn to turn is in memory twice: a turn reads one half and wri
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -403,9 +404,7 @@ def _changed(var: Var, function: Function) -> set[int]:
 
 
 def _copied(source: _Place, target: _Place) -> Stmt:
-    count = 1
-    for extent in target.type.concrete_shape:
-        count *= extent
+    count = math.prod(target.type.concrete_shape)
     i = TirVar("i", "int64")
     to = target.element(i)
     return For(i, _index(0), _index(count), ForKind.SERIAL, BufferStore(to.buffer, source.element(i), to.indices))

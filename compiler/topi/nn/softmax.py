@@ -9,7 +9,7 @@ Goodfellow, Bengio and Courville, "Deep Learning", 2016, section 4.1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from compiler import te
 from compiler.ir import dtype as dt
@@ -31,22 +31,21 @@ def _inserted(indices: Sequence[Index], axis: int, index: Index) -> list[Index]:
     return [*indices[:axis], index, *indices[axis:]]
 
 
-def _largest(x: Tensor, axis: int) -> Tensor:
+def _reduced(x: Tensor, axis: int, reduction: Callable[..., PrimExpr], name: str, tag: Tag) -> Tensor:
     k = te.reduce_axis((0, x.shape[axis]), name="k")
 
     def element(*i: Var) -> PrimExpr:
-        return te.max(x(*_inserted(i, axis, k.var)), axis=k)
+        return reduction(x(*_inserted(i, axis, k.var)), axis=k)
 
-    return compute(_without(dims(x), axis), element, name="largest", tag=Tag.SOFTMAX_MAX)
+    return compute(_without(dims(x), axis), element, name=name, tag=tag)
+
+
+def _largest(x: Tensor, axis: int) -> Tensor:
+    return _reduced(x, axis, te.max, "largest", Tag.SOFTMAX_MAX)
 
 
 def _totals(powers: Tensor, axis: int, tag: Tag) -> Tensor:
-    k = te.reduce_axis((0, powers.shape[axis]), name="k")
-
-    def element(*i: Var) -> PrimExpr:
-        return te.sum(powers(*_inserted(i, axis, k.var)), axis=k)
-
-    return compute(_without(dims(powers), axis), element, name="total", tag=tag)
+    return _reduced(powers, axis, te.sum, "total", tag)
 
 
 def softmax(x: Tensor, axis: int = -1) -> Tensor:

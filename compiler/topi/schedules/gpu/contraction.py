@@ -10,6 +10,7 @@ Volkov and Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra", SC 2008: ti
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -108,9 +109,7 @@ def _step(anchor: ComputeOp, windows: ConvWindows, channels: int, columns: int, 
     """Return how many input channels fit into shared memory at once, 0 if not even one does."""
     inputs, *window = (extent(axis) or 1 for axis in anchor.reduce_axis)
     *rows, taps = window or [1]
-    height = 1
-    for each in rows:
-        height *= each
+    height = math.prod(rows)
     reach = (columns - 1) * windows.stride + (taps - 1) * windows.dilation + 1
     bytes_of_one = (height * reach + channels * height * taps) * dt.bits(anchor.output(0).dtype) // 8
     return divisor(inputs, min(_MAX_STEP, limit // bytes_of_one)) if bytes_of_one <= limit else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -121,11 +122,7 @@ def _window_bytes(anchor: ComputeOp, windows: ConvWindows, tile: tuple[int, int,
     """Return the bytes of the windows and weights of a block's tile: images, rows and columns."""
     images, *extents = tile
     taps = [extent(axis) or 1 for axis in anchor.reduce_axis]
-    window, weights = images, images
+    window, weights = images * math.prod(taps[:-2]), images * math.prod(taps)
     for length, size_of_window in zip(extents, taps[-2:], strict=True):
         window *= (length - 1) * windows.stride + (size_of_window - 1) * windows.dilation + 1
-    for each in taps:
-        weights *= each
-    for each in taps[:-2]:
-        window *= each
     return (window + weights) * dt.storage_bytes(anchor.output(0).dtype)
