@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.attrs import AttrKind, Attrs
+from compiler.ir.attrs.integer import IntAttr
 from compiler.ir.env_func import EnvFunc
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, as_exprs
 
@@ -47,7 +48,7 @@ class _DataType(_Plain[str]):
 
 def as_int(value: object) -> int | None:
     """Return a value as an int; None if it is not one."""
-    if type(value) is int:  # nearly always; the check against a protocol below takes a hundred times as long
+    if type(value) is int or type(value) is IntAttr:  # nearly always; the check below takes a hundred times as long
         return value
     if isinstance(value, IntImm):
         return value.value
@@ -58,14 +59,14 @@ def _int(value: object) -> int:
     number = as_int(value)
     if number is None:
         raise ValueError("an int")
-    return number
+    return IntAttr(number)
 
 
 def _positive(value: object) -> int:
     number = as_int(value)
     if number is None or number < 1:
         raise ValueError("a positive int")
-    return number
+    return IntAttr(number)
 
 
 def _bool(value: object) -> bool:
@@ -184,7 +185,7 @@ def int_between(low: int, high: int) -> AttrKind[int]:
         number = as_int(value)
         if number is None or not low <= number <= high:
             raise ValueError(f"an int from {low} to {high}")
-        return number
+        return IntAttr(number)
 
     return _Plain("int", check)
 

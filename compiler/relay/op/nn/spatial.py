@@ -8,6 +8,7 @@ from typing import ClassVar
 from numpy.lib.stride_tricks import as_strided
 
 from compiler.ir.attrs import AttrKind, Attrs
+from compiler.ir.attrs.integer import IntAttr
 from compiler.ir.attrs.kinds import SHAPE, as_int
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import PrimExpr
@@ -91,10 +92,8 @@ class _Padding(AttrKind[tuple[int, ...]]):
 
 def _ints(value: object) -> tuple[int, ...]:
     single = as_int(value)
-    if single is not None:
-        return (single,)
-    values = [as_int(v) for v in value] if isinstance(value, (list, tuple)) else []
-    known = tuple(v for v in values if v is not None)
+    values = [single] if single is not None else [as_int(v) for v in value] if isinstance(value, (list, tuple)) else []
+    known = tuple(IntAttr(v) for v in values if v is not None)
     return known if len(known) == len(values) else ()
 
 
