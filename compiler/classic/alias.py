@@ -16,9 +16,10 @@ from typing import Any
 
 import compiler
 from compiler.classic.names.older import OLDER_PACKAGES
-from compiler.classic.names.resolution import module_of, note_older
+from compiler.classic.names.resolution import module_of, note_older, public_of
 from compiler.classic.names.unavailable import unavailable, unavailable_module
 from compiler.ir.deprecation import deprecated
+from compiler.ir.error import unknown_name
 
 ALIAS = "tvm"
 _PACKAGE = compiler.__name__
@@ -121,7 +122,8 @@ class Explainer(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         if fullname.startswith(_PACKAGE + "."):
-            raise ModuleNotFoundError(_explain(ALIAS + fullname[len(_PACKAGE) :]))
+            parent, _, name = fullname.rpartition(".")
+            raise ModuleNotFoundError(_explain(f"{public_of(parent)}.{name}"))
         return None
 
 
@@ -135,10 +137,7 @@ def _exists(real: str) -> bool:
 def _explain(fullname: str) -> str:
     parent, _, name = fullname.rpartition(".")
     try:
-        getattr(importlib.import_module(module_of(parent)), name)
-    except AttributeError as exc:
-        if str(exc).startswith(ALIAS):
-            return str(exc)
+        package = importlib.import_module(module_of(parent))
     except ModuleNotFoundError:
         return f"there is no module {parent!r}"
-    return f"{parent} has no module or attribute {name!r}"
+    return f"{fullname} is not a module" if hasattr(package, name) else str(unknown_name(parent, name, dir(package)))

@@ -34,6 +34,13 @@ def module_of(name: str) -> str:
     return f"{public_names.__package__}{name.removeprefix('tvm')}"
 
 
+def public_of(module: str) -> str:
+    """Return the name by which programs know a module: the shortest of several."""
+    parent, _, last = module.rpartition(".")
+    by_path = f"{public_of(parent)}.{last}" if parent else "tvm"
+    return min((by_path, *(name for name, place in PUBLIC.items() if place == module)), key=len)
+
+
 def note_older(name: str) -> None:
     """Issue a deprecation warning if a name belongs to an older release."""
     if name in OLDER:

@@ -78,6 +78,14 @@ def test_installing_twice_changes_nothing() -> None:
         ),
         ("from tvm.autotvm.tuner import RandomTunr", ModuleNotFoundError, "has no attribute 'RandomTunr'; did you"),
         ("from tvm import tensors", ModuleNotFoundError, "tvm has no attribute 'tensors'"),
+        (
+            "from tvm.auto_scheduler.utils import get_cons_int",
+            ModuleNotFoundError,
+            "tvm.auto_scheduler.utils has no attribute 'get_cons_int'; did you mean 'get_const_int'",
+        ),
+        ("from tvm.tir.tensor_intrin import DP4A", ModuleNotFoundError, "tvm.tir.tensor_intrin has no attribute"),
+        ("from tvm.meta_schedule.tune import tun", ModuleNotFoundError, "tvm.meta_schedule.tune has no attribute"),
+        ("import tvm.te.compute", ModuleNotFoundError, "tvm.te.compute is not a module"),
         ("import tvm; tvm.meta_schedule.TuneConfig()", UnavailableError, "tune_tir max_trials_global and strategy"),
         (
             "import tvm; tvm.meta_schedule.FeatureExtractor()",
