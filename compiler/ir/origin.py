@@ -110,6 +110,7 @@ class OriginTable:
         return frozenset(seen)
 
 
+@dataclass(slots=True, eq=False)
 class Ambient:
     """What nodes and origins inherit from the place where they are created.
 
@@ -118,21 +119,11 @@ class Ambient:
     ``depth``, and put them back.
     """
 
-    __slots__ = ("depth", "inherited", "level", "span", "table")
-
-    def __init__(
-        self,
-        span: Span = NO_SPAN,
-        inherited: Span = NO_SPAN,
-        table: OriginTable | None = None,
-        level: str | None = None,
-        depth: int = 0,
-    ) -> None:
-        self.span = span  # the span of a node built now
-        self.inherited = inherited  # what mutators add to the spans of the nodes that they visit
-        self.table = table
-        self.level = level  # the level that lowering speaks in place of the user
-        self.depth = depth  # how many visits of mutators are inside of each other; 0 outside of traversals
+    span: Span = NO_SPAN  # the span of a node built now
+    inherited: Span = NO_SPAN  # what mutators add to the spans of the nodes that they visit
+    table: OriginTable | None = None
+    level: str | None = None  # the level that lowering speaks in place of the user
+    depth: int = 0  # how many visits of mutators are inside of each other; 0 outside of traversals
 
 
 _NOWHERE = Ambient()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from compiler.arith.const_int_bound import ConstIntBoundAnalyzer, Interval
 from compiler.arith.deep_equal import deep_equal, fingerprint
@@ -30,29 +31,19 @@ def multiples(e: PrimExpr) -> Iterator[tuple[PrimExpr, int]]:
         e = e.a
 
 
+@dataclass(slots=True, eq=False)
 class Split:
     """The value ``(index % upper) // lower * scale``, rounded down or, where it ``truncates``, towards zero.
 
     ``lower`` divides ``upper``.  ``span`` names where the piece comes from.
     """
 
-    __slots__ = ("index", "lower", "scale", "span", "truncates", "upper")
-
-    def __init__(
-        self,
-        index: PrimExpr,
-        scale: int = 1,
-        lower: int = 1,
-        upper: int = NO_UPPER,
-        span: Span = NO_SPAN,
-        truncates: bool = False,
-    ) -> None:
-        self.index = index
-        self.scale = scale
-        self.lower = lower
-        self.upper = upper
-        self.span = span
-        self.truncates = truncates
+    index: PrimExpr
+    scale: int = 1
+    lower: int = 1
+    upper: int = NO_UPPER
+    span: Span = NO_SPAN
+    truncates: bool = False
 
     @property
     def is_index(self) -> bool:
@@ -117,16 +108,14 @@ class Split:
         return e if self.lower == 1 else quotient(e, IntImm(dtype, self.lower))
 
 
+@dataclass(slots=True, eq=False)
 class Sum:
     """``base`` plus the values of ``terms``; no two of them are pieces that could be merged."""
 
-    __slots__ = ("_fingerprints", "base", "dtype", "terms")
-
-    def __init__(self, dtype: str, terms: list[Split], base: int = 0) -> None:
-        self.dtype = dtype
-        self.terms = terms
-        self.base = base
-        self._fingerprints: set[int] | None = None
+    dtype: str
+    terms: list[Split]
+    base: int = 0
+    _fingerprints: set[int] | None = field(default=None, init=False, repr=False)
 
     def add(self, other: Sum, factor: int = 1, span: Span = NO_SPAN) -> None:
         """Add ``other * factor`` to this sum; its terms also come from ``span``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from compiler.ir.error import ArgumentError, show
@@ -76,20 +77,14 @@ class TensorIntrin(Node):
     __str__ = __repr__
 
 
+@dataclass(frozen=True, eq=False)
 class TensorIntrinCall(IntrinsicCall):
     """The call of an intrinsic on regions of tensors."""
 
-    def __init__(
-        self,
-        intrin: TensorIntrin,
-        slices: tuple[TensorSlice, ...],
-        scalar_inputs: tuple[PrimExpr, ...],
-        reduce_axis: tuple[IterVar, ...],
-    ) -> None:
-        self.intrin = intrin
-        self.slices = slices
-        self.scalar_inputs = scalar_inputs
-        self.reduce_axis = reduce_axis
+    intrin: TensorIntrin
+    slices: tuple[TensorSlice, ...]
+    scalar_inputs: tuple[PrimExpr, ...]
+    reduce_axis: tuple[IterVar, ...]
 
     def operation(
         self, name: str, tag: str, attrs: Mapping[str, object], axes: Sequence[IterVar], shape: Sequence[PrimExpr]

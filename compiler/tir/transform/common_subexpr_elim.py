@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from compiler.ir.expr.primexpr import Let, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.functor import Functor, leave
@@ -58,15 +60,13 @@ def _vars_of_buffers(func: PrimFunc) -> list[Var]:
     return [v for b in func.buffer_map.values() for v in free_vars((*b.shape, *b.strides, b.elem_offset))]
 
 
+@dataclass(slots=True, eq=False)
 class _Entry:
     """An expression with how often it occurs and where it came from."""
 
-    __slots__ = ("count", "expr", "span")
-
-    def __init__(self, expr: PrimExpr, count: int, span: Span) -> None:
-        self.expr = expr
-        self.count = count
-        self.span = span
+    expr: PrimExpr
+    count: int
+    span: Span
 
 
 _Table = dict[int, _Entry]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from compiler.ir.expr import RelayExpr
@@ -19,6 +20,7 @@ from compiler.relay.function import Function
 E = TypeVar("E", bound=GraphExpr)
 
 
+@dataclass(eq=False)
 class LetInsertion:
     """Binds parts of an expression to variables, in the scopes where they are evaluated.
 
@@ -36,20 +38,13 @@ class LetInsertion:
         Whether the kernels that are called are bound, in each scope that calls them.
     """
 
-    def __init__(
-        self,
-        must_bind: Callable[[Any, Scopes], bool],
-        constants: bool = False,
-        other_names: bool = False,
-        kernels: bool = False,
-    ) -> None:
-        self._must_bind = must_bind
-        self._kernels = kernels
-        self._constants = constants
-        self._other_names = other_names
+    must_bind: Callable[[Any, Scopes], bool]
+    constants: bool = False
+    other_names: bool = False
+    kernels: bool = False
 
     def _is_atom(self, expr: GraphExpr) -> bool:
-        bound = (self._constants and isinstance(expr, Constant)) or (self._kernels and isinstance(expr, Function))
+        bound = (self.constants and isinstance(expr, Constant)) or (self.kernels and isinstance(expr, Function))
         return is_atom(expr) and not bound
 
     def apply(self, expr: GraphExpr) -> RelayExpr:
@@ -66,7 +61,7 @@ class LetInsertion:
                 if not self._is_atom(value):
                     self._names.setdefault(value, part.var)
         self._new: dict[GraphExpr, Any] = {}
-        for part in post_order(expr, _in_order) if self._other_names else self._scopes.order:
+        for part in post_order(expr, _in_order) if self.other_names else self._scopes.order:
             self._new[part] = self._replacement(part)
         return self._block(self._scopes.root, self._new[expr])
 
@@ -83,11 +78,11 @@ class LetInsertion:
         ]
         with derived_from(part.span):
             value: Any = with_scoped_operands(part, operands)
-            if self._kernels and isinstance(value, Call) and isinstance(value.op, Function) and is_kernel(value.op):
+            if self.kernels and isinstance(value, Call) and isinstance(value.op, Function) and is_kernel(value.op):
                 value = rebuild(value, op=self._kernel(value.op, self._scopes.of[part]))
             name = self._names.get(part)
             if name is None:
-                if not self._must_bind(part, self._scopes):
+                if not self.must_bind(part, self._scopes):
                     return value
                 name = Var("x")
         self._bindings.setdefault(self._scopes.of[part], []).append((name, value))
@@ -104,7 +99,7 @@ class LetInsertion:
     def _alias(self, part: GraphExpr) -> Any:
         """Return the value of a variable that is only another name for it."""
         let = self._lets.get(part) if isinstance(part, Var) else None
-        if let is not None and self._other_names and self._is_atom(let.value):
+        if let is not None and self.other_names and self._is_atom(let.value):
             return self._renamed(let)
         if let is None or self._names.get(_result(let.value)) is part or let.value not in self._new:
             return part

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from compiler.arith import iter_map_simplify
 from compiler.arith.analyzer import Analyzer
@@ -71,16 +72,14 @@ def _alignment(size: PrimExpr, dtype: str) -> int:
     return -1 if align == ALIGNMENT else align
 
 
+@dataclass(slots=True, eq=False)
 class _View:
     """How a buffer is laid out: its alias of one dimension, where it begins, and its strides."""
 
-    __slots__ = ("begin", "flat", "offset", "strides")
-
-    def __init__(self, flat: Buffer, begin: Exprs | None, strides: Exprs, offset: PrimExpr | None) -> None:
-        self.flat = flat
-        self.begin = begin
-        self.strides = strides
-        self.offset = offset
+    flat: Buffer
+    begin: Exprs | None
+    strides: Exprs
+    offset: PrimExpr | None
 
 
 class FlatMemory:
