@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import compiler as tvm
+import compiler.classic  # has relay.optimize
 from compiler import relay, te
 from compiler.arith import Analyzer
 from compiler.ir.expr.substitute import substitute
