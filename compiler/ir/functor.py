@@ -171,6 +171,18 @@ def post_order(n: object) -> Iterator[Node]:
     return nodes_of(n, Node)
 
 
+def parts_of(n: Node, kind: type[AnyNode]) -> list[AnyNode]:
+    """Return the nodes of a class that a node is made of directly, in order."""
+    parts: list[AnyNode] = []
+    for name in n.children:
+        child = getattr(n, name)
+        if isinstance(child, kind):
+            parts.append(child)
+        elif isinstance(child, tuple):
+            parts.extend([part for part in child if isinstance(part, kind)])
+    return parts
+
+
 def operands_first(roots: Sequence[T], operands: Callable[[T], Sequence[T]]) -> list[T]:
     """Return all that some objects are made of, each once and after its operands, however deep they are."""
     order: dict[T, None] = {}

@@ -22,6 +22,7 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Add, Call, Div, IntImm, Max, Min, Mul, PrimExpr, Ramp, Select, Sub, Var
+from compiler.ir.functor import parts_of
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.search.blocks import flat_offset, value_at
@@ -225,12 +226,8 @@ def _leaves(func: PrimFunc) -> Iterator[_Leaf]:
             yield _leaf(stmt, loops, axes, guards)
         else:
             inside = guards + (isinstance(stmt, IfThenElse) and without_likely(stmt.condition) is stmt.condition)
-            for name in type(stmt).children:
-                child = getattr(stmt, name)
-                several = child if isinstance(child, tuple) else (child,)
-                todo += [
-                    (c, loops, axes, inside) for c in several if isinstance(c, Node) and not isinstance(c, PrimExpr)
-                ]
+            parts = (part for part in parts_of(stmt, Node) if not isinstance(part, PrimExpr))
+            todo += [(part, loops, axes, inside) for part in parts]
 
 
 def _uses(expr: PrimExpr, var: Var) -> bool:
@@ -242,7 +239,7 @@ def _leaf(store: BufferStore, loops: tuple[For, ...], axes: dict[Var, PrimExpr],
     extents = [max(value_at(loop.extent, {}), 1) for loop in loops]
     points = [_point(axes, {})] + [_point(axes, {loop.loop_var: 1}) for loop in loops]
     leaf = _Leaf(extents, [loop.kind for loop in loops], 0, 0, guards, 0)
-    todo: list[object] = [store.value]
+    todo: list[Node] = [store.value]
     accesses: list[BufferLoad | BufferStore] = [store]
     while todo:
         node = todo.pop()
@@ -252,10 +249,7 @@ def _leaf(store: BufferStore, loops: tuple[For, ...], axes: dict[Var, PrimExpr],
         if isinstance(node, Call):
             leaf.calls += 1
         leaf.operations += isinstance(node, _ARITHMETIC)
-        if isinstance(node, Node):
-            for name in type(node).children:
-                child = getattr(node, name)
-                todo.extend(child if isinstance(child, tuple) else (child,))
+        todo += parts_of(node, Node)
     for access in accesses:
         lanes = [index for index in access.indices if isinstance(index, Ramp)]
         leaf.lanes = max(

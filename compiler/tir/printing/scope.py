@@ -15,7 +15,7 @@ from typing import Protocol
 
 from compiler.ir.expr.primexpr import CommReducer, IterVar, Let, PrimExpr, ProducerLoad, Reduce, Var
 from compiler.ir.expr.substitute import uses_var
-from compiler.ir.functor import Visitor
+from compiler.ir.functor import Visitor, parts_of
 from compiler.ir.names import free_name
 from compiler.ir.node import Node
 from compiler.tir.statements import stmt as tir
@@ -138,13 +138,11 @@ class Definitions(Visitor):
         self._path.pop()
 
     def visit_Stmt(self, n: Stmt) -> None:
-        for name in n.children:
-            child = getattr(n, name)
-            for item in child if isinstance(child, tuple) else (child,):
-                if isinstance(item, Stmt):
-                    self._statement(item)
-                elif item is not None:
-                    self.visit(item)
+        for part in parts_of(n, Node):
+            if isinstance(part, Stmt):
+                self._statement(part)
+            else:
+                self.visit(part)
 
     def visit_BufferStore(self, n: tir.BufferStore) -> None:
         self._use_buffer(n.buffer)
@@ -271,7 +269,7 @@ class Definitions(Visitor):
             if not self._bound[n]:
                 del self._bound[n]
 
-    def _use_all(self, items: tuple[object, ...]) -> None:
+    def _use_all(self, items: Iterable[object]) -> None:
         for item in items:
             self.visit(item)
 
@@ -295,12 +293,7 @@ class Definitions(Visitor):
         self._depth[n] = depth
 
     def visit_Node(self, n: Node) -> None:
-        for name in n.children:
-            child = getattr(n, name)
-            if isinstance(child, Node):
-                self.visit(child)
-            elif child is not None:
-                self._use_all(child)
+        self._use_all(parts_of(n, Node))
 
 
 def layout_fields(buffer: Buffer) -> dict[Var, str]:

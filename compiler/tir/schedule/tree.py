@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import TypeVar
 
 from compiler.ir.expr.primexpr import Range, Var
+from compiler.ir.functor import parts_of
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
 from compiler.tir.schedule.sref import StmtSRef
@@ -30,14 +31,9 @@ def rewritten(n: S, **changes: object) -> S:
         return rebuild(n, **changes)
 
 
-def inner_statements(stmt: Stmt) -> Iterator[Stmt]:
-    """Yield the statements directly inside of one; what a block does to begin a reduction is not among them."""
-    names = ("body",) if isinstance(stmt, (Block, For)) else stmt.children
-    for name in names:
-        child = getattr(stmt, name)
-        for item in child if isinstance(child, tuple) else (child,):
-            if isinstance(item, Stmt):
-                yield item
+def inner_statements(stmt: Stmt) -> list[Stmt]:
+    """Return the statements directly inside of one; what a block does to begin a reduction is not among them."""
+    return [stmt.body] if isinstance(stmt, (Block, For)) else parts_of(stmt, Stmt)
 
 
 @lru_cache(maxsize=1024)

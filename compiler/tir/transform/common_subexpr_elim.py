@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from compiler.ir.expr.primexpr import Let, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars
-from compiler.ir.functor import Functor, leave
+from compiler.ir.functor import Functor, leave, parts_of
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import Span, derived_from
@@ -101,13 +101,8 @@ class _Counter(Functor):
         self.of_expr(n, table)
 
     def visit_Node(self, n: Node, table: _Table) -> None:
-        for name in n.children:
-            child = getattr(n, name)
-            if isinstance(child, Node):
-                self.visit(child, table)
-            elif child is not None:
-                for item in child:
-                    self.visit(item, table)
+        for part in parts_of(n, Node):
+            self.visit(part, table)
 
     def visit_LetStmt(self, n: LetStmt, table: _Table) -> None:
         self.of_expr(n.value, table)

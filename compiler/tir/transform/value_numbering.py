@@ -9,6 +9,7 @@ from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.expr import primexpr as expr
 from compiler.ir.expr.primexpr import PrimExpr, Var
+from compiler.ir.functor import parts_of
 from compiler.ir.node import Node
 from compiler.ir.recursion import deep
 from compiler.tir.statements.buffer import BufferLoad
@@ -69,7 +70,7 @@ class ValueNumbering:
         if isinstance(e, (expr.IntImm, expr.FloatImm, expr.StringImm)):
             return Facts(self._number((type(e), e.dtype, repr(e.value))), 1, True, 0)
         number, size, computes, uses = [], 1, not isinstance(e, _OPAQUE), 0
-        for part in map(self.facts, operands(e)):
+        for part in map(self.facts, parts_of(e, PrimExpr)):
             number.append(part.number)
             size += part.size
             computes = computes and part.computes
@@ -95,7 +96,7 @@ class ValueNumbering:
             key = (type(e), e.dtype, repr(e.value))
         else:
             own = getattr(e, "op", None) or getattr(e, "buffer", None)
-            key = (type(e), e.dtype, own, *map(self._number_of_form, operands(e)))
+            key = (type(e), e.dtype, own, *map(self._number_of_form, parts_of(e, PrimExpr)))
         return self._normal_forms.setdefault(key, len(self._normal_forms))
 
     def _number(self, key: object) -> int:
@@ -118,22 +119,10 @@ class ValueNumbering:
     @deep
     def below(self, e: PrimExpr) -> tuple[PrimExpr, ...]:
         """Return the largest eligible expressions within the operands of ``e``."""
-        return tuple([x for c in operands(e) for x in self.largest(c)])
+        return tuple([x for c in parts_of(e, PrimExpr) for x in self.largest(c)])
 
 
 _OPAQUE = (expr.Call, BufferLoad, expr.ProducerLoad, expr.Reduce, expr.Let)
-
-
-def operands(n: Node) -> list[PrimExpr]:
-    """Return the expressions that a node is made of directly."""
-    parts: list[PrimExpr] = []
-    for name in n.children:
-        child = getattr(n, name)
-        if isinstance(child, PrimExpr):
-            parts.append(child)
-        elif isinstance(child, tuple):
-            parts.extend(c for c in child if isinstance(c, PrimExpr))
-    return parts
 
 
 _COMMUTATIVE = (expr.Add, expr.Mul, expr.Min, expr.Max, expr.And, expr.Or)
@@ -164,7 +153,7 @@ def prefix_text(e: PrimExpr) -> str:
 
 @deep
 def _operation_text(e: PrimExpr) -> str:
-    parts = [prefix_text(x) for x in operands(e)]
+    parts = [prefix_text(x) for x in parts_of(e, PrimExpr)]
     if isinstance(e, expr.BinaryOp):
         symbol = e.symbol
         if symbol == "*" or symbol == "/":

@@ -11,7 +11,7 @@ from compiler.ir.error import BuildError
 from compiler.ir.expr.primexpr import Call, PrimExpr, StringImm, const
 from compiler.ir.expr.substitute import post_order_visit
 from compiler.ir.function import GlobalVar
-from compiler.ir.functor import Functor
+from compiler.ir.functor import Functor, parts_of
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import Node
 from compiler.ir.printing.text import TextBuilder
@@ -132,11 +132,8 @@ class Statements(Functor):
     def visit(self, n: Stmt, *args: object) -> None:
         """Emit a statement, after the function calls within its expressions."""
         with self.out.at(n):
-            for name in n.children:
-                value = getattr(n, name)
-                for item in value if isinstance(value, tuple) else (value,):
-                    if isinstance(item, PrimExpr):
-                        self._make_calls(item)
+            for part in parts_of(n, PrimExpr):
+                self._make_calls(part)
             Functor.visit(self, n)
 
     def visit_Node(self, n: Stmt) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from compiler.ir.expr.primexpr import Call, Div, FloorDiv, FloorMod, IntImm, IterVar, Mod, PrimExpr, Range, Var, const
 from compiler.ir.expr.substitute import free_vars, substitute
-from compiler.ir.functor import nodes_of
+from compiler.ir.functor import nodes_of, parts_of
 from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal, structural_hash
 from compiler.tir.analysis.side_effect import is_pure
@@ -89,19 +89,11 @@ class _Expression:
         return isinstance(other, _Expression) and structural_equal(self.expr, other.expr)
 
 
-def _operands(expr: PrimExpr) -> Iterator[PrimExpr]:
-    for name in expr.children:
-        child = getattr(expr, name)
-        for item in child if isinstance(child, tuple) else (child,):
-            if isinstance(item, PrimExpr):
-                yield item
-
-
 def _subexpressions(expr: PrimExpr) -> Iterator[PrimExpr]:
     """Yield an expression and all that it is made of, each as often as it occurs; not what is inside of loads."""
     yield expr
     if not isinstance(expr, BufferLoad):
-        for operand in _operands(expr):
+        for operand in parts_of(expr, PrimExpr):
             yield from _subexpressions(operand)
 
 
@@ -137,7 +129,7 @@ def _repeated(roots: Sequence[PrimExpr], axes: dict[Var, IterVar], threshold: in
             return 1
         if key in chosen or isinstance(expr, BufferLoad):
             return 0
-        return sum(occurrences(operand, of) for operand in _operands(expr))
+        return sum(occurrences(operand, of) for operand in parts_of(expr, PrimExpr))
 
     for key in sorted(keys, key=lambda k: _size(k.expr), reverse=True):
         if sum(occurrences(root, key) for root in roots) >= threshold:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import And, Call, IntImm, Not, PrimExpr, Ramp, Range, StringImm, Var, binary, const
+from compiler.ir.functor import parts_of
 from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import register_config_option
@@ -111,11 +112,8 @@ def _checks(e: PrimExpr) -> list[PrimExpr]:
             conditions += [Call("bool", IF_THEN_ELSE, _choice(condition, check, holds)) for check in open_checks]
         return conditions
     conditions = list(_inside(e.buffer, e.indices)) if isinstance(e, BufferLoad) else []
-    for name in e.children:
-        child = getattr(e, name)
-        for part in child if isinstance(child, tuple) else (child,):
-            if isinstance(part, PrimExpr):
-                conditions += _checks(part)
+    for part in parts_of(e, PrimExpr):
+        conditions += _checks(part)
     return conditions
 
 

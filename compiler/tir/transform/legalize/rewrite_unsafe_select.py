@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Call, PrimExpr, Select
+from compiler.ir.functor import parts_of
 from compiler.ir.node import Node
 from compiler.ir.op import CallEffect, Op
 from compiler.tir.analysis.features import features
@@ -48,9 +49,4 @@ def _unsafe(e: Node) -> bool:
             return _unsafe(e.args[0])
         if not isinstance(e.op, Op) or e.op.effect.value > CallEffect.PURE.value:
             return True
-    for name in e.children:
-        child = getattr(e, name)
-        parts = (child,) if isinstance(child, Node) else child or ()
-        if any(_unsafe(p) for p in parts):
-            return True
-    return False
+    return any(_unsafe(part) for part in parts_of(e, Node))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.ir.expr import primexpr as expr
 from compiler.ir.expr.primexpr import Let, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars, uses_var
-from compiler.ir.functor import Visitor
+from compiler.ir.functor import Visitor, parts_of
 from compiler.ir.node import Node
 from compiler.ir.structural import structural_equal
 from compiler.tir.analysis.side_effect import is_pure
@@ -208,9 +208,4 @@ def _may_trap(e: Node) -> bool:
         isinstance(e.b, expr.IntImm) and e.b.value
     ):
         return True
-    for name in e.children:
-        child = getattr(e, name)
-        parts = (child,) if isinstance(child, Node) else child or ()
-        if any(_may_trap(p) for p in parts):
-            return True
-    return False
+    return any(_may_trap(part) for part in parts_of(e, Node))

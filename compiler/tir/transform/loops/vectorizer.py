@@ -11,7 +11,7 @@ from compiler.ir.expr import primexpr as expr
 from compiler.ir.expr.lanes import lanes_of_count
 from compiler.ir.expr.primexpr import Broadcast, PrimExpr, Ramp, Var, const, convert, is_const_int
 from compiler.ir.expr.substitute import substitute, uses_var
-from compiler.ir.functor import Mutator
+from compiler.ir.functor import Mutator, parts_of
 from compiler.ir.node import Node, rebuild
 from compiler.ir.op import CallEffect, Op
 from compiler.tir.expressions.builtin import (
@@ -327,10 +327,4 @@ def _reads(e: Node, data: Var) -> bool:
     """Return whether an expression loads from the memory behind a pointer."""
     if isinstance(e, BufferLoad) and e.buffer.data is data:
         return True
-    return any(_reads(c, data) for name in e.children for c in _as_tuple(getattr(e, name)))
-
-
-def _as_tuple(child: object) -> tuple[Any, ...]:
-    if child is None:
-        return ()
-    return child if isinstance(child, tuple) else (child,)
+    return any(_reads(c, data) for c in parts_of(e, Node))

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import BinaryOp, Broadcast, Call, FloatImm, IntImm, PrimExpr
-from compiler.ir.functor import Functor
+from compiler.ir.functor import Functor, parts_of
 from compiler.ir.node import Node
 from compiler.ir.op import CallEffect, Op
 
 
 class _Speculation(Functor):
     def visit_Node(self, n: Node) -> bool:
-        for name in n.children:
-            child = getattr(n, name)
-            for item in child if isinstance(child, tuple) else (child,):
-                if isinstance(item, PrimExpr) and not self.visit(item):
-                    return False
-        return True
+        return all(self.visit(part) for part in parts_of(n, PrimExpr))
 
     def visit_BufferLoad(self, n: Node) -> bool:
         return False
