@@ -151,7 +151,7 @@ def _operation_of(
         raise ScheduleError(
             f"cache_write: all {op.num_outputs} outputs of {op.name!r} must be given, got {len(tensors)}"
         )
-    if any(s.op.name == f"{op.name}.{scope}" for s in schedule.stages):
+    if any(t.op.name == f"{op.name}.{scope}" for t in op.inputs):
         raise ScheduleError(f"cache_write: {op.name!r} has a cache in scope {scope!r} already")
     return op
 

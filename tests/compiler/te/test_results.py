@@ -286,3 +286,18 @@ def test_a_store_predicate_is_about_the_loops_of_its_stage() -> None:
     tvm.build(schedule, [a, b])(tvm.nd.array(data), result)
     stored = [i % 4 < 3 and i > 0 for i in range(8)]
     np.testing.assert_array_equal(result.numpy(), np.where(np.array(stored)[:, None], data + 1, 0))
+
+
+def test_reductions_of_one_name_each_have_a_cache() -> None:
+    a = te.placeholder((6, 5), name="A")
+    k, r = te.reduce_axis((0, 5), "k"), te.reduce_axis((0, 6), "r")
+    rows = te.compute((6,), lambda i: te.sum(a[i, k], axis=k), name="sum")
+    columns = te.compute((5,), lambda j: te.sum(a[r, j] * rows[r], axis=r), name="sum")
+    s = te.create_schedule(columns.op)
+    first, second = s.cache_write(rows, "local"), s.cache_write(columns, "local")
+    s[first].compute_at(s[rows], s[rows].op.axis[0])
+    s[second].compute_at(s[columns], s[columns].op.axis[0])
+    data = rng.integers(0, 5, (6, 5)).astype("float32")
+    result = np.zeros(5, "float32")
+    run(s, [a, columns], data, result)
+    np.testing.assert_array_equal(result, data.T @ data.sum(axis=1))
