@@ -74,15 +74,26 @@ class Primitive:
 
         @functools.wraps(self.function)
         def method(sch: Schedule, *args: object, **kwargs: object) -> object:
-            bound = self._signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            return self._step(sch, bound.arguments)
+            return self._step(sch, self._bound(args, kwargs))
 
         method.__qualname__ = f"Schedule.{self.name}"
         first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         parameters = [first, *map(self._for_users, self._parameters)]
         method.__signature__ = inspect.Signature(parameters, return_annotation=self._result)  # type: ignore[attr-defined]
         return method
+
+    def _bound(self, args: tuple[object, ...], kwargs: dict[str, object]) -> Mapping[str, object]:
+        """Return the arguments of a call by name; those that choose a buffer by two, as before TVM 0.10, as one."""
+        if "buffer" in self._roles and len(args) > 2 and type(args[1]) is int and args[2] in ("read", "write"):
+            args = (args[0], (args[2], args[1]), *args[3:])
+        elif "buffer" in self._roles and "buffer_index" in kwargs:
+            kwargs["buffer"] = (kwargs.pop("buffer_index_type", None), kwargs.pop("buffer_index"))
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as exc:
+            raise TypeError(f"{self.name}: {exc}") from None
+        bound.apply_defaults()
+        return bound.arguments
 
     def _for_users(self, parameter: inspect.Parameter) -> inspect.Parameter:
         """Return a parameter with the type of what users pass."""

@@ -318,3 +318,25 @@ def test_the_strings_of_a_saved_annotation_are_read_back() -> None:
     again = MATMUL.schedule()
     tvm.tir.schedule.Trace.apply_json_to_schedule(sch.trace.as_json(), again)
     tvm.ir.assert_structural_equal(sch.mod, again.mod)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda sch, block: sch.transform_layout(block, 0, "write", index_map=lambda i, j: (j, i)),
+        lambda sch, block: sch.transform_layout(
+            block, buffer_index=0, buffer_index_type="write", index_map=lambda i, j: (j, i)
+        ),
+    ],
+)
+def test_a_buffer_is_chosen_as_releases_before_0_10_did(step: Callable[[Any, Any], None]) -> None:
+    old, new = Schedule(CHAIN.func), Schedule(CHAIN.func)
+    step(old, old.get_block("B"))
+    new.transform_layout("B", ("write", 0), lambda i, j: (j, i))
+    tvm.ir.assert_structural_equal(old.mod, new.mod)
+
+
+def test_arguments_that_do_not_fit_are_told_with_the_primitive() -> None:
+    sch = Schedule(CHAIN.func)
+    with pytest.raises(TypeError, match="split: missing a required argument: 'factors'"):
+        sch.split(sch.get_loops("B")[0], factor=4)
