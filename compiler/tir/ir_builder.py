@@ -124,14 +124,16 @@ class IRBuilder:
 
     @contextmanager
     def for_range(
-        self, begin: ExprLike, end: ExprLike, name: str = "i", dtype: str | None = None, kind: str = "serial"
-    ) -> Iterator[Var]:
+        self, begin: ExprLike, end: ExprLike, name: str = "i", dtype: str | None = None, kind: str = "serial",
+        for_type: str | None = None,
+    ) -> Iterator[Var]:  # fmt: skip
         """Open a loop from ``begin`` to before ``end`` and give its variable.
 
         The loop is of kind ``serial``, ``parallel``, ``vectorize`` or ``unroll``; its variable has the type of
         ``begin`` and ``end`` by default. Loops after the first one that are called ``i`` are ``j``, ``k``, ``i_0``, …
-        Raises ArgumentError if ``kind`` is not one of these.
+        Raises ArgumentError if ``kind``, which releases before 0.8 call ``for_type``, is not one of these.
         """
+        kind = for_type or kind
         if kind not in _KINDS:
             raise ArgumentError(f"for_range: kind must be one of {', '.join(_KINDS)}, got {show(kind)}")
         low, high = convert(begin), convert(end)

@@ -47,6 +47,13 @@ for i in T.parallel(4):
     assert str(ib.get()) == text
 
 
+def test_the_kind_of_a_loop_by_its_older_name() -> None:
+    ib = ir_builder.create()
+    with ib.for_range(0, 4, name="i", for_type="parallel"):
+        ib.emit(tir.call_extern("int32", "use"))
+    assert str(ib.get()).startswith("for i in T.parallel(4):")
+
+
 def test_while_and_attributes() -> None:
     ib = ir_builder.create()
     A = ib.allocate("int32", (2, 2), name="A")
