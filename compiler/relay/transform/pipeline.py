@@ -38,6 +38,7 @@ from compiler.target.target import Target
 # their usual schedule with and without these options, as in TVM.
 register_config_option("relay.backend.use_auto_scheduler", bool)
 register_config_option("relay.backend.use_meta_schedule", bool)
+register_config_option("relay.backend.tir_converter", str)  # there is one way from operators to the loops of a search
 
 
 def optimization_passes(target: Target) -> list[Pass]:

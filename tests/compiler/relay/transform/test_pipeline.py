@@ -151,7 +151,11 @@ def test_passes_can_be_disabled_and_watched() -> None:
 
 
 def test_options_of_lessons_are_known() -> None:
-    config = {"relay.FuseOps.max_depth": 5, "relay.backend.use_auto_scheduler": True}
+    config = {
+        "relay.FuseOps.max_depth": 5,
+        "relay.backend.use_auto_scheduler": True,
+        "relay.backend.tir_converter": "default",
+    }
     with PassContext(opt_level=3, config=config, disabled_pass=["AlterOpLayout"]):
         done = transform.optimize(module_of(block()), "llvm")
     assert kernels(done["main"].body) == {"nn.conv2d add nn.relu add"}
