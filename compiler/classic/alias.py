@@ -20,6 +20,7 @@ from compiler.classic.names.resolution import module_of, note_older, public_of
 from compiler.classic.names.unavailable import unavailable, unavailable_module
 from compiler.ir.deprecation import deprecated
 from compiler.ir.error import unknown_name
+from compiler.ir.extension import public_module
 
 ALIAS = "tvm"
 _PACKAGE = compiler.__name__
@@ -88,6 +89,8 @@ class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             deprecated(spec.name, public)
         note_older(public)
         module = importlib.import_module(module_of(public))
+        if not hasattr(module, "__getattr__"):
+            module.__getattr__ = public_module(public, dir(module))[0]  # type: ignore[method-assign]
         _keep_function(public)
         spec.loader_state = module.__spec__
         return module

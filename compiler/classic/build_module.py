@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.ir.error import expected
 from compiler.ir.expr.primexpr import Var
+from compiler.ir.extension import public_module
 from compiler.ir.module import IRModule
 from compiler.te.definition.tensor import Tensor
 from compiler.te.lowering.to_tir import schedule_to_prim_func
@@ -47,3 +49,7 @@ def schedule_to_module(
 ) -> IRModule:
     """Return the loops that a schedule describes, before any pass, over buffers of their tensors' dimensions."""
     return IRModule({name: schedule_to_prim_func(sch, list(args or ()), name, binds)})
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.driver.build_module", __all__)

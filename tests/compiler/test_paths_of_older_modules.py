@@ -56,6 +56,11 @@ PLACES = [
     ("tvm.topi.util", "get_const_tuple", "tvm.topi.utils.get_const_tuple"),
     ("tvm.contrib.util", "tempdir", "tvm.contrib.utils.tempdir"),
     ("tvm.topi.x86.dense", "dense_pack", "tvm.topi.x86.dense_pack"),
+    ("tvm.auto_scheduler", "load_best", "tvm.auto_scheduler.load_best_record"),
+    ("tvm.auto_scheduler.utils", "request_remote", "compiler.classic.rpc.devices.request_remote"),
+    ("tvm.driver.build_module", "form_irmodule", "tvm.driver.build_module.schedule_to_module"),
+    ("tvm.relay.op.strategy", "override_native_generic_func", "tvm.target.override_native_generic_func"),
+    ("tvm.relay.op.strategy.generic", "override_native_generic_func", "tvm.target.override_native_generic_func"),
     ("tvm.runtime.threads", "set_num_threads", "tvm.runtime.parallel.threads.set_num_threads"),
 ]
 

@@ -171,6 +171,11 @@ _TUNING = {
         "EvolutionarySearchConfig ReplayFuncConfig ReplayTraceConfig TuneConfig",
         "this is of releases before 0.11; give meta_schedule.tune_tir max_trials_global and strategy instead",
     ),
+    **_each(
+        "tvm.meta_schedule",
+        "integration tune.Parse tune.extract_task_from_relay tune.tune_extracted_tasks",
+        "this is of releases before 0.11; meta_schedule.relay_integration has extract_tasks, tune_relay and compile_relay",
+    ),
     **_each("tvm.testing", "aot autotvm popen_pool tir", "these helpers of TVM's own tests are not provided"),
     **_each("tvm.relay.testing", "resnet_3d tf", "this model is not provided; import one with tvm.relay.frontend"),
     "tvm.testing.auto_scheduler": "searched schedules are lists of primitives; read them with SearchTask.print_best",

@@ -85,6 +85,16 @@ def test_installing_twice_changes_nothing() -> None:
         ),
         ("from tvm.tir.tensor_intrin import DP4A", ModuleNotFoundError, "tvm.tir.tensor_intrin has no attribute"),
         ("from tvm.meta_schedule.tune import tun", ModuleNotFoundError, "tvm.meta_schedule.tune has no attribute"),
+        (
+            "from tvm.meta_schedule.tune import extract_task_from_relay as e; e()",
+            UnavailableError,
+            "this is of releases before 0.11; meta_schedule.relay_integration has extract_tasks",
+        ),
+        (
+            "import tvm.auto_scheduler.utils; tvm.auto_scheduler.utils.get_cons_int",
+            AttributeError,
+            "tvm.auto_scheduler.utils has no attribute 'get_cons_int'; did you mean 'get_const_int'",
+        ),
         ("import tvm.te.compute", ModuleNotFoundError, "tvm.te.compute is not a module"),
         ("import tvm; tvm.meta_schedule.TuneConfig()", UnavailableError, "tune_tir max_trials_global and strategy"),
         (

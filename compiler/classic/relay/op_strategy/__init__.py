@@ -4,12 +4,9 @@ from compiler.classic.relay.op_strategy import generic, wrappers
 from compiler.classic.relay.op_strategy.generic import *  # noqa: F403
 from compiler.classic.relay.op_strategy.generic import __all__ as _names
 from compiler.classic.relay.op_strategy.generic import of_name
-from compiler.ir.extension import extension_point
 
 __all__ = ["generic", "wrappers", *_names]
 
 
 def __getattr__(name: str) -> object:
-    if (load := extension_point("tvm.relay.op.strategy").find(name)) is not None:
-        return load()
     return of_name(name)

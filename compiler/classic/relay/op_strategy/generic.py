@@ -20,6 +20,7 @@ from compiler.classic.relay.op_strategy.wrappers import Compute, Definition, wra
 from compiler.classic.target.generic_func import GenericFunc
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import unknown_name
+from compiler.ir.extension import extension_point
 from compiler.ir.types import Type
 from compiler.relay.operator import relay_ops
 from compiler.relay.ty import TensorType
@@ -215,6 +216,8 @@ def of_name(name: str) -> object:
 
     Raises UnknownNameError if there is none.
     """
+    if (load := extension_point("tvm.relay.op.strategy").find(name)) is not None:
+        return load()
     return wrapper_of_name(name) or strategy_of_name(name)
 
 
