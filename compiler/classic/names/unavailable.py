@@ -174,7 +174,7 @@ _TUNING = {
     **_each(
         "tvm.meta_schedule",
         "integration tune.Parse tune.extract_task_from_relay tune.tune_extracted_tasks",
-        "this is of releases before 0.11; meta_schedule.relay_integration has extract_tasks, tune_relay and compile_relay",
+        "this is of releases before 0.11; use extract_tasks and tune_relay of meta_schedule.relay_integration",
     ),
     **_each("tvm.testing", "aot autotvm popen_pool tir", "these helpers of TVM's own tests are not provided"),
     **_each("tvm.relay.testing", "resnet_3d tf", "this model is not provided; import one with tvm.relay.frontend"),

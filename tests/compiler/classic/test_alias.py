@@ -88,7 +88,7 @@ def test_installing_twice_changes_nothing() -> None:
         (
             "from tvm.meta_schedule.tune import extract_task_from_relay as e; e()",
             UnavailableError,
-            "this is of releases before 0.11; meta_schedule.relay_integration has extract_tasks",
+            "this is of releases before 0.11; use extract_tasks and tune_relay",
         ),
         (
             "import tvm.auto_scheduler.utils; tvm.auto_scheduler.utils.get_cons_int",
