@@ -306,21 +306,19 @@ def _axis_names(
 ) -> list[str]:
     if not callable(fcompute):
         raise ArgumentError(f"compute: fcompute must be callable, got {show(fcompute)} (tensor {name!r})")
+    # Tensors can be called, but what `inspect` compares with them would become an expression.
+    function = fcompute.__call__ if isinstance(fcompute, Tensor) else fcompute
     try:
-        spec = inspect.getfullargspec(fcompute)
-    except TypeError:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
         message = f"compute: fcompute must be a function of the indices, got {show(fcompute)} (tensor {name!r})"
         raise ArgumentError(message) from None
-    names = list(spec.args)
-    if inspect.ismethod(fcompute):
-        names = names[1:]
-    if spec.varargs is not None:
+    names = [each.name for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
         rest = ndim - len(names)
         if varargs_names is not None and len(varargs_names) != rest:
             raise ArgumentError(f"compute: varargs_names must be {rest} names, got {list(varargs_names)}")
         names += list(varargs_names or [f"i{i}" for i in range(rest)])
-    elif not names:
-        names = [f"i{i}" for i in range(ndim)] if ndim == 0 else names
     if len(names) > ndim:
         raise _wrong_count(ndim, len(names), name)
     return names

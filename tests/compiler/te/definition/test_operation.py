@@ -48,6 +48,19 @@ def test_axes_are_named_after_the_parameters() -> None:
     assert [a.var.name for a in named.op.axis] == ["y", "x"]
 
 
+class Scaled:
+    def __call__(self, row: tvm.tir.PrimExpr, column: tvm.tir.PrimExpr) -> tvm.tir.PrimExpr:
+        return A[row, column] * 2
+
+
+def test_whatever_can_be_called_with_the_indices_computes() -> None:
+    """Methods, objects and tensors: the object itself is no index."""
+    for computes, names in ((Scaled(), ["row", "column"]), (Scaled().__call__, ["row", "column"]), (A, ["i0", "i1"])):
+        t = te.compute((20, 16), computes, name="T")
+        assert [a.var.name for a in t.op.axis] == names
+        assert t.op.input_tensors == (A,)
+
+
 def test_operations_that_compute_have_a_base() -> None:
     base = tvm.te.tensor.BaseComputeOp
     assert isinstance(te.compute((4,), lambda i: i, name="T").op, base)
@@ -139,7 +152,11 @@ def test_tensors_are_compared_as_objects_and_scalars_as_values() -> None:
             "compute: the outputs must be the 1 results of one reduction",
         ),
         (lambda: te.compute((4,), lambda i: A[i, 1.5]), DTypeError, "index 1 of 'A' must be an integer, got float32"),
-        (lambda: te.compute((4,), A), ArgumentError, "fcompute must be a function of the indices, got Tensor"),
+        (
+            lambda: te.compute((4,), type),
+            ArgumentError,
+            "fcompute must be a function of the indices, got <class 'type'>",
+        ),
         (lambda: te.compute((4,), lambda i: i, name=5), ArgumentError, "compute: name must be a string, got 5"),
         (lambda: te.placeholder((4,), "A"), DTypeError, "got 'A'"),
         (lambda: te.placeholder((4,), name=A), ArgumentError, "placeholder: name must be a string, got Tensor"),
