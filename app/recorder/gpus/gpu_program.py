@@ -68,7 +68,7 @@ def gpu_result(argument: int, output: Array, compared: int, seed: int) -> GPURes
         indices=packed(indices),
         values=packed(values),
         tolerance=RELATIVE[values.dtype.itemsize] if floating else 0.0,
-        scale=float(finite.max(initial=0.0)),
+        scale=float(np.max(finite, initial=0.0)),
     )
 
 

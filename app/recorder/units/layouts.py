@@ -208,7 +208,7 @@ def _layout(copy: _Copy) -> Layout | None:
     found = order[np.minimum(np.searchsorted(element, wanted, sorter=order), len(order) - 1)]
     offsets = np.where(element[found] == wanted, place[found], -1).reshape(height, width)
     followed = np.nonzero(offsets >= 0)  # of a large tensor, not all that could be drawn
-    height, width = (int(at.max(initial=0)) + 1 for at in followed)
+    height, width = (int(np.max(at, initial=0)) + 1 for at in followed)
     return Layout(
         name=shortened(copy.name, MAX_LAYOUT_NAME),
         source=shortened(copy.source, MAX_LAYOUT_NAME),

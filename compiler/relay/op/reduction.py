@@ -157,22 +157,25 @@ def _reduction(
     )
 
 
+def _kept(reduced: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
+    """Return a result whose dimensions were all kept as ``keepdims`` asks; NumPy's types know only its constants."""
+    return reduced if keepdims else reduced.squeeze(axis)
+
+
 def _mean(x: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
     if x.dtype.kind not in "iub":
-        result: Array = np.mean(x, axis=axis, keepdims=keepdims)
-        return result
-    whole = np.sum(x, axis=axis, keepdims=keepdims, dtype="int64")
+        return _kept(np.mean(x, axis=axis, keepdims=True), axis, keepdims)
+    whole = _kept(np.sum(x, axis=axis, keepdims=True, dtype="int64"), axis, keepdims)
     made: Array = np.trunc(whole / np.prod([x.shape[d] for d in axis]))
     return made
 
 
 def _sum(x: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
-    return np.sum(x, axis=axis, keepdims=keepdims, dtype=None if x.dtype.kind == "b" else x.dtype)
+    return _kept(np.sum(x, axis=axis, keepdims=True, dtype=None if x.dtype.kind == "b" else x.dtype), axis, keepdims)
 
 
 def _prod(x: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
-    result: Array = np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
-    return result
+    return _kept(np.prod(x, axis=axis, keepdims=True, dtype=x.dtype), axis, keepdims)
 
 
 sum = _reduction(topi.sum, _sum, _sum_gradient)
@@ -241,7 +244,7 @@ def _variance_compute(attrs: VarianceAttrs, inputs: list[Tensor], out_type: Type
 
 def _variance_reference(attrs: VarianceAttrs, x: Array, middle: Array) -> Array:
     over = reduced_axes(attrs, x.ndim)
-    squares = ((x - middle) ** 2).sum(axis=over, keepdims=attrs.keepdims)
+    squares = _kept(np.sum((x - middle) ** 2, axis=over, keepdims=True), over, attrs.keepdims)
     count = int(np.prod([x.shape[d] for d in over])) - attrs.unbiased
     return np.asarray(squares / x.dtype.type(count), x.dtype)
 
