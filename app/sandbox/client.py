@@ -23,7 +23,7 @@ from app.sandbox.interface import NoSandbox, SandboxError
 from app.sandbox.job import CONSOLE_BYTES, JobStreams, SandboxedJob
 from app.sandbox.limits import Limits, Shared
 from app.sandbox.readable import SEARCHED, facts, python
-from app.sandbox.scratch import Scratch, sweep
+from app.sandbox.scratch import Scratch, closed_to_others, sweep
 from app.sandbox.tier import CONTROL_GROUP, Mechanism, Tier
 
 log = logging.getLogger(__name__)
@@ -92,6 +92,16 @@ class ZygoteProcess:
             If it fails to start.
         """
         self._hear()
+
+    def check_entrance(self, tier: Tier) -> None:
+        """Raise SandboxError if users of their own, as whom scripts run, cannot enter the scratch directory."""
+        if Mechanism.USER_ID not in tier.mechanisms or Mechanism.PRIVATE_ROOT in tier.mechanisms:
+            return
+        if closed := closed_to_others(self._scratch.path):
+            raise SandboxError(
+                f"sandbox: scripts run as users of their own, who cannot enter {str(closed)!r}, where temporary files"
+                " are: set TMPDIR to a directory that every user can enter"
+            )
 
     def wait_until_warm(self, seconds: float) -> None:
         """Wait until nothing is left to be imported, or the zygote has ended; at most some seconds."""
@@ -264,6 +274,7 @@ class Sandbox:
             self.tier = msgspec.structs.replace(
                 found, reasons={**found.reasons, **unbound}, bounded_together=self._group is not None
             )
+            self._zygotes[0].check_entrance(found)
             self._zygotes[0].wait_until_booted()
         except SandboxError:
             self.close()

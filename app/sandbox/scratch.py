@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import tempfile
 from pathlib import Path
 
@@ -36,6 +37,11 @@ class Scratch:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def closed_to_others(path: Path) -> Path | None:
+    """Return the outermost directory on the way to one that other users cannot enter, if there is any."""
+    return next((d for d in reversed(path.parents) if not d.stat().st_mode & stat.S_IXOTH), None)
 
 
 def sweep() -> None:

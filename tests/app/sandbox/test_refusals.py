@@ -35,7 +35,7 @@ from app.sandbox.tier import FileAccess
 from tests.app.sandbox.conftest import HANDLERS
 
 ELSEWHERE = """
-import sys
+import shutil, sys  # the first loads what is only there on Windows, if it is loaded later
 sys.platform = "win32"
 from app.sandbox import NoSandbox, Sandbox
 try:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -83,6 +84,16 @@ def test_a_zygote_that_waits_for_a_processor_is_waited_for(monkeypatch: pytest.M
     monkeypatch.setattr(patience, "held_back", lambda before, after, passed: passed)
     with Sandbox(f"{HANDLERS}:run_script", tier=Tier(), preload=["json"], readable=[TESTS]) as sandbox:
         assert sandbox.start(b"").outcome.status == "ok"
+
+
+@pytest.mark.skipif(Mechanism.USER_ID not in STRONGEST.mechanisms, reason="scripts run as this user")
+def test_scripts_of_other_users_must_reach_the_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "closed" / "open"
+    inner.mkdir(parents=True)
+    inner.parent.chmod(0o700)
+    monkeypatch.setattr(tempfile, "tempdir", str(inner))
+    with pytest.raises(SandboxError, match=r"cannot enter '.*', where temporary files are: set TMPDIR to a directory"):
+        Sandbox(f"{HANDLERS}:run_script", tier=Tier(mechanisms=frozenset({Mechanism.USER_ID})), readable=[TESTS])
 
 
 def test_a_zygote_that_is_slow_is_no_reason_to_run_without_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
