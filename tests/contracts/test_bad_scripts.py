@@ -125,7 +125,7 @@ BAD = [
     BadScript(
         "hostile exception", "raise type('E', (Exception,), {'__str__': lambda e: 1 / 0})\n", "E", "cannot be shown", 1
     ),
-    BadScript("endless", "while True:\n    pass\n", "Timeout", "stopped", 1, "timeout", True),
+    BadScript("endless", "while True: pass\n", "Timeout", "stopped", 1, "timeout", True),
     BadScript(
         "endless and stubborn",
         "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass\n",

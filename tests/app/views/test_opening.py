@@ -79,7 +79,7 @@ def test_a_response_that_nobody_reads_takes_no_memory(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert all(response.status_code == 200 for response in waiting)
-    assert held < 2 * MIB
+    assert held < 4 * MIB, "one of them alone is larger"
     for response in waiting:
         response.close()
 

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.causes import Why
 from app.recorder.causes.costs import Model
 from app.recorder.causes.explain import TYPICAL
 from app.recorder.causes.statements import Unmodelled
 from compiler.classic.alias import install
 from compiler.target.target import Target
+from compiler.tir.access_trace.cache import CacheLevel
 from compiler.tir.script.functions import from_source
 from compiler.tir.statements.function import PrimFunc
 from tests.app.recorder.proposals.test_proposer import edited
@@ -19,6 +21,21 @@ from tests.benchmarks.causes import KERNELS, PLANTED, scripts, why
 
 SAMPLE = ("row sums, one chain each", "a function of C", "an intermediate in memory",
           "computed again for each column", "one thread of two", "a tile of more registers than there are")  # fmt: skip
+
+
+CACHES = (CacheLevel("L1", 48 << 10, 12, 64), CacheLevel("L2", 2 << 20, 16, 64), CacheLevel("L3", 480 << 20, 16, 64))
+
+
+@pytest.fixture(autouse=True)
+def one_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives all machines the same caches, and slow ones the time to try all remedies."""
+    monkeypatch.setattr("app.recorder.causes.explain.CACHES", CACHES)
+    monkeypatch.setattr("app.recorder.causes.explain.SECONDS", 60)
+
+
+def without_ports(said: Why) -> list[str]:
+    """Return what is not known, but for the processor's ports, which llvm-mca may not be there to tell."""
+    return [line for line in said.unknown if not line.startswith("ports: ")]
 
 
 @pytest.mark.parametrize("name", SAMPLE)
@@ -149,7 +166,7 @@ def test_loops_that_only_their_positions_name_are_not_reordered_after_a_split() 
 def test_what_there_was_no_time_to_try_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.recorder.causes.explain.SECONDS", 0)
     said = why(scripts(EVERY[POWER], "haswell"), "haswell")
-    assert said.unknown == [
+    assert without_ports(said) == [
         f"remedies: after 0 s not all {what} had been tried" for what in ("primitives", "pairs of primitives")
     ]
     assert said.causes[0].remedy is None
@@ -178,7 +195,7 @@ def test_threads_that_write_to_the_same_lines_are_said_with_the_loop_that_keeps_
 def test_what_conditions_cost_is_not_claimed_to_be_known() -> None:
     [planted] = [case for case in PLANTED if case.name == "vectors of three"]
     script = scripts(planted, "haswell").replace("s[B].vectorize(ji)", "").replace("split(j, 3)", "split(j, 7)")
-    assert why(script, "haswell").unknown == ["conditions in the innermost loop of B: LLVM removes some"]
+    assert without_ports(why(script, "haswell")) == ["conditions in the innermost loop of B: LLVM removes some"]
 
 
 def test_where_no_model_knows_the_loops_it_says_so() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import os
 import shutil
+import subprocess
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -62,7 +64,14 @@ def test_archives_hold_files(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "a.o").read_bytes() == b"\1\2"
 
 
-@pytest.mark.skipif(cc.get_cc() is None, reason="no C++ compiler")
+def compiles() -> bool:
+    """Return whether there is a compiler of C++, and not of C alone, which may have the same name."""
+    compiler = cc.get_cc()
+    command = [compiler or "", "-x", "c++", "-fsyntax-only", os.devnull]
+    return compiler is not None and subprocess.run(command, capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not compiles(), reason="no C++ compiler")
 def test_libraries_are_compiled(tmp_path: Path) -> None:
     source = tmp_path / "seven.cc"
     source.write_text('extern "C" int seven() { return 7; }')
