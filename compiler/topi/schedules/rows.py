@@ -46,7 +46,8 @@ def schedule_rows(schedule: te.Schedule, stored: Collection[Operation], machine:
     axes = list(result.axis[:depth])
     vectorize_elements(last, _lanes(result, machine), on_one_core=True)
     rows = last.fuse(*axes) if depth > 1 else axes[0]
-    if not math.prod(extent(axis) or 1 for axis in axes) % _TOGETHER and None not in map(extent, axes):
+    neighbours = extent(axes[-1])
+    if neighbours is not None and neighbours % _TOGETHER == 0:  # else some pairs would have different outer indices
         rows, together = last.split(rows, factor=_TOGETHER)
         last.reorder(*last.leaf_iter_vars[2:-1], together)  # right outside of the vectors
         last.unroll(together)

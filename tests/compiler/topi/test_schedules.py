@@ -161,6 +161,16 @@ def test_what_a_row_needs_is_computed_before_it_two_rows_at_a_time() -> None:
         np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=1e-5)
 
 
+@pytest.mark.parametrize(("shape", "pairs"), [((4, 6, 9, 56), False), ((4, 9, 6, 56), True)])
+def test_no_two_rows_are_computed_together_that_are_not_of_one_matrix(shape: tuple[int, ...], pairs: bool) -> None:
+    """What they need would be computed for all rows of all matrices that they may be of."""
+    x = te.placeholder(shape, name="x")
+    text, (a,), (found,) = _run(schedule_reduce, [x], [topi.nn.softmax(x)])
+    assert f"largest = T.allocate([{2 if pairs else 1}]" in text, "what is stored belongs to these rows"
+    e = np.exp(a - a.max(-1, keepdims=True))
+    np.testing.assert_allclose(found, e / e.sum(-1, keepdims=True), rtol=1e-5)
+
+
 @pytest.mark.parametrize(("columns", "lanes"), [(256, 16), (24, 8)])
 def test_vectors_of_two_rows_are_computed_side_by_side(columns: int, lanes: int) -> None:
     x, bias = te.placeholder((64, columns), name="x"), te.placeholder((columns,), name="bias")
