@@ -119,7 +119,9 @@ class Relayout(ReplaceBuffers):
         element = substitute(self.visit(traversal.store.value), own)
         body = BufferStore(self._new, if_then_else(condition, value, element), indices)
         reads = tuple([self.visit(region) for region in substitute(old.reads, own)])
-        block = rebuild(old, iter_vars=tuple(axes), reads=reads, writes=(_element(self._new, indices),), body=body)
+        block = rebuild(
+            old, iter_vars=tuple(axes), reads=reads, writes=(BufferRegion.from_point(self._new, indices),), body=body
+        )
         stmt, self.reuse[old] = nest_of_axes(block, axes, {}, "axis")
         return stmt
 
@@ -171,7 +173,7 @@ class Relayout(ReplaceBuffers):
         indices = tuple([axis.var for axis in axes])
         assert self.padding is not None
         condition, value = self.padding.at(indices)
-        region = (_element(self._new, indices),)
+        region = (BufferRegion.from_point(self._new, indices),)
         statements = statements_of(home.body)
         writes = [at for at, stmt in enumerate(statements) if stores(stmt, self._new)]
         if writes:
@@ -185,10 +187,6 @@ class Relayout(ReplaceBuffers):
         if writes:
             stmt = with_predicate(stmt, substitute(condition, _axes_to_loops(stmt)))
         return rebuild(home, body=inserted(home.body, writes[-1] + 1 if writes else 0, stmt))
-
-
-def _element(buffer: Buffer, indices: Sequence[PrimExpr]) -> BufferRegion:
-    return BufferRegion(buffer, tuple([Range.from_fields(index, const(1, index.dtype)) for index in indices]))
 
 
 def _axes_to_loops(stmt: Stmt) -> dict[Var, PrimExpr]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
@@ -309,6 +309,11 @@ class BufferRegion(Node):
             object.__setattr__(self, "region", tuple(self.region))
         if len(self.region) != len(self.buffer.shape):
             check_rank(self.buffer, self.region)
+
+    @staticmethod
+    def from_point(buffer: Buffer, indices: Iterable[PrimExpr]) -> BufferRegion:
+        """Return the region of one element."""
+        return BufferRegion(buffer, tuple([Range.from_fields(index, const(1, index.dtype)) for index in indices]))
 
     def __str__(self) -> str:
         return text_of(self)

@@ -119,5 +119,5 @@ class _Stores(Visitor):
             return
         indices = substitute(n.indices, self._axes)
         self.is_exact = self.is_exact and all(dt.lanes(index.dtype) == 1 for index in indices)
-        point = BufferRegion(n.buffer, tuple([Range.from_fields(index, const(1, index.dtype)) for index in indices]))
+        point = BufferRegion.from_point(n.buffer, indices)
         self.found.append(_Store(point, dict(self._loops), self._predicate, self._in_branch))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from compiler.ir.expr.primexpr import Call, Div, FloorDiv, FloorMod, IntImm, IterVar, Mod, PrimExpr, Range, Var, const
+from compiler.ir.expr.primexpr import Call, Div, FloorDiv, FloorMod, IntImm, IterVar, Mod, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.functor import nodes_of, parts_of
 from compiler.ir.node import rebuild
@@ -150,7 +150,7 @@ def _table(expr: PrimExpr, axes: Sequence[IterVar], number: int, storage_scope: 
     buffer = decl_buffer(shape, expr.dtype, name, strides=compact_strides(shape), scope=storage_scope)
     values = {axis.var: new.var for axis, new in zip(axes, own, strict=True)}
     places = _places(own)
-    point = BufferRegion(buffer, tuple([Range.from_fields(place, const(1, place.dtype)) for place in places]))
+    point = BufferRegion.from_point(buffer, places)
     body = BufferStore(buffer, substitute(expr, values), places)
     stage, _ = nest_of_axes(Block(tuple(own), (), (point,), f"index_{number}", body), own, {})
     return buffer, stage

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.arith.analyzer import Analyzer
-from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, Var, const, is_const_int
+from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Var, const, is_const_int
 from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.functor import nodes_of
 from compiler.ir.node import rebuild
@@ -232,7 +232,7 @@ def _insert(
     here = substitute(tuple(indices), values)
     source, target = ((old, here), (copy, there)) if is_read else ((copy, there), (old, here))
     body = BufferStore(target[0], BufferLoad(*source), target[1])
-    copying = Block(tuple(own), (_point(*source),), (_point(*target),), name, body)
+    copying = Block(tuple(own), (BufferRegion.from_point(*source),), (BufferRegion.from_point(*target),), name, body)
     stage = _loops_alike(state, block, copying, axes) if alike else None
     if stage is None:
         stage, _ = nest_of_axes(copying, own, {})
@@ -261,10 +261,6 @@ def _loops_alike(state: ScheduleState, block: StmtSRef, copying: Block, axes: Se
     return stmt
 
 
-def _point(buffer: Buffer, indices: Sequence[PrimExpr]) -> BufferRegion:
-    return BufferRegion(buffer, tuple([Range.from_fields(index, const(1, index.dtype)) for index in indices]))
-
-
 class _Reindex(ReplaceBuffers):
     """Accesses a copy by other indices."""
 
@@ -286,5 +282,5 @@ class _Reindex(ReplaceBuffers):
 
     def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
         if n.buffer is self._old:
-            return _point(self._new, self._indices)
+            return BufferRegion.from_point(self._new, self._indices)
         return ReplaceBuffers.visit_BufferRegion(self, n)

@@ -284,7 +284,7 @@ class _FactoredBlocks:
         partials = [BufferLoad(partial, _with(indices, self._position, place)) for partial in self._partials]
         block = Block(
             tuple([axis for axis, _ in axes]),
-            tuple([_point(partial) for partial in partials]),
+            tuple([BufferRegion.from_point(partial.buffer, partial.indices) for partial in partials]),
             substitute(old.writes, values),
             old.name_hint,
             reduction.update(results, partials),
@@ -320,12 +320,6 @@ class _FactoredBlocks:
             if loop is task.loop or loop.loop_var not in task.reduced:
                 stmt = rebuild(loop, body=stmt)
         return stmt
-
-
-def _point(element: BufferLoad) -> BufferRegion:
-    return BufferRegion(
-        element.buffer, tuple([Range.from_fields(index, const(1, index.dtype)) for index in element.indices])
-    )
 
 
 def _replace(
