@@ -57,6 +57,10 @@ class Functor:
         finally:
             self._visits_open = depth - 1
 
+    def _visit_tuple(self, items: tuple[T, ...]) -> tuple[T, ...]:
+        new = tuple([self.visit(item) for item in items])
+        return items if same_items(new, items) else new
+
     @classmethod
     def rule_name(cls, kind: type) -> str:
         """Return the name of the rule for a class of nodes."""
@@ -156,10 +160,6 @@ class Mutator(RewriteFunctor):
 
     def _visit_optional(self, child: object) -> Any:
         return None if child is None else self.visit(child)
-
-    def _visit_tuple(self, items: tuple[T, ...]) -> tuple[T, ...]:
-        new = tuple([self.visit(item) for item in items])
-        return items if same_items(new, items) else new
 
 
 _OPERANDS_DONE = object()

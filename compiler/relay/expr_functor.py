@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
 from compiler.ir.functor import RewriteFunctor
-from compiler.ir.node import rebuild, same_items
+from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.relay.adt import Clause, Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var, expect
@@ -95,15 +95,15 @@ class ExprMutator(ExprFunctor):
 
     def rebuilt_call(self, call: Call) -> Call:
         """Return a call of what the operator and the arguments have become."""
-        op, args = self.visit(call.op), self._all(call.args)
+        op, args = self.visit(call.op), self._visit_tuple(call.args)
         return rebuild(call, op=op, args=args)
 
     def visit_function(self, fn: Function) -> RelayExpr:
-        return rebuild(fn, params=self._all(fn.params), body=self.visit(fn.body))
+        return rebuild(fn, params=self._visit_tuple(fn.params), body=self.visit(fn.body))
 
     def _rebuilt(self, expr: Any) -> RelayExpr:
         parts = [(name, getattr(expr, name)) for name in expr.children]
-        new = {name: self._all(part) if isinstance(part, tuple) else self.visit(part) for name, part in parts}
+        new = {name: self._visit_tuple(part) if isinstance(part, tuple) else self.visit(part) for name, part in parts}
         made: RelayExpr = rebuild(expr, **new)
         return made
 
@@ -130,10 +130,6 @@ class ExprMutator(ExprFunctor):
         if isinstance(pattern, (PatternConstructor, PatternTuple)):
             return rebuild(pattern, patterns=tuple([self.visit_pattern(p) for p in pattern.patterns]))
         return pattern
-
-    def _all(self, items: tuple[RelayExpr, ...]) -> tuple[RelayExpr, ...]:
-        new = tuple([self.visit(item) for item in items])
-        return items if same_items(new, items) else new
 
 
 def bound_in_pattern(pattern: Pattern) -> list[Var]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir.functor import Functor
-from compiler.ir.node import rebuild, same_items
+from compiler.ir.node import rebuild
 from compiler.ir.types import FuncType, IncompleteType, Type, TypeRelation, TypeVar
 from compiler.relay.adt import Constructor, TypeData
 from compiler.relay.ty import GlobalTypeVar, RefType, TensorType, TupleType, TypeCall
@@ -69,7 +69,7 @@ class TypeMutator(TypeFunctor):
 
     def _rebuilt(self, t: Any) -> Any:
         parts = [(name, getattr(t, name)) for name in _PARTS.get(type(t), ())]
-        new = {name: self._all(part) if isinstance(part, tuple) else self.visit(part) for name, part in parts}
+        new = {name: self._visit_tuple(part) if isinstance(part, tuple) else self.visit(part) for name, part in parts}
         return rebuild(t, **new) if new else t
 
     visit_func_type = visit_global_type_var = visit_incomplete_type = visit_ref_type = visit_tensor_type = _rebuilt
@@ -79,13 +79,9 @@ class TypeMutator(TypeFunctor):
         return rebuild(
             td,
             header=self.visit(td.header),
-            type_vars=self._all(td.type_vars),
+            type_vars=self._visit_tuple(td.type_vars),
             constructors=tuple([self._constructor(each) for each in td.constructors]),
         )
 
     def _constructor(self, constructor: Constructor) -> Constructor:
-        return rebuild(constructor, inputs=self._all(constructor.inputs))
-
-    def _all(self, types: tuple[Type, ...]) -> tuple[Type, ...]:
-        new = tuple([self.visit(t) for t in types])
-        return types if same_items(new, types) else new
+        return rebuild(constructor, inputs=self._visit_tuple(constructor.inputs))

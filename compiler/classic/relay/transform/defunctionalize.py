@@ -185,7 +185,7 @@ class _Instance(ExprMutator):
     def visit_call(self, call: Call) -> RelayExpr:
         op, type_args = call.op, tuple(self.exact(t) for t in call.type_args or ())
         if isinstance(op, (Op, Constructor)):
-            return Call(op, self._all(call.args), call.attrs, ())
+            return Call(op, self._visit_tuple(call.args), call.attrs, ())
         if isinstance(op, Function):
             return self._inlined(op, call, type_args)
         args = self._arguments(_function_type(op), type_args, call.args)

@@ -63,7 +63,7 @@ class _Expand(ExprMutator):
     def visit_call(self, call: Call) -> RelayExpr:
         if not isinstance(call.op, self._kinds):
             return super().visit_call(call)
-        args = self._all(call.args)  # what is called is not a value
+        args = self._visit_tuple(call.args)  # what is called is not a value
         return rebuild(call, args=args)
 
     def visit_constructor(self, con: Constructor) -> RelayExpr:

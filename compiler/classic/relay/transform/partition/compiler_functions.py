@@ -148,4 +148,4 @@ class _InPlace(ExprMutator):
     def visit_call(self, call: Call) -> RelayExpr:
         if not isinstance(call.op, GlobalVar) or call.op not in self._bodies:
             return super().visit_call(call)
-        return inlined(self._bodies[call.op], self._all(call.args))
+        return inlined(self._bodies[call.op], self._visit_tuple(call.args))
