@@ -10,11 +10,12 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FrameType
 
+from compiler.ir.context_stack import setting
 from compiler.ir.recursion import calling_frames
 
 OriginId = int
@@ -160,32 +161,22 @@ class derived_from:
         _ambient.set(self._outer)
 
 
-@contextmanager
-def inheriting(span: Span) -> Iterator[None]:
+def inheriting(span: Span) -> AbstractContextManager[None]:
     """Let the nodes that mutators rebuild inside have ``span`` besides their own.
 
     For a node that disappears into what it governed: the statements of an unrolled loop come from the loop as well.
     """
     outer = _ambient.get()
-    _ambient.set(Ambient(outer.span, outer.inherited | span, outer.table, outer.level, outer.depth))
-    try:
-        yield
-    finally:
-        _ambient.set(outer)
+    return setting(_ambient, Ambient(outer.span, outer.inherited | span, outer.table, outer.level, outer.depth))
 
 
-@contextmanager
-def lowering_to(level: str, span: Span) -> Iterator[None]:
+def lowering_to(level: str, span: Span) -> AbstractContextManager[None]:
     """Let what the language of a lower level makes inside come from ``span``, not from the user's current line.
 
     For lowering that speaks that language itself: a graph's operator becomes tensor expressions and their schedule.
     """
     outer = _ambient.get()
-    _ambient.set(Ambient(span, outer.inherited, outer.table, level, outer.depth))
-    try:
-        yield
-    finally:
-        _ambient.set(outer)
+    return setting(_ambient, Ambient(span, outer.inherited, outer.table, level, outer.depth))
 
 
 @contextmanager
@@ -202,15 +193,9 @@ def recording(table: OriginTable, process_wide: bool = False) -> Iterator[Origin
         _NOWHERE.table = shared
 
 
-@contextmanager
-def unrecorded() -> Iterator[None]:
+def unrecorded() -> AbstractContextManager[None]:
     """Mint no origins inside the block, in this thread or task: what is made there has empty spans."""
-    outer = _ambient.get()
-    _ambient.set(Ambient())
-    try:
-        yield
-    finally:
-        _ambient.set(outer)
+    return setting(_ambient, Ambient())
 
 
 def begin_traversal(outer: Ambient) -> Ambient:
