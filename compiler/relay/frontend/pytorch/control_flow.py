@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.frontend.pytorch.dtypes import cast, tensor
-from compiler.relay.frontend.pytorch.tensors import number, reshape
+from compiler.relay.frontend.pytorch.tensors import number
 from compiler.relay.frontend.pytorch.values import TorchKey, TorchValue, as_items, as_number
 from compiler.relay.frontend.shared.carried_types import stable_types
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import constant, dtype_of, known, ops, rank_of, settle, type_of
+from compiler.relay.frontend.shared.folding import constant, dtype_of, known, ops, settle, type_of
+from compiler.relay.frontend.shared.tensors import as_scalar
 from compiler.relay.function import Function
 from compiler.relay.ty import FuncType, TensorType, TupleType
 
@@ -38,7 +39,7 @@ def branch(importer: Importer, node: torch.Node, condition: TorchValue) -> Seque
     with _undecided(importer):
         results = [importer.block(block) for block in (then, otherwise)]
     pairs = [_unified(a, b) for a, b in zip(*results, strict=True)]
-    condition = cast(_scalar(condition), "bool")
+    condition = cast(as_scalar(condition), "bool")
     if not pairs:
         return []
     if len(pairs) == 1:
@@ -67,10 +68,6 @@ def _contents(value: TorchValue) -> list[tuple[TorchKey, int]]:
     pairs: Iterable[tuple[TorchKey, TorchValue]]
     pairs = value.items() if isinstance(value, dict) else enumerate(as_items(value))
     return [(key, id(item)) for key, item in pairs]
-
-
-def _scalar(x: RelayExpr) -> RelayExpr:
-    return reshape(x, []) if rank_of(x) else x
 
 
 def _unified(a: TorchValue, b: TorchValue) -> tuple[RelayExpr, RelayExpr]:
@@ -125,7 +122,7 @@ def _at_run_time(
     arguments = (TensorType((), "int64"), TensorType((), "bool"), *types)
     again = Var("loop", FuncType(arguments, TupleType(tuple(types))))
     turned = Call(again, (ops.add(turn, constant(1, "int64")), _condition(following), *map(tensor, results)))
-    goes_on = ops.logical_and(condition, ops.less(turn, _scalar(tensor(trips, "int64"))))
+    goes_on = ops.logical_and(condition, ops.less(turn, as_scalar(tensor(trips, "int64"))))
     function = Function((turn, condition, *state), If(goes_on, turned, Tuple(tuple(state))), TupleType(tuple(types)))
     start = (constant(0, "int64"), _condition(going))
     whole = settle(Let(again, function, Call(again, (*start, *initial))))
@@ -133,7 +130,7 @@ def _at_run_time(
 
 
 def _condition(value: TorchValue) -> RelayExpr:
-    return cast(_scalar(tensor(value)), "bool")
+    return cast(as_scalar(tensor(value)), "bool")
 
 
 def _variables(types: Sequence[TensorType]) -> tuple[Var, Var, list[Var]]:

@@ -8,8 +8,8 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.frontend.shared.carried_types import stable_types
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import known, ops, rank_of, settle, type_of
-from compiler.relay.frontend.shared.tensors import reshape
+from compiler.relay.frontend.shared.folding import known, ops, settle, type_of
+from compiler.relay.frontend.shared.tensors import as_scalar
 from compiler.relay.function import Function
 from compiler.relay.ty import FuncType, TensorType, TupleType
 
@@ -24,7 +24,7 @@ def if_else(condition: RelayExpr, yes: Sequence[RelayExpr], no: Sequence[RelayEx
     for i, (a, b) in enumerate(zip(yes, no, strict=True)):
         if type_of(a) != type_of(b):
             raise ConversionError(f"result {i} is {type_of(a)} in one branch and {type_of(b)} in the other")
-    both = settle(If(_scalar(condition), Tuple(tuple(yes)), Tuple(tuple(no))))
+    both = settle(If(as_scalar(condition), Tuple(tuple(yes)), Tuple(tuple(no))))
     return [settle(TupleGetItem(both, i)) for i in range(len(yes))]
 
 
@@ -99,13 +99,9 @@ def while_loop(
     result = TupleType(tuple(types))
     again = Var("loop", FuncType(tuple(types), result))
     turned = Call(again, tuple(body(state)))
-    function = Function(tuple(state), If(_scalar(condition(state)), turned, Tuple(tuple(state))), result)
+    function = Function(tuple(state), If(as_scalar(condition(state)), turned, Tuple(tuple(state))), result)
     after = settle(Let(again, function, Call(again, tuple(initial))))
     return [settle(TupleGetItem(after, i)) for i in range(len(types))]
-
-
-def _scalar(x: RelayExpr) -> RelayExpr:
-    return reshape(x, []) if rank_of(x) else x
 
 
 def _variables(types: Sequence[TensorType]) -> list[Var]:

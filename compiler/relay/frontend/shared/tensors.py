@@ -234,3 +234,8 @@ def bounded(*extents: float) -> int:
     if count > MAX_COMPUTED:
         raise ConversionError(f"it needs a constant of {count:,} elements; {MAX_COMPUTED:,} are computed at most")
     return count
+
+
+def as_scalar(x: RelayExpr) -> RelayExpr:
+    """Return a tensor of one element without dimensions."""
+    return reshape(x, []) if rank_of(x) else x

@@ -15,7 +15,7 @@ from compiler.relay.frontend.shared.carried_types import stable_types
 from compiler.relay.frontend.shared.control_flow import fitting, while_loop
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, known, ops, rank_of, settle, type_of
-from compiler.relay.frontend.shared.tensors import extent_of, reshape, static_dims, transpose, unsqueeze
+from compiler.relay.frontend.shared.tensors import as_scalar, extent_of, static_dims, transpose, unsqueeze
 from compiler.relay.function import Function
 from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType, joined_dim
 
@@ -38,11 +38,11 @@ def loop_at_run_time(node: Node) -> list[RelayExpr]:
     again = Var("loop", FuncType(arguments, TupleType((*types, *row_types))))
     more = [ops.concatenate([row, unsqueeze(item, [0])], axis=0) for row, item in zip(rows, added, strict=True)]
     one_more = ops.add(turn, constant(1, "int64"))
-    turned = Call(again, (one_more, _scalar(next_going), *outputs[: len(state)], *more))
-    goes_on = going if trips is None else ops.logical_and(going, ops.less(turn, _scalar(trips)))
+    turned = Call(again, (one_more, as_scalar(next_going), *outputs[: len(state)], *more))
+    goes_on = going if trips is None else ops.logical_and(going, ops.less(turn, as_scalar(trips)))
     body_of_loop = If(goes_on, turned, Tuple((*state, *rows)))
     function = Function((turn, going, *state, *rows), body_of_loop, TupleType((*types, *row_types)))
-    start = [constant(0, "int64"), constant(True) if condition is None else _scalar(condition)]
+    start = [constant(0, "int64"), constant(True) if condition is None else as_scalar(condition)]
     none = [constant(np.zeros((0, *_known_dims(item)), type_of(item).dtype)) for item in added]
     whole = settle(Let(again, function, Call(again, (*start, *initial, *none))))
     return [settle(TupleGetItem(whole, i)) for i in range(len(types) + len(rows))]
@@ -51,10 +51,6 @@ def loop_at_run_time(node: Node) -> list[RelayExpr]:
 def _typed(variables: Sequence[Var]) -> None:
     for v in variables:
         settle(v)
-
-
-def _scalar(x: RelayExpr) -> RelayExpr:
-    return reshape(x, []) if rank_of(x) else x
 
 
 def _known_dims(item: RelayExpr) -> tuple[int, ...]:
@@ -97,7 +93,7 @@ def _if(node: Node) -> list[RelayExpr]:
 
 
 def _chosen(condition: RelayExpr, yes: list[RelayExpr], no: list[RelayExpr]) -> list[RelayExpr]:
-    condition = reshape(condition, []) if rank_of(condition) else condition
+    condition = as_scalar(condition)
     types = [_joined(i, type_of(a), type_of(b)) for i, (a, b) in enumerate(zip(yes, no, strict=True))]
     whole = settle(If(condition, _of_types(yes, types), _of_types(no, types)))
     return [settle(TupleGetItem(whole, i)) for i in range(len(yes))]
