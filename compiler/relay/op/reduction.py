@@ -16,7 +16,7 @@ from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, Tuple, TupleWrapper, const
 from compiler.relay.op.axis_layouts import reduction_layout
 from compiler.relay.op.common import NOT_SMOOTH, normalize_axes, num_elements
-from compiler.relay.op.type_relations import tensor
+from compiler.relay.op.type_relations import tensor, tensor_of_kind
 from compiler.relay.op_registry import OpFunction, composite, public_function, register
 from compiler.relay.operator import Array, Gradient, OpPattern, Reference, Relation, RelationError, Types, call_op
 from compiler.relay.ty import Dim, TensorType
@@ -82,9 +82,7 @@ def _arg_relation(types: Types, attrs: ArgReduceAttrs) -> Type:
 
 def _logical_relation(types: Types, attrs: ReduceAttrs) -> Type:
     """The output has the axes that are not reduced, and data type bool."""
-    data = tensor(types[0], "data")
-    if not dt.is_bool(data.dtype):
-        raise RelationError(f"data must be of type bool, got {data}; cast it first")
+    tensor_of_kind(types[0], dt.is_bool, "of type bool")
     return reduction(types, attrs)
 
 

@@ -14,7 +14,7 @@ from compiler.relay.expr import Call, Expr
 from compiler.relay.op.axis_layouts import squeeze_layout, transpose_layout
 from compiler.relay.op.common import check_same_extent, has_any_dim, normalize_axes, normalize_axis, num_elements
 from compiler.relay.op.reshape_inference import resolve_shape
-from compiler.relay.op.type_relations import tensor
+from compiler.relay.op.type_relations import along_axis, tensor
 from compiler.relay.op_registry import composite, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType
@@ -268,19 +268,12 @@ squeeze = register(
 )
 
 
-def _axis_relation(types: Types, attrs: ReverseAttrs) -> Type:
-    """The output has the type of the input."""
-    data = tensor(types[0], "data")
-    normalize_axis(attrs.axis, len(data.shape))
-    return data
-
-
 reverse = register(
     "reverse",
     doc="Reverse the elements along an axis.",
     inputs={"data": "The tensor to reverse."},
     attrs=ReverseAttrs,
-    relation=_axis_relation,
+    relation=along_axis,
     pattern=OpPattern.INJECTIVE,
     definition=topi.flip,
     reference=lambda attrs, x: np.flip(x, attrs.axis).copy(),

@@ -11,7 +11,7 @@ from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, TupleWrapper
 from compiler.relay.op.axis_layouts import sorted_along_axis_layout
 from compiler.relay.op.common import NOT_SMOOTH, normalize_axis
-from compiler.relay.op.type_relations import tensor
+from compiler.relay.op.type_relations import along_axis, tensor
 from compiler.relay.op_registry import public_function, register, tuple_function
 from compiler.relay.operator import Array, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
@@ -50,13 +50,6 @@ def order(x: Array, axis: int, ascending: bool) -> Array:
     return np.flip(last - np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
 
 
-def _sort_relation(types: Types, attrs: SortAttrs) -> Type:
-    """The output has the type of the data."""
-    data = tensor(types[0], "data")
-    normalize_axis(attrs.axis, len(data.dims))
-    return data
-
-
 def _place_gradient(call: Call, grad: Expr) -> list[Expr]:
     """Each gradient goes back to where its value came from."""
     data, attrs = call.args[0], SortAttrs.of(call)
@@ -70,7 +63,7 @@ sort = register(
     doc="Sort the elements along an axis.",
     inputs={"data": "The tensor to sort."},
     attrs=SortAttrs,
-    relation=_sort_relation,
+    relation=along_axis,
     definition=topi.sort,
     reference=lambda attrs, x: np.take_along_axis(x, order(x, attrs.axis, attrs.is_ascend), attrs.axis),
     gradient=_place_gradient,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from compiler.ir.attrs import Attrs
 from compiler.ir.types import Type
+from compiler.relay.op.common import normalize_axis
 from compiler.relay.operator import RelationError, Types
 from compiler.relay.ty import AnyDim, Dim, TensorType, same_dim
 from compiler.runtime.modules.packed_func import register_func
@@ -26,6 +28,24 @@ def tensor(t: Type, what: str, rank: int | None = None) -> TensorType:
 def identity(types: Types, attrs: Attrs) -> Type:
     """The output has the type of the first input."""
     return tensor(types[0], "the input")
+
+
+def along_axis(types: Types, attrs: Any) -> Type:
+    """The output has the type of the data."""
+    data = tensor(types[0], "data")
+    normalize_axis(attrs.axis, len(data.dims))
+    return data
+
+
+def tensor_of_kind(t: Type, is_kind: Callable[[str], bool], kind: str) -> TensorType:
+    """Return ``t`` if it is the type of a tensor with elements of a kind.
+
+    Raises RelationError if it is not.
+    """
+    data = tensor(t, "data")
+    if not is_kind(data.dtype):
+        raise RelationError(f"data must be {kind}, got {data}; cast it first")
+    return data
 
 
 def broadcast_dims(a: Sequence[Dim], b: Sequence[Dim]) -> tuple[Dim, ...]:

@@ -19,9 +19,9 @@ from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, const
 from compiler.relay.op.common import FIRST_ORDER, NOT_SMOOTH
 from compiler.relay.op.layout_rules import same_layout
-from compiler.relay.op.type_relations import identity, tensor
+from compiler.relay.op.type_relations import identity, tensor, tensor_of_kind
 from compiler.relay.op_registry import OpFunction, register
-from compiler.relay.operator import Array, Gradient, OpPattern, Relation, RelationError, Types, call_op
+from compiler.relay.operator import Array, Gradient, OpPattern, Relation, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.topi import elementwise as topi
@@ -48,10 +48,7 @@ def numeric(types: Types, attrs: Attrs) -> Type:
 
 def floating(types: Types, attrs: Attrs) -> Type:
     """The output has the type of the input, which must be floating-point."""
-    data = tensor(types[0], "data")
-    if not dt.is_real(data.dtype):
-        raise RelationError(f"data must be floating-point, got {data}; cast it first")
-    return data
+    return tensor_of_kind(types[0], dt.is_real, "floating-point")
 
 
 def boolean_result(types: Types, attrs: Attrs) -> Type:
@@ -62,18 +59,12 @@ def boolean_result(types: Types, attrs: Attrs) -> Type:
 
 def logical(types: Types, attrs: Attrs) -> Type:
     """The output has the type of the input, which must be truth values."""
-    data = tensor(types[0], "data")
-    if not dt.is_bool(data.dtype):
-        raise RelationError(f"data must be of type bool, got {data}; cast it first")
-    return data
+    return tensor_of_kind(types[0], dt.is_bool, "of type bool")
 
 
 def integral(types: Types, attrs: Attrs) -> Type:
     """The output has the type of the input, which must be integers."""
-    data = tensor(types[0], "data")
-    if not dt.is_integral(data.dtype):
-        raise RelationError(f"data must be integers, got {data}; cast it first")
-    return data
+    return tensor_of_kind(types[0], dt.is_integral, "integers")
 
 
 def _unary(

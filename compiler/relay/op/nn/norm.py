@@ -14,7 +14,7 @@ from compiler.ir.types import Type
 from compiler.relay.op.axis_layouts import along_axes_layout, along_axis_layout, batch_norm_layout
 from compiler.relay.op.common import check_same_extent, normalize_axis
 from compiler.relay.op.nn.spatial import broadcast_along
-from compiler.relay.op.type_relations import tensor
+from compiler.relay.op.type_relations import along_axis, tensor
 from compiler.relay.op_registry import OpFunction, register, tuple_function
 from compiler.relay.operator import (
     Array,
@@ -345,13 +345,6 @@ l2_normalize = register(
 )
 
 
-def _lrn_relation(types: Types, attrs: LRNAttrs) -> Type:
-    """The output has the type of the data."""
-    data = tensor(types[0], "data")
-    normalize_axis(attrs.axis, len(data.dims))
-    return data
-
-
 def _lrn_compute(attrs: LRNAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     axis = normalize_axis(attrs.axis, inputs[0].ndim)
     return [topi.lrn(inputs[0], attrs.size, axis, attrs.alpha, attrs.beta, attrs.bias)]
@@ -371,7 +364,7 @@ lrn = register(
     doc="Local response normalisation: divide by a power of the sum of squares of neighbouring channels.",
     inputs={"data": "The tensor to normalise."},
     attrs=LRNAttrs,
-    relation=_lrn_relation,
+    relation=along_axis,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_lrn_compute,
     reference=_lrn_reference,
