@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING
 
-from compiler.arith import Analyzer, IntSet
+from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr.primexpr import ExprLike, PrimExpr, Range, Var
 from compiler.ir.node import node
@@ -21,8 +21,7 @@ from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, Evaluate, Stmt
 
 if TYPE_CHECKING:
-    from compiler.arith.int_set import IntervalSet
-    from compiler.te.definition.tensor import Region
+    pass
 
 
 @node
@@ -51,11 +50,6 @@ class ExternOp(Operation):
             return ExternOp(
                 self.name, self.tag, self.attrs, inputs, self.input_placeholders, self.output_placeholders, self.body
             )
-
-    def regions_read(self, producer: Operation, sets: Mapping[Var, IntervalSet], analyzer: Analyzer) -> list[Region]:
-        return [
-            (t, [IntSet.from_range(Range(0, extent)) for extent in t.shape]) for t in self.inputs if t.op is producer
-        ]
 
     def statement(self) -> Stmt:
         """Return the statement, with its buffers bound to the tensors that they stand for."""

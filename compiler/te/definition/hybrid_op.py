@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from compiler.arith import Analyzer, IntSet
-from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var
+from compiler.arith import Analyzer
+from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range
 from compiler.ir.node import node
 from compiler.ir.origin import derived_from
 from compiler.te.definition.mutator import TensorMutator
@@ -15,7 +15,6 @@ from compiler.te.definition.tensor import Operation, Tensor
 from compiler.tir.statements.stmt import Stmt
 
 if TYPE_CHECKING:
-    from compiler.arith.int_set import IntervalSet
     from compiler.te.definition.tensor import Region
 
 
@@ -64,11 +63,6 @@ class HybridOp(Operation):
         body = TensorMutator(mapping).visit(self.body)
         with derived_from(self.span):
             return HybridOp(self.name, self.tag, self.attrs, inputs, self.output_placeholders, self.loop_axes, body)
-
-    def regions_read(self, producer: Operation, sets: Mapping[Var, IntervalSet], analyzer: Analyzer) -> list[Region]:
-        return [
-            (t, [IntSet.from_range(Range(0, extent)) for extent in t.shape]) for t in self.inputs if t.op is producer
-        ]
 
     def domains_for(self, regions: list[Region], analyzer: Analyzer) -> dict[IterVar, Range]:
         return {axis: domain(axis) for axis in self.loop_axes}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from compiler.arith.int_set import IntervalSet, IntSet
 from compiler.ir.error import ArgumentError, BoundError, counted, show
 from compiler.ir.expr.operators import has_own_arithmetic
 from compiler.ir.expr.primexpr import EQ as Equal
@@ -28,7 +29,6 @@ from compiler.ir.serialization.codecs import register_codec
 
 if TYPE_CHECKING:
     from compiler.arith import Analyzer
-    from compiler.arith.int_set import IntervalSet
     from compiler.ir.expr.primexpr import Var
 
     Region: TypeAlias = tuple["Tensor", list[IntervalSet]]
@@ -97,9 +97,10 @@ class Operation(Node):
     def regions_read(self, producer: Operation, sets: Mapping[Var, IntervalSet], analyzer: Analyzer) -> list[Region]:
         """Return the elements of another operation that this one reads while its axes run over ``sets``.
 
-        They are, for each read, a tensor and the indices along each of its dimensions.
+        They are, for each read, a tensor and the indices along each of its dimensions; by default all of them.
         """
-        return []
+        read = (t for t in self.input_tensors if t.op is producer)
+        return [(t, [IntSet.from_range(Range(0, extent)) for extent in t.shape]) for t in read]
 
     def domains_for(self, regions: list[Region], analyzer: Analyzer) -> dict[IterVar, Range]:
         """Return the domains of the axes that provide some elements."""
