@@ -180,21 +180,12 @@ class _Versions(StmtExprMutator):
     def _version(self, new: Buffer) -> PrimExpr:
         return self._iteration % new.shape[0]
 
-    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
-        indices = self._visit_tuple(n.indices)
+    def _moved(self, n: BufferLoad | BufferStore) -> BufferLoad | BufferStore:
+        access: BufferLoad | BufferStore = self.visit_Node(n)
         new = self._buffers.get(n.buffer)
-        predicate = self._visit_optional(n.predicate)
-        if new is None:
-            return rebuild(n, indices=indices, predicate=predicate)
-        return rebuild(n, buffer=new, indices=(self._version(new), *indices), predicate=predicate)
+        return access if new is None else rebuild(access, buffer=new, indices=(self._version(new), *access.indices))
 
-    def visit_BufferStore(self, n: BufferStore) -> Stmt:
-        indices, value = self._visit_tuple(n.indices), self.visit(n.value)
-        new = self._buffers.get(n.buffer)
-        predicate = self._visit_optional(n.predicate)
-        if new is None:
-            return rebuild(n, value=value, indices=indices, predicate=predicate)
-        return rebuild(n, buffer=new, value=value, indices=(self._version(new), *indices), predicate=predicate)
+    visit_BufferLoad = visit_BufferStore = _moved
 
     def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
         new = self._buffers.get(n.buffer)

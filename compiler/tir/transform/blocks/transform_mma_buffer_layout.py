@@ -95,15 +95,12 @@ class _Transform(StmtExprMutator):
     def visit_Var(self, n: Var) -> PrimExpr:
         return self._data.get(n, n)
 
-    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
-        load = self.visit_Node(n)
-        buffer, indices = self._place(load)
-        return rebuild(load, buffer=buffer, indices=indices)
+    def _moved(self, n: BufferLoad | BufferStore) -> BufferLoad | BufferStore:
+        access = self.visit_Node(n)
+        buffer, indices = self._place(access)
+        return rebuild(access, buffer=buffer, indices=indices)
 
-    def visit_BufferStore(self, n: BufferStore) -> BufferStore:
-        store = self.visit_Node(n)
-        buffer, indices = self._place(store)
-        return rebuild(store, buffer=buffer, indices=indices)
+    visit_BufferLoad = visit_BufferStore = _moved
 
     def _place(self, access: BufferLoad | BufferStore) -> tuple[Buffer, Indices]:
         registers, layout = self._buffers.get(access.buffer, (access.buffer, None))

@@ -336,19 +336,11 @@ class _UseHalf(StmtExprMutator):
             return n
         return self.visit_Node(n)
 
-    def _moved(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> tuple[Buffer, tuple[PrimExpr, ...]]:
-        return self._filling.both_halves(buffer), (moved_index(indices[0], self._offsets[buffer.data]),)
+    def _moved(self, n: BufferLoad | BufferStore) -> BufferLoad | BufferStore:
+        access: BufferLoad | BufferStore = self.visit_Node(n)
+        if n.buffer.data not in self._offsets:
+            return access
+        index = moved_index(access.indices[0], self._offsets[n.buffer.data])
+        return rebuild(access, buffer=self._filling.both_halves(n.buffer), indices=(index,))
 
-    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
-        indices = self._visit_tuple(n.indices)
-        if n.buffer.data in self._offsets:
-            buffer, indices = self._moved(n.buffer, indices)
-            return rebuild(n, buffer=buffer, indices=indices, predicate=self._visit_optional(n.predicate))
-        return rebuild(n, indices=indices, predicate=self._visit_optional(n.predicate))
-
-    def visit_BufferStore(self, n: BufferStore) -> Stmt:
-        value, indices = self.visit(n.value), self._visit_tuple(n.indices)
-        if n.buffer.data in self._offsets:
-            buffer, moved = self._moved(n.buffer, indices)
-            return rebuild(n, buffer=buffer, value=value, indices=moved, predicate=self._visit_optional(n.predicate))
-        return rebuild(n, value=value, indices=indices, predicate=self._visit_optional(n.predicate))
+    visit_BufferLoad = visit_BufferStore = _moved
