@@ -11,7 +11,6 @@ import numpy as np
 from compiler.driver.relay import vm
 from compiler.driver.relay.build import TargetLike, as_module, build, build_graph, build_target
 from compiler.driver.relay.params import bind_params
-from compiler.ir import dtype as dt
 from compiler.ir.deprecation import renamed_parameter
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.function import GlobalVar, as_function
@@ -22,7 +21,8 @@ from compiler.relay.function import Function
 from compiler.relay.inference import infer_copies
 from compiler.relay.interpreter import Interpreter, RefValue, rebuilt
 from compiler.relay.operator import RelayOp
-from compiler.relay.ty import TensorType, TupleType
+from compiler.relay.transform.fold.fold_constant import is_custom
+from compiler.relay.ty import TupleType
 from compiler.runtime.arrays.named_arguments import arguments_in_order
 from compiler.runtime.arrays.ndarray import ArrayLike, NDArray, array
 from compiler.runtime.container import ADT
@@ -110,19 +110,13 @@ class _Interpreter(Interpreter):
 
     def operator(self, op: RelayOp, call: Call, args: tuple[object, ...]) -> Any:
         types = [expr.checked_type for expr in (call, *call.args)]
-        if not any(map(_is_custom, types)):
+        if not any(map(is_custom, types)):
             return super().operator(op, call, args)
         if call not in self._kernels:
             params = tuple(Var(f"p{number}", t) for number, t in enumerate(types[1:]))
             function = Function(params, Call(op, params, call.attrs))
             self._kernels[call] = GraphExecutor(IRModule.from_expr(function), cpu(), self._target).evaluate()
         return rebuilt(self._kernels[call](*args), lambda leaf: leaf.numpy(), tuple)
-
-
-def _is_custom(t: Type) -> bool:
-    if isinstance(t, TupleType):
-        return any(map(_is_custom, t.fields))
-    return isinstance(t, TensorType) and dt.is_custom(t.dtype)
 
 
 class GraphExecutor(Executor):

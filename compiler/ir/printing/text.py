@@ -6,7 +6,7 @@ several lines owns its header, not its body: an indented block starts afresh.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -132,3 +132,8 @@ class TextBuilder:
     def text(self) -> str:
         """Return all finished lines as one string."""
         return "\n".join(line.text for line in self.lines)
+
+
+def tuple_text(parts: Sequence[str]) -> str:
+    """Return parts in parentheses; one alone is followed by a comma."""
+    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"

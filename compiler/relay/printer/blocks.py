@@ -9,7 +9,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.function import GlobalVar
 from compiler.ir.op import Op
 from compiler.ir.printing.format import Annotation
-from compiler.ir.printing.text import TextBuilder
+from compiler.ir.printing.text import TextBuilder, tuple_text
 from compiler.ir.source_span import Span
 from compiler.relay.adt import Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
@@ -18,7 +18,7 @@ from compiler.relay.function_devices import written_devices
 from compiler.relay.printer.names import Names
 from compiler.relay.printer.plan import Block, LetLine, Plan
 from compiler.relay.printer.spans import span_text
-from compiler.relay.printer.types import tuple_text, type_text
+from compiler.relay.printer.types import type_text
 from compiler.relay.printer.values import ValueText, shown_attrs
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.target.virtual_device import VirtualDevice

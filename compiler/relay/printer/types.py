@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir.expr.primexpr import Add, Cast, FloorDiv, FloorMod, IntImm, Max, Min, Mul, Sub, Var
+from compiler.ir.printing.text import tuple_text
 from compiler.ir.types import FuncType, PointerType, PrimType, Type, TypeRelation, TypeVar
 from compiler.relay.adt import TypeData
 from compiler.relay.printer.names import Names
@@ -48,11 +49,6 @@ def type_text(t: Type | None, names: Names) -> str:
             return f"{relation}({', '.join(type_text(a, names) for a in t.args)})"
         case _:
             return "_"
-
-
-def tuple_text(parts: list[str]) -> str:
-    """Return parts in parentheses; one alone is followed by a comma."""
-    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
 
 
 def dim_text(d: Any, names: Names, level: int = 0) -> str:

@@ -198,8 +198,3 @@ def _float_text(n: expr.FloatImm) -> str:
         return f'float("{n.value}")'
     short = float(str(np.float32(n.value)))
     return repr(short if n.dtype == "float32" and np.float32(short) == np.float32(n.value) else n.value)
-
-
-def tuple_text(extents: Sequence[str]) -> str:
-    """Return a tuple of Python."""
-    return f"({extents[0]},)" if len(extents) == 1 else f"({', '.join(extents)})"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from compiler.ir.expr.primexpr import FloatImm, IntImm, IterVar, PrimExpr, Reduce, SizeVar, StringImm, Var
+from compiler.ir.printing.text import tuple_text
 from compiler.te.definition.dataflow import post_dfs_order
 from compiler.te.definition.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.definition.tensor import Operation, Tensor
@@ -15,7 +16,7 @@ from compiler.te.program import NotExpressible
 from compiler.te.scheduling.primitives import Primitive, primitives_of
 from compiler.te.scheduling.schedule import Schedule
 from compiler.te.scheduling.stage import Stage
-from compiler.te.script.expressions import ExpressionWriter, tuple_text
+from compiler.te.script.expressions import ExpressionWriter
 from compiler.te.script.names import Names
 from compiler.te.script.reducers import Reducers
 

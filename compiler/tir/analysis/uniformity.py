@@ -172,10 +172,11 @@ class _Search(StmtVisitor):
         self._around = outer
 
     def visit_Evaluate(self, n: tir.Evaluate) -> None:
-        if self.result is None and self._around is not None and is_barrier(n) and not _is_for_warps(n):
+        if self.result is None and self._around is not None and is_barrier(n) and not is_for_warps(n):
             self.result = DivergentBarrier(n, *self._around)
 
 
-def _is_for_warps(n: tir.Evaluate) -> bool:
+def is_for_warps(n: tir.Evaluate) -> bool:
+    """Return whether a barrier is one for the threads of a warp."""
     scope = n.value.args[0] if isinstance(n.value, Call) and n.value.args else None
     return isinstance(scope, StringImm) and scope.value == "warp"

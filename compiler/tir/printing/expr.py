@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
@@ -92,6 +93,13 @@ class ExprPrinter(Functor):
             else:
                 self.expr(arg)
         self.out.write(")")
+
+    @contextmanager
+    def line(self, n: Node) -> Iterator[None]:
+        """Write one line for ``n``."""
+        with self.out.at(n):
+            yield
+        self.out.newline()
 
     def visit_Node(self, n: Node, level: int) -> None:
         """Show what is not an expression, such as the operation that an attribute is about."""

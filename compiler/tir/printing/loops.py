@@ -13,7 +13,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr import primexpr as expr
-from compiler.ir.expr.primexpr import PrimExpr, Var
+from compiler.ir.expr.primexpr import PrimExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import Op
@@ -77,13 +77,6 @@ class LoopPrinter(ExprPrinter):
             self.visit(body, 0)
         if end:
             self.out.line(end)
-
-    @contextmanager
-    def line(self, n: Node) -> Iterator[None]:
-        """Write one line for ``n``."""
-        with self.out.at(n):
-            yield
-        self.out.newline()
 
     # statements
 
@@ -171,9 +164,6 @@ class LoopPrinter(ExprPrinter):
             self._call(f"prefetch {self.name_of(n.buffer)}", *n.bounds)
 
     # expressions
-
-    def visit_Var(self, n: Var, level: int) -> None:
-        self.out.write(self.name_of(n))
 
     def visit_IntImm(self, n: expr.IntImm, level: int) -> None:
         self.out.write({0: "false", 1: "true"}[n.value] if dt.is_bool(n.dtype) else str(n.value))

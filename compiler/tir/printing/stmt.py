@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from compiler.ir.expr.primexpr import Call, IntImm, IterVar, StringImm, Var, is_const_int
 from compiler.ir.expr.substitute import uses_var
 from compiler.ir.memory import ALIGNMENT
-from compiler.ir.node import Node
 from compiler.ir.printing.text import TextBuilder
 from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.structural import structural_equal
@@ -78,13 +76,6 @@ class StmtPrinter(ExprPrinter):
         for n in self.definitions.before.get(stmt, ()):
             self.definition(n)
         self.visit(stmt, last and stmt not in self.options.obj_to_annotate)
-
-    @contextmanager
-    def line(self, n: Node) -> Iterator[None]:
-        """Write one line for ``n``."""
-        with self.out.at(n):
-            yield
-        self.out.newline()
 
     # definitions
 

@@ -10,11 +10,12 @@ from math import prod
 
 import numpy as np
 
-from compiler.ir.expr.primexpr import Call, StringImm, Var
+from compiler.ir.expr.primexpr import Var
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.origin import user_line
 from compiler.tir.analysis.memory import used_buffers
 from compiler.tir.analysis.thread_axes import launch_of
+from compiler.tir.analysis.uniformity import is_for_warps
 from compiler.tir.expressions.evaluation import Array, Value, numpy_dtype
 from compiler.tir.interpreter import bind_arguments
 from compiler.tir.printing.python_expression import FunctionReturn, PythonExpression
@@ -83,14 +84,9 @@ def _warps(threads: Sequence[RunningThread]) -> list[list[RunningThread]]:
 def _all_wait(group: Sequence[RunningThread], of_warp: bool) -> bool:
     """Return whether all threads of a block or warp wait at one barrier for it."""
     barrier = group[0].barrier
-    if barrier is None or _is_for_warps(barrier) != of_warp:
+    if barrier is None or is_for_warps(barrier) != of_warp:
         return False
     return all(thread.barrier is barrier for thread in group)
-
-
-def _is_for_warps(barrier: Evaluate) -> bool:
-    scope = barrier.value.args[0] if isinstance(barrier.value, Call) else None
-    return isinstance(scope, StringImm) and scope.value == "warp"
 
 
 def _report_divergence(threads: Sequence[RunningThread], result: SanitizerResult) -> None:

@@ -124,7 +124,7 @@ class _Folder(ElementMutator):
         op = relay_op(new)
         if op is None or op.stateful or op.name in _KEPT or (_is_qnn(op) and not self._fold_qnn):
             return new
-        if _is_custom(type_of(call)) or not (new.args or self._creations):
+        if is_custom(type_of(call)) or not (new.args or self._creations):
             return new
         from_type = _FROM_TYPES.get(op.name)
         if from_type is not None:
@@ -135,10 +135,11 @@ class _Folder(ElementMutator):
         return _evaluate(op, new, values, type_of(call))
 
 
-def _is_custom(t: Type) -> bool:
+def is_custom(t: Type) -> bool:
     """Return whether a result has numbers that only machine code computes with, as its own program says."""
-    fields = t.fields if isinstance(t, TupleType) else (t,)
-    return any(isinstance(field, TensorType) and dt.is_custom(field.dtype) for field in fields)
+    if isinstance(t, TupleType):
+        return any(map(is_custom, t.fields))
+    return isinstance(t, TensorType) and dt.is_custom(t.dtype)
 
 
 def _evaluate(op: RelayOp, call: Call, values: list[Value], t: Type) -> RelayExpr:
