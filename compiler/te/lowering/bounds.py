@@ -142,7 +142,7 @@ def _read_by(consumer: Stage, stage: Stage, bounds: Bounds) -> list[Region]:
         elif _runs_over(axis, consumer, stage, inside_attach):
             loops[axis] = IntSet.from_range(dom)
         else:
-            thread = _thread(consumer, axis)
+            thread = consumer.thread_of(axis)
             loops[axis] = IntSet.single_point(axis.var if thread is None else thread.var.astype(axis.var.dtype))
     enclosing: list[tuple[Stage, IterVar]] = []
     for owner, axis in _enclosing_loops(consumer):
@@ -150,7 +150,7 @@ def _read_by(consumer: Stage, stage: Stage, bounds: Bounds) -> list[Region]:
         if _runs_over(axis, owner, stage, inside_attach):
             enclosing.append((owner, axis))
     for owner, axis in reversed(enclosing):
-        thread = _thread(owner, axis)
+        thread = owner.thread_of(axis)
         relaxed[axis.var if thread is None else thread.var] = _run_over(axis, owner, relaxed, bounds)
     pass_up_domain(consumer, bounds.domains, loops, bounds.analyzer)
     sets = {axis.var: _cover(axis, loops, relaxed, bounds) for axis in consumer.op.root_iter_vars}
@@ -181,15 +181,10 @@ def _over_all(values: IntervalSet, elements: Mapping[Var, IntervalSet], analyzer
 
 def _runs_over(axis: IterVar, owner: Stage, stage: Stage, inside_attach: bool) -> bool:
     """Return whether a loop is run over in full, rather than fixed, while the stage is computed once."""
-    thread = _thread(owner, axis)
+    thread = owner.thread_of(axis)
     if thread is None:
         return not inside_attach
     return relaxed_by_scope(stage, thread, inside_attach)
-
-
-def _thread(owner: Stage, axis: IterVar) -> IterVar | None:
-    attr = owner.iter_var_attrs.get(axis)
-    return attr.bind_thread if attr is not None else None
 
 
 def _cover(axis: IterVar, loops: Sets, relaxed: dict[Var, IntervalSet], bounds: Bounds) -> IntervalSet:

@@ -248,7 +248,7 @@ class ComputeNest(StageLoops):
         """Loops over elements stay outside; where reduction loops begin, initial values are stored first."""
         leaves = self.stage.leaf_iter_vars
         reducing = derived_axes(self.stage, set(self.op.reduce_axis))
-        if any(self._thread(a) is not None for a in leaves if a in reducing):
+        if any(self.stage.thread_of(a) is not None for a in leaves if a in reducing):
             return self._across_threads(reduction, nest, predicates, reducing)
         begin = next((i for i, a in enumerate(leaves) if a in reducing), len(leaves))
         update = nest.wrap(guarded(self._update(reduction, nest.values), predicates), begin)
@@ -270,7 +270,7 @@ class ComputeNest(StageLoops):
         outer, serial = LoopNest(), LoopNest()
         threads: list[Var] = []
         for axis, wrap in zip(self.stage.leaf_iter_vars, nest.wrappers, strict=True):
-            thread = self._thread(axis)
+            thread = self.stage.thread_of(axis)
             if axis in reducing and thread is not None:
                 threads.append(thread.var)
             (serial if axis in reducing and thread is None else outer).wrappers.append(wrap)
@@ -285,10 +285,6 @@ class ComputeNest(StageLoops):
             lambda results: guarded(seq([self._store(i, e, nest.values) for i, e in enumerate(results)]), own),
         )
         return outer.wrap(body)
-
-    def _thread(self, axis: IterVar) -> IterVar | None:
-        attr = self.stage.iter_var_attrs.get(axis)
-        return attr.bind_thread if attr is not None else None
 
     def _init(self, reduction: Reduce, nest: LoopNest, begin: int, reducing: Set[IterVar]) -> Stmt:
         outer, rest = self.stage.leaf_iter_vars[:begin], self.stage.leaf_iter_vars[begin:]

@@ -216,6 +216,10 @@ class StageState(RecordedStage):
     def _attr(self, axis: IterVar) -> IterVarAttr:
         return self.iter_var_attrs.get(axis, IterVarAttr())
 
+    def thread_of(self, axis: IterVar) -> IterVar | None:
+        """Return the thread axis that a loop is bound to, None if it is bound to none."""
+        return self._attr(axis).bind_thread
+
     def _set_attr(self, axis: IterVar, attr: IterVarAttr) -> None:
         self.iter_var_attrs[axis] = replace(attr, span=attr.span | current_span())
 
