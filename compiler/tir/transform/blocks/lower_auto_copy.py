@@ -10,7 +10,7 @@ from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var, const
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.functor import nodes_of
-from compiler.ir.node import rebuild
+from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import user_place
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
@@ -277,14 +277,7 @@ class _AddStrides(StmtExprMutator):
         new: Block = self.visit_Node(n)
         return rebuild(new, alloc_buffers=tuple([self._buffers[buffer] for buffer in n.alloc_buffers]))
 
-    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
-        return rebuild(self.visit_Node(n), buffer=self._of(n.buffer))
+    def _padded(self, n: BufferLoad | BufferStore | BufferRegion) -> Node:
+        return rebuild(self.visit_Node(n), buffer=self._buffers.get(n.buffer, n.buffer))
 
-    def visit_BufferStore(self, n: BufferStore) -> Stmt:
-        return rebuild(self.visit_Node(n), buffer=self._of(n.buffer))
-
-    def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
-        return rebuild(self.visit_Node(n), buffer=self._of(n.buffer))
-
-    def _of(self, buffer: Buffer) -> Buffer:
-        return self._buffers.get(buffer, buffer)
+    visit_BufferLoad = visit_BufferStore = visit_BufferRegion = _padded

@@ -160,7 +160,7 @@ class _Plan:
         size: PrimExpr = const(end)
         for n in self._allocations:
             if n not in fixed:
-                step = _element_bytes(n.dtype)
+                step = dt.storage_bytes(n.dtype)
                 offsets[n.buffer_var] = Analyzer().simplify((size + (step - 1)) // step * step)
                 size = offsets[n.buffer_var] + _symbolic_size(n)
         return offsets, size
@@ -170,7 +170,7 @@ class _Plan:
         parts: list[_Part] = []
         for n in allocations:
             life = self._lifetimes[n.buffer_var]
-            alignment = _element_bytes(n.dtype)
+            alignment = dt.storage_bytes(n.dtype)
             shared = next((part for part in parts if not any(_overlap(life, other) for other in part.tenants)), None)
             if shared is None:
                 parts.append(_Part(_size(n), alignment, [life]))
@@ -190,18 +190,14 @@ def _aligned(offset: int, alignment: int) -> int:
     return -(-offset // alignment) * alignment
 
 
-def _element_bytes(dtype: str) -> int:
-    return dt.storage_bytes(dtype)
-
-
 def _size(n: Allocate) -> int:
     count = constant_count(n.extents)
     assert count is not None
-    return count * _element_bytes(n.dtype)
+    return count * dt.storage_bytes(n.dtype)
 
 
 def _symbolic_size(n: Allocate) -> PrimExpr:
-    size: PrimExpr = const(_element_bytes(n.dtype))
+    size: PrimExpr = const(dt.storage_bytes(n.dtype))
     for extent in n.extents:
         size = size * extent
     return size
@@ -245,7 +241,7 @@ class _Redirect(StmtExprMutator):
         if n.op is _ASYNC_COPY and isinstance(pointer := n.args[0], Var) and pointer in self._offsets:
             _, offset, *rest = n.args
             elements = self.visit(offset) + self._elements(pointer, n.dtype)
-            place = elements * _element_bytes(n.dtype)
+            place = elements * dt.storage_bytes(n.dtype)
             return rebuild(n, args=(self._pointer, place, *self._visit_tuple(tuple(rest))))
         return self.visit_Node(n)
 
@@ -277,4 +273,4 @@ class _Redirect(StmtExprMutator):
         return (moved, *new[1:])
 
     def _elements(self, pointer: Var, dtype: str) -> PrimExpr:
-        return Analyzer().simplify(self._offsets[pointer] // _element_bytes(dtype))
+        return Analyzer().simplify(self._offsets[pointer] // dt.storage_bytes(dtype))

@@ -12,9 +12,8 @@ from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Ramp, Var, const
 from compiler.ir.functor import Visitor
 from compiler.ir.structural import structural_equal
-from compiler.ir.types import PointerType
 from compiler.tir.expressions.builtin import ADDRESS_OF
-from compiler.tir.statements.allocations import constant_count
+from compiler.tir.statements.allocations import constant_count, pointer_scope
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.memory_info import is_tagged, memory_info
 from compiler.tir.statements.stmt import Allocate, BufferStore, For, Stmt
@@ -141,7 +140,7 @@ class Storage:
     @property
     def scope(self) -> str:
         """The storage scope."""
-        return scope_of(self.members[0].alloc)
+        return pointer_scope(self.members[0].alloc.buffer_var)
 
     def add(self, life: Lifetime) -> None:
         """Let one more buffer live here; the memory grows if it is larger."""
@@ -161,12 +160,6 @@ def constant_bits(alloc: Allocate) -> int | None:
     """Return the size of an allocation in bits, None if it is not constant."""
     count = constant_count(alloc.extents)
     return None if count is None else count * element_bits(alloc.dtype)
-
-
-def scope_of(alloc: Allocate) -> str:
-    """Return the storage scope of an allocation."""
-    kind = alloc.buffer_var.type_annotation
-    return kind.storage_scope if isinstance(kind, PointerType) else "global"
 
 
 def plan(lives: list[Lifetime]) -> list[Storage]:
@@ -228,7 +221,7 @@ def _merge(scope: str, parts: list[Storage]) -> None:
 
 def _shares(alloc: Allocate) -> bool:
     """Return whether memory is worth passing on; single values and private arrays are better kept in registers."""
-    scope = scope_of(alloc)
+    scope = pointer_scope(alloc.buffer_var)
     if is_tagged(scope):
         return True
     bits = constant_bits(alloc)
@@ -237,7 +230,7 @@ def _shares(alloc: Allocate) -> bool:
 
 def _fits(storage: Storage, life: Lifetime) -> bool:
     alloc = life.alloc
-    scope = scope_of(alloc)
+    scope = pointer_scope(alloc.buffer_var)
     if storage.region is not life.region or storage.scope != scope:
         return False
     same_type = dt.bits(storage.dtype) == dt.bits(alloc.dtype) and dt.lanes(storage.dtype) == dt.lanes(alloc.dtype)
