@@ -43,7 +43,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.types import PointerType, PrimType, Type
 from compiler.relay.analysis import free_vars
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
-from compiler.relay.function import Function
+from compiler.relay.function import Function, is_primitive
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType, TupleType
 from compiler.runtime.arrays.ndarray import NDArray
@@ -272,7 +272,7 @@ class _Writer:
             self._finish(expr)
 
     def _bind(self, expr: Let) -> None:
-        if isinstance(expr.value, Function) and not _is_kernel(expr.value):
+        if isinstance(expr.value, Function) and not is_primitive(expr.value):
             raise _NoNativeLoop
         self._scopes[-1][expr.var] = self._value(expr.value)
 
@@ -335,7 +335,7 @@ class _Writer:
                 return self._value(expr.body)
             case If():
                 return self._if(expr)
-            case Call() if isinstance(expr.op, RelayOp) or _is_kernel(expr.op):
+            case Call() if isinstance(expr.op, RelayOp) or is_primitive(expr.op):
                 return self._call(expr)
             case _:
                 raise _NoNativeLoop
@@ -381,10 +381,6 @@ class _Writer:
         pointers = [p.pointer() for p in (*inputs, *constants, *_leaves(result))]
         self._statements.append(Evaluate(TirCall("int32", GlobalVar(named.name), tuple(pointers))))
         return result
-
-
-def _is_kernel(function: GraphExpr) -> bool:
-    return isinstance(function, Function) and bool(function.attrs.get("Primitive"))
 
 
 def _changed(var: Var, function: Function) -> set[int]:

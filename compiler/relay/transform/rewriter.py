@@ -120,6 +120,12 @@ def dims_of(expr: GraphExpr) -> tuple[Dim, ...] | None:
     return None if t is None else t.dims
 
 
+def dtype_of(expr: GraphExpr) -> str:
+    """Return the data type of an expression that is a tensor; empty for others."""
+    t = tensor_type(expr)
+    return "" if t is None else t.dtype
+
+
 def scalar_value(expr: GraphExpr) -> np.generic | None:
     """Return the one value that all elements of a constant have, as a NumPy scalar; None if there is none."""
     if not isinstance(expr, Constant) or expr.value.size == 0 or expr.value.size > 4096:

@@ -29,9 +29,9 @@ from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import (
     GraphMutator,
     dims_of,
+    dtype_of,
     op_name,
     outside_kernels,
-    tensor_type,
     type_of,
     users_of,
 )
@@ -177,8 +177,8 @@ class _Folder(GraphMutator):
 
     def _scaled(self, weight: RelayExpr, weights: Weights, call: Call, scales: list[Call]) -> RelayExpr:
         """Return the weight of a call, scaled, and of no more digits than it had: its products may be of halves."""
-        scaled, dtype = weights.scaled(weight, self._scales(scales, call)), _dtype(call)
-        for half in sorted({_dtype(scale) for scale in scales} - {dtype}):
+        scaled, dtype = weights.scaled(weight, self._scales(scales, call)), dtype_of(call)
+        for half in sorted({dtype_of(scale) for scale in scales} - {dtype}):
             scaled = call_op("cast", call_op("cast", scaled, dtype=half), dtype=dtype)
         return scaled
 
@@ -200,16 +200,11 @@ class _Folder(GraphMutator):
             if call not in self._vectors:
                 scale = next(arg for arg in call.args if arg is not self._plan.folded[call])
                 self._vectors[call] = as_vector(self.visit(scale), dims_of(scale) or ())
-            factor, dtype = self._vectors[call], _dtype(value)
-            factors.append(factor if _dtype(call) == dtype else call_op("cast", factor, dtype=dtype))
+            factor, dtype = self._vectors[call], dtype_of(value)
+            factors.append(factor if dtype_of(call) == dtype else call_op("cast", factor, dtype=dtype))
         return factors
 
 
 def _is_narrowing(call: Call) -> bool:
     """Return whether a call rounds float32 to half precision."""
-    return op_name(call) == "cast" and _dtype(call) in HALF_TYPES and _dtype(call.args[0]) == "float32"
-
-
-def _dtype(expr: RelayExpr) -> str:
-    t = tensor_type(expr)
-    return "" if t is None else t.dtype
+    return op_name(call) == "cast" and dtype_of(call) in HALF_TYPES and dtype_of(call.args[0]) == "float32"

@@ -12,7 +12,15 @@ from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, GraphExpr, Tuple, TupleGetItem
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op, operator_of
-from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, outside_kernels, tensor_type, type_of
+from compiler.relay.transform.rewriter import (
+    GraphMutator,
+    RewritePass,
+    dtype_of,
+    op_name,
+    outside_kernels,
+    tensor_type,
+    type_of,
+)
 from compiler.relay.ty import TensorType, TupleType
 from compiler.target.cpu.processor_features import used_features
 from compiler.target.target import Target
@@ -65,7 +73,7 @@ class _Widener(GraphMutator):
         new = self.rebuilt_call(call)
         if op_name(new) not in ACCUMULATING:
             return new
-        if op_name(new) in self._kept and {_dtype(e) for e in (call, *call.args)} == {"float16"}:
+        if op_name(new) in self._kept and {dtype_of(e) for e in (call, *call.args)} == {"float16"}:
             return new
         args = [_widened(arg, type_of(old)) for arg, old in zip(new.args, call.args, strict=True)]
         if all(arg is old for arg, old in zip(args, new.args, strict=True)):
@@ -74,11 +82,6 @@ class _Widener(GraphMutator):
         result = tensor_type(call)
         assert result is not None
         return call_op("cast", wide, dtype=result.dtype) if result.dtype in HALF_TYPES else wide
-
-
-def _dtype(expr: RelayExpr) -> str:
-    t = tensor_type(expr)
-    return "" if t is None else t.dtype
 
 
 def _require_arithmetic(target: Target) -> None:

@@ -23,10 +23,11 @@ def _batch_normalization(node: Node) -> RelayExpr | list[RelayExpr]:
     own_variance = ops.mean(ops.multiply(away, away), axis=axes)
     kept = node.attr("momentum", 0.9)
     normalized = ops.nn.batch_norm(x, scale, bias, own_mean, own_variance, axis=1, epsilon=epsilon)[0]
-    return [normalized, _mixed(mean, own_mean, kept), _mixed(variance, own_variance, kept)]
+    return [normalized, mixed(mean, own_mean, kept), mixed(variance, own_variance, kept)]
 
 
-def _mixed(old: RelayExpr, new: RelayExpr, kept: float) -> RelayExpr:
+def mixed(old: RelayExpr, new: RelayExpr, kept: float) -> RelayExpr:
+    """Return ``old * kept + new * (1 - kept)``."""
     return ops.add(ops.multiply(old, kept), ops.multiply(new, 1 - kept))
 
 

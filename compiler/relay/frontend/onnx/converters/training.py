@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.onnx.converters.normalization import mixed
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ModelError
@@ -44,10 +45,6 @@ def _regularized(node: Node, x: RelayExpr, gradient: RelayExpr) -> RelayExpr:
     return ops.add(ops.multiply(x, float(node.attr("norm_coefficient", 0.0))), gradient)
 
 
-def _mixed(old: RelayExpr, new: RelayExpr, weight: float) -> RelayExpr:
-    return ops.add(ops.multiply(old, weight), ops.multiply(new, 1.0 - weight))
-
-
 @_optimizer("Adagrad", 1)
 def _adagrad(
     node: Node, rate: RelayExpr, steps: RelayExpr, x: RelayExpr, gradient: RelayExpr, squares: RelayExpr
@@ -71,8 +68,8 @@ def _adam(
 ) -> tuple[RelayExpr, RelayExpr, RelayExpr]:
     alpha, beta = float(node.attr("alpha", 0.9)), float(node.attr("beta", 0.999))
     slope = _regularized(node, x, gradient)
-    first = _mixed(first, slope, alpha)
-    second = _mixed(second, ops.multiply(slope, slope), beta)
+    first = mixed(first, slope, alpha)
+    second = mixed(second, ops.multiply(slope, slope), beta)
     # Moments begin at 0, which the first steps make up for.
     unbiased = ops.divide(ops.sqrt(_one_less_power(beta, steps)), _one_less_power(alpha, steps))
     adjusted = ops.multiply(rate, ops.where(ops.greater(steps, 0.0), unbiased, ops.ones_like(unbiased)))
