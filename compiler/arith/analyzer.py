@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from compiler.arith.canonical_simplify import CanonicalSimplifier, is_plain
 from compiler.arith.const_int_bound import ConstIntBound, inner_bound
@@ -17,7 +17,7 @@ from compiler.arith.rewrite_simplify import RewriteSimplifier
 from compiler.arith.simplifier import RewriteSimplifyStats
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.expr import primexpr as prim
-from compiler.ir.expr.primexpr import ExprLike, IntImm, PrimExpr, Var, convert
+from compiler.ir.expr.primexpr import ExprLike, IntImm, PrimExpr, Var, convert, is_const_int
 
 if TYPE_CHECKING:
     from compiler.arith.int_set import IntervalSet
@@ -54,6 +54,14 @@ class Analyzer:
         self._facts = Facts()
         self._rewrite = RewriteSimplifier(self._facts)
         self._canonical = CanonicalSimplifier(self._facts)
+
+    @classmethod
+    def knowing(cls, domains: Mapping[Var, prim.Range]) -> Self:
+        """Return an analyzer that knows the ranges in which some variables lie."""
+        analyzer = cls()
+        for var, domain in domains.items():
+            analyzer.bind(var, domain)
+        return analyzer
 
     @property
     def enabled_extensions(self) -> Extension:
@@ -194,11 +202,7 @@ class Analyzer:
         a, b = convert(lhs), convert(rhs)
         if isinstance(a, IntImm) and isinstance(b, IntImm):
             return a.value == b.value
-        return a.dtype == b.dtype and (deep_equal(a, b) or self._is_zero(self.simplify(prim.Sub(a, b))))
-
-    @staticmethod
-    def _is_zero(e: PrimExpr) -> bool:
-        return isinstance(e, IntImm) and e.value == 0
+        return a.dtype == b.dtype and (deep_equal(a, b) or is_const_int(self.simplify(prim.Sub(a, b)), 0))
 
 
 def _require_unknown(var: Var, old: object, new: object, override: bool) -> None:

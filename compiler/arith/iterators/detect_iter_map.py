@@ -86,9 +86,7 @@ def detect_iter_map(
     ``[i * 4 + j // 2, j % 2]`` with ``i < 4`` and ``j < 8`` splits ``j`` in two parts of 4 and 2 values, of which the
     first one is fused with ``i`` to an iterator of 16 values.
     """
-    analyzer = Analyzer()
-    for var, domain in input_iters.items():
-        analyzer.bind(var, domain)
+    analyzer = Analyzer.knowing(input_iters)
     level = _level(check_level)
     try:
         overlaps = level is not IterMapLevel.Bijective
@@ -281,9 +279,7 @@ def normalize_to_iter_sum(index: prim.ExprLike, input_iters: Mapping[Var, prim.R
 
     What is not affine is part of its ``base``.
     """
-    analyzer = Analyzer()
-    for var, domain in input_iters.items():
-        analyzer.bind(var, domain)
+    analyzer = Analyzer.knowing(input_iters)
     (s,) = _read(_Normalizer(analyzer, input_iters, allows_overlaps=True), [convert(index)])
     return IterSumExpr(tuple(combined(s.args, analyzer)), s.base)
 

@@ -79,9 +79,7 @@ def _extent(index: IterSumExpr, analyzer: Analyzer) -> PrimExpr:
 
 def image_shape(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> tuple[PrimExpr, ...]:
     """Return the shape of a box from zero that holds what a map makes of some domains."""
-    analyzer = Analyzer()
-    for var, domain in domains.items():
-        analyzer.bind(var, domain)
+    analyzer = Analyzer.knowing(domains)
     shape = []
     for index, values in zip(indices, image_ranges(indices, domains, analyzer), strict=True):
         if analyzer.can_prove(values.min < 0):
@@ -192,10 +190,8 @@ def _unused(
 
 def _knowing_outputs(inverse: InverseMap, shape: Sequence[PrimExpr]) -> Analyzer:
     """Return an analyzer that knows the mapped indices to lie in a box from zero."""
-    analyzer = Analyzer()
-    for var, extent in zip(inverse.outputs, shape, strict=True):
-        analyzer.bind(var, Range.from_fields(const(0, var.dtype), extent))
-    return analyzer
+    pairs = zip(inverse.outputs, shape, strict=True)
+    return Analyzer.knowing({var: Range.from_fields(const(0, var.dtype), extent) for var, extent in pairs})
 
 
 def _from_zero(domains: Mapping[Var, Range]) -> dict[Var, Range]:

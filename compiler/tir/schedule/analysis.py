@@ -170,9 +170,8 @@ def _number(e: PrimExpr) -> int:
 def _index_map(buffer: Buffer, splits: Sequence[IterSplitExpr]) -> IndexMap:
     """Return the map whose results are the digits of an element's offset, in a given order."""
     variables = tuple([Var(f"i{axis}", dim.dtype) for axis, dim in enumerate(buffer.shape)])
-    analyzer = Analyzer()
-    for var, dim in zip(variables, buffer.shape, strict=True):
-        analyzer.bind(var, Range.from_fields(const(0, dim.dtype), dim))
+    ranges = [Range.from_fields(const(0, dim.dtype), dim) for dim in buffer.shape]
+    analyzer = Analyzer.knowing(dict(zip(variables, ranges, strict=True)))
     flat = _flat_index(buffer, variables)
     digits = [analyzer.simplify(flat // split.scale % split.extent) for split in splits]
     return IndexMap(variables, tuple(digits))

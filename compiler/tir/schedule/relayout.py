@@ -95,10 +95,7 @@ class Relayout(ReplaceBuffers):
         return tuple(iter_map_simplify(mapped, used))
 
     def _facts(self) -> Analyzer:
-        analyzer = Analyzer()
-        for var, bounds in self._ranges.items():
-            analyzer.bind(var, bounds)
-        return analyzer
+        return Analyzer.knowing(self._ranges)
 
     def visit_For(self, n: For) -> Stmt:
         for traversal in self.traversals:

@@ -87,9 +87,7 @@ def written_box(
 
 def _needed_predicate(predicate: PrimExpr, used: Collection[Var], loops: Mapping[Var, Range]) -> PrimExpr:
     """Return a condition with the loops at their first iteration that do not matter, as far as it is not certain."""
-    analyzer = Analyzer()
-    for var, bounds in loops.items():
-        analyzer.bind(var, bounds)
+    analyzer = Analyzer.knowing(loops)
     first = {var: bounds.min for var, bounds in loops.items() if var not in used}
     needed: PrimExpr = const(True, "bool")
     for condition in conjuncts(substitute(predicate, first)):

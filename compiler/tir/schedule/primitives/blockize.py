@@ -292,10 +292,8 @@ def _hulls(
     regions: Sequence[BufferRegion], ranges: Mapping[Var, Range], axes: Sequence[IterVar]
 ) -> tuple[BufferRegion, ...]:
     """Return a box for each buffer: what regions cover while the inner axes run, given those of the new block."""
-    analyzer, within = Analyzer(), Analyzer()
-    for axis in axes:
-        if axis.dom is not None:
-            within.bind(axis.var, axis.dom)
+    analyzer = Analyzer()
+    within = Analyzer.knowing({axis.var: axis.dom for axis in axes if axis.dom is not None})
     boxes: dict[Buffer, list[list[IntervalSet]]] = {}
     for region in regions:
         sides = [eval_set(side, ranges, analyzer) for side in region.region]

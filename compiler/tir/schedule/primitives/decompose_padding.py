@@ -61,9 +61,7 @@ def decompose_padding(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> 
     loops = _nest(state, block, loop)
     above = loop.parent
     assert above is not None
-    analyzer = Analyzer()
-    for var, bounds in loop_ranges(loops_above(block)).items():
-        analyzer.bind(var, bounds)
+    analyzer = Analyzer.knowing(loop_ranges(loops_above(block)))
     with derived_from(current_span() | block.block.span):
         fill = _filled(padding, loops, analyzer)
         copied, realize = _copied(padding, loops, analyzer)
@@ -138,9 +136,7 @@ def _box(block: Block, condition: PrimExpr) -> dict[Var, Range] | None:
             return None
         extent = analyzer.simplify(inner.max_value - inner.min_value + 1)
         box[axis.var] = Range.from_fields(analyzer.simplify(inner.min_value), extent)
-    within = Analyzer()
-    for var, bounds in box.items():
-        within.bind(var, bounds)
+    within = Analyzer.knowing(box)
     return box if all(within.can_prove(part) for part in conjuncts(condition)) else None
 
 

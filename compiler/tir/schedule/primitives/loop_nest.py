@@ -341,9 +341,7 @@ def _extents(state: ScheduleState, loop: For, factors: Sequence[int | PrimExpr |
 
 def _check_nothing_left_over(state: ScheduleState, loop: StmtSRef, extents: Sequence[PrimExpr]) -> None:
     """Reject new loops that would leave iterations of the old one out."""
-    analyzer = Analyzer()
-    for var, domain in loop_ranges(loops_above(loop)).items():
-        analyzer.bind(var, domain)
+    analyzer = Analyzer.knowing(loop_ranges(loops_above(loop)))
     if not analyzer.can_prove(reduce(mul, extents) >= loop.loop.extent):
         refuse(
             state.mod,

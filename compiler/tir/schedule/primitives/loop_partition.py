@@ -187,10 +187,7 @@ class _RewritePiece(StmtMutator):
         begins = reduction_begins(old)
         assert block.init is not None
         assert begins is not None
-        analyzer = Analyzer()
-        for axis in block.iter_vars:
-            if axis.dom is not None:
-                analyzer.bind(axis.var, axis.dom)
+        analyzer = Analyzer.knowing({axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None})
         read = {region.buffer for region in block.reads}
         own = tuple([region for region in block.writes if region.buffer not in read])
         begins = analyzer.simplify(begins)

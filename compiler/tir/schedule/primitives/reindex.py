@@ -165,10 +165,7 @@ def _access(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> tuple[tupl
 
 def _within_shape(indices: Sequence[PrimExpr], axes: Sequence[IterVar], buffer: Buffer) -> bool:
     """Whether an access stays inside of a buffer, whatever the values of its axes."""
-    analyzer = Analyzer()
-    for axis in axes:
-        if axis.dom is not None:
-            analyzer.bind(axis.var, axis.dom)
+    analyzer = Analyzer.knowing({axis.var: axis.dom for axis in axes if axis.dom is not None})
     return all(
         analyzer.can_prove(index >= 0) and analyzer.can_prove(index < extent)
         for index, extent in zip(indices, buffer.shape, strict=True)
