@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.iterators.iter_map import IterMark, IterSplitExpr, IterSumExpr, write_split
-from compiler.ir.expr.primexpr import NE, And, IntImm, Or, PrimExpr, binary, const
+from compiler.ir.expr.primexpr import NE, And, IntImm, Or, PrimExpr, binary, const, is_const_int
 
 
 class NotAffine(Exception):
@@ -46,8 +46,8 @@ class PaddedMark:
         last = analyzer.simplify(end // self.multiple)
         before = binary(And, block.equal(0), within < self.left)
         behind = binary(And, block.equal(last), within >= rest)
-        parts = [] if _is(self.left, 0) else [before]
-        if not _is(rest, 0):
+        parts = [] if is_const_int(self.left, 0) else [before]
+        if not is_const_int(rest, 0):
             behind = behind if isinstance(rest, IntImm) else binary(And, binary(NE, rest, const(0, rest.dtype)), behind)
             parts.append(behind)
         return binary(Or, *parts) if len(parts) == 2 else parts[0]
@@ -107,7 +107,3 @@ class Padding:
         if self._analyzer.can_prove_equal(a, b):
             return a
         raise NotAffine(f"an iterator needs both {a} and {b} for its divisions")
-
-
-def _is(e: PrimExpr, value: int) -> bool:
-    return isinstance(e, IntImm) and e.value == value

@@ -17,7 +17,7 @@ from compiler.arith.iterators.iter_map_padding import NotAffine, Padding
 from compiler.arith.iterators.iter_map_parts import combined
 from compiler.arith.monomials import exact_quotient
 from compiler.ir.expr import primexpr as expr
-from compiler.ir.expr.primexpr import PrimExpr, Var, binary, const
+from compiler.ir.expr.primexpr import PrimExpr, Var, binary, const, is_const_int
 from compiler.ir.expr.substitute import uses_var
 from compiler.ir.functor import Functor
 
@@ -133,14 +133,14 @@ class IterMapRewriter(Functor):
             for i, mine in enumerate(args):
                 if self._same_part(mine, term):
                     total = self._simplify(mine.scale + scale)
-                    args[i : i + 1] = [] if _is(total, 0) else [_with_scale(mine, total)]
+                    args[i : i + 1] = [] if is_const_int(total, 0) else [_with_scale(mine, total)]
                     break
             else:
                 args.append(_with_scale(term, scale))
         return IterSumExpr(tuple(args), self._simplify(a.base + b.base if sign > 0 else a.base - b.base))
 
     def _scaled(self, s: IterSumExpr, factor: PrimExpr) -> IterSumExpr:
-        if _is(factor, 0):
+        if is_const_int(factor, 0):
             return IterSumExpr((), const(0, s.dtype))
         args = tuple(_with_scale(term, self._simplify(term.scale * factor)) for term in s.args)
         return IterSumExpr(args, self._simplify(s.base * factor))
@@ -154,7 +154,7 @@ class IterMapRewriter(Functor):
     def _quotient(self, s: IterSumExpr, divisor: PrimExpr) -> IterSumExpr:
         """Return ``s // divisor`` of a fused sum."""
         (split,), base = s.args, s.base
-        if _is(divisor, 1):
+        if is_const_int(divisor, 1):
             return s
         if self._divides(divisor, split.scale):
             scale = self._ratio(split.scale, divisor)
@@ -170,7 +170,7 @@ class IterMapRewriter(Functor):
     def _remainder(self, s: IterSumExpr, divisor: PrimExpr) -> IterSumExpr:
         """Return ``s % divisor`` of a fused sum."""
         (split,), base = s.args, s.base
-        if _is(divisor, 1):
+        if is_const_int(divisor, 1):
             return IterSumExpr((), const(0, s.dtype))
         if self._divides(divisor, split.scale):
             return IterSumExpr((), self._simplify(base % divisor))
@@ -203,7 +203,7 @@ class IterMapRewriter(Functor):
 
     def _padded(self, split: IterSplitExpr, shift: PrimExpr, factor: PrimExpr) -> tuple[IterSplitExpr, PrimExpr]:
         """Return ``split + shift`` as a split whose extent ``factor`` divides, and how often ``factor`` is added."""
-        needs = not (_is(shift, 0) and self._divides(factor, split.extent))
+        needs = not (is_const_int(shift, 0) and self._divides(factor, split.extent))
         return self.padding.pad(_key((split,)), split, shift, factor, needs)
 
     def _divides(self, divisor: PrimExpr, e: PrimExpr) -> bool:
@@ -356,7 +356,7 @@ class IterMapRewriter(Functor):
         if upper is not None:
             high = binary(expr.Min, high, (upper - start + unit - 1) // unit)
         low, high = self._simplify(low), self._simplify(high)
-        if _is(low, 0) and self._analyzer.can_prove_equal(high, fused.mark.extent):
+        if is_const_int(low, 0) and self._analyzer.can_prove_equal(high, fused.mark.extent):
             return
         if self._analyzer.can_prove(high <= low):
             raise NotAffine(f"no value of {e} is within its bounds {lower} and {upper}")
@@ -386,7 +386,7 @@ def _own(group: tuple[IterSplitExpr, PrimExpr]) -> IterMark:
     """Return the iterator of one split: its own mark where it is all of that, else a mark of the part."""
     split = group[0]
     part = _with_scale(split, const(1, split.dtype))
-    is_all = _is(split.lower_factor, 1) and split.extent is split.source.extent
+    is_all = is_const_int(split.lower_factor, 1) and split.extent is split.source.extent
     return split.source if is_all else IterMark(IterSumExpr((part,), const(0, split.dtype)), split.extent)
 
 
@@ -394,10 +394,6 @@ def _with_scale(split: IterSplitExpr, scale: PrimExpr) -> IterSplitExpr:
     if scale is split.scale:
         return split
     return IterSplitExpr(split.source, split.lower_factor, split.extent, scale)
-
-
-def _is(e: PrimExpr, value: int) -> bool:
-    return isinstance(e, expr.IntImm) and e.value == value
 
 
 def _key(splits: Sequence[IterSplitExpr]) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from compiler.arith.analyzer import Analyzer
 from compiler.arith.iterators.detect_iter_map import Level, detect_iter_map
 from compiler.arith.iterators.iter_map import IterMapLevel, IterMark, IterSplitExpr, IterSumExpr, write_sum
 from compiler.arith.iterators.iter_map_padding import NotAffine
-from compiler.ir.expr.primexpr import And, ExprLike, IntImm, PrimExpr, Range, Var, binary, const
+from compiler.ir.expr.primexpr import And, ExprLike, IntImm, PrimExpr, Range, Var, binary, const, is_const_int
 from compiler.ir.expr.substitute import uses_var
 
 
@@ -71,7 +71,7 @@ class _Divider:
             return [IterMark(IterSumExpr((), zero), one), IterMark(s, one)]
         (split,) = s.args
         outer, inner = self._divide_split(split)
-        if outer is not None and inner is not None and not _is_one(split.scale):
+        if outer is not None and inner is not None and not is_const_int(split.scale, 1):
             raise NotAffine("the parts of a strided index overlap")
         if outer is not None and inner is not None:
             scale = self._simplify(outer.scale // inner.extent)
@@ -178,7 +178,3 @@ def _part(split: IterSplitExpr | None, base: PrimExpr, one: PrimExpr) -> IterMar
     return (
         IterMark(IterSumExpr((), base), one) if split is None else IterMark(IterSumExpr((split,), base), split.extent)
     )
-
-
-def _is_one(e: PrimExpr) -> bool:
-    return isinstance(e, IntImm) and e.value == 1

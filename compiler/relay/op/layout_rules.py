@@ -15,6 +15,7 @@ from compiler.relay.named_layouts import CHANNELS
 from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutAnswer, LayoutRule, Types
 from compiler.relay.ty import Dim, TensorType, TupleType, same_dim
 from compiler.tir.layout.data_layout import Layout, layout
+from compiler.topi.operands import is_one
 
 A = TypeVar("A", bound=Attrs)
 SCALAR = layout("")
@@ -52,7 +53,7 @@ def _larger(layouts: InLayouts, types: Types) -> int:
     ranks = [0 if each is None else len(each.letters) for each in layouts]
     if ranks[0] != ranks[1]:
         return int(ranks[1] > ranks[0])
-    return int(_is_one_element(types[0]) and not _is_one_element(types[1]))
+    return int(is_one_element(types[0]) and not is_one_element(types[1]))
 
 
 def _aligned(old_in: InLayouts, types: Types) -> list[Layout] | None:
@@ -77,17 +78,13 @@ def _last_axes(large: Layout | None, of: Sequence[Dim], dims: Sequence[Dim], giv
     axes, narrow = large.axes[start:], set()
     for letter in {a.letter for a in axes if a.factor}:
         mine, its = ([d for a, d in zip(axes, e, strict=True) if a.letter == letter] for e in (dims, of[start:]))
-        if all(map(_is_one, mine)):
+        if all(map(is_one, mine)):
             narrow.add(letter)
         elif not all(map(same_dim, mine, its)):
             return None
     names = [f"1{a.name}" if a.factor and a.letter in narrow else str(a) for a in axes]
     last = None if large.take(range(start, len(of))) is None else layout("".join(names))
     return last if given is None or given == last else None
-
-
-def _is_one(extent: Dim) -> bool:
-    return isinstance(extent, int) and extent == 1
 
 
 def _with_larger(new_in: InLayouts, old_in: InLayouts, types: Types) -> list[Layout] | None:
@@ -98,7 +95,7 @@ def _with_larger(new_in: InLayouts, old_in: InLayouts, types: Types) -> list[Lay
     large = _larger(layouts, types)
     small = 1 - large
     same_rank = small == 1 and len(layouts[small].letters) == len(layouts[large].letters)
-    if same_rank or not _is_one_element(types[small]):
+    if same_rank or not is_one_element(types[small]):
         if not set(layouts[small].letters) <= set(layouts[large].letters):
             return None
         layouts[small] = _with_blocks_of_one(layouts[large], old_in, types, small)
@@ -115,8 +112,8 @@ def _with_blocks_of_one(large: Layout, old_in: InLayouts, types: Types, small: i
     return layout("".join(narrow))
 
 
-def _is_one_element(t: Type) -> bool:
-    return isinstance(t, TensorType) and all(map(_is_one, t.dims))
+def is_one_element(t: Type) -> bool:
+    return isinstance(t, TensorType) and all(map(is_one, t.dims))
 
 
 def _dims(t: Type) -> tuple[Dim, ...]:

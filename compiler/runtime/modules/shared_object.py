@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from compiler.ir.error import BuildError
+from compiler.ir.memory import aligned
 from compiler.runtime.modules.object_file import NO_BITS, UNDEFINED, ObjectFile, Relocation, Symbol, is_elf
 
 _X86_64 = 62
@@ -146,9 +147,9 @@ class _Linker:
         address = _HEADER_SIZE + _PROGRAM_HEADER_SIZE * (len(segments) + 2)
         for segment in segments:
             for chunk in segment:
-                chunk.address = _aligned(address, chunk.align)
+                chunk.address = aligned(address, chunk.align)
                 address = chunk.address + len(chunk.content)
-            address = _aligned(address, _PAGE)
+            address = aligned(address, _PAGE)
         return segments
 
     def _address(self, symbol: Symbol) -> int:
@@ -234,10 +235,6 @@ class _Linker:
             facts += [(2, len(self._call_entries.content)), (20, 7), (23, self._call_entries.address)]
         content = b"".join(struct.pack("<qQ", *fact) for fact in facts)
         self._facts.content[: len(content)] = content
-
-
-def _aligned(address: int, align: int) -> int:
-    return -(-address // align) * align
 
 
 def _distance(after: int, target: int) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.memory import aligned
 from compiler.target.cuda_tools.processors import PROCESSORS
 
 _WARP = 32
@@ -50,7 +51,7 @@ def occupancy(arch: str, threads: int, registers: int, shared_bytes: int) -> Occ
     if threads < 1:
         raise ArgumentError(f"occupancy: threads must be at least 1, got {threads}")
     warps = -(-threads // _WARP)
-    shared = _multiple(shared_bytes + processor.reserved_bytes, processor.shared_unit)
+    shared = aligned(shared_bytes + processor.reserved_bytes, processor.shared_unit)
     fits = shared_bytes <= processor.block_shared_bytes
     limits = {
         "warps": processor.warps // warps,
@@ -64,11 +65,7 @@ def occupancy(arch: str, threads: int, registers: int, shared_bytes: int) -> Occ
 
 
 def _blocks_by_registers(available: int, registers: int, warps: int) -> int:
-    of_warp = _multiple(max(registers, 1) * _WARP, _REGISTER_UNIT)
-    if of_warp * _multiple(warps, _PARTS) > available:
+    of_warp = aligned(max(registers, 1) * _WARP, _REGISTER_UNIT)
+    if of_warp * aligned(warps, _PARTS) > available:
         return 0
     return available // _PARTS // of_warp * _PARTS // warps
-
-
-def _multiple(value: int, unit: int) -> int:
-    return -(-value // unit) * unit

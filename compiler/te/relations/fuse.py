@@ -9,7 +9,7 @@ from typing import ClassVar
 from compiler.arith import Analyzer, IntSet
 from compiler.arith.int_set import IntervalSet
 from compiler.ir.error import ScheduleError
-from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, Var
+from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, Var, is_const_int
 from compiler.ir.expr.substitute import uses_var
 from compiler.te.definition.compute_body import reads_tensors
 from compiler.te.relations.relation import Relation
@@ -62,13 +62,9 @@ class Fuse(Relation):
             return IntSet.single_point(simplify(low // width)), IntSet.single_point(simplify(low % width))
         rows = IntSet.interval(simplify(low // width), simplify(high // width))
         length = simplify(high - low + 1)
-        if isinstance(length, IntImm) and _is_zero(simplify(width % length)) and _is_zero(simplify(low % length)):
+        if isinstance(length, IntImm) and all(is_const_int(simplify(e % length), 0) for e in (width, low)):
             return rows, IntSet.interval(simplify(low % width), simplify(high % width))
         return rows, IntSet.from_min_extent(0, width)
-
-
-def _is_zero(e: PrimExpr) -> bool:
-    return isinstance(e, IntImm) and e.value == 0
 
 
 @stage_primitive

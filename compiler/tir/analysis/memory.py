@@ -5,6 +5,7 @@ from __future__ import annotations
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm
 from compiler.ir.functor import Visitor
+from compiler.ir.memory import aligned
 from compiler.ir.module import IRModule
 from compiler.tir.statements.allocations import constant_count, pointer_scope
 from compiler.tir.statements.buffer import Buffer, BufferLoad
@@ -64,7 +65,7 @@ def calculate_workspace_bytes(func: PrimFunc, workspace_byte_alignment: int = 1)
 def calculate_constant_bytes(func: PrimFunc, constant_byte_alignment: int) -> int:
     """Return how many bytes the constants of a function take, each a multiple of ``constant_byte_alignment`` bytes."""
     sizes = map(allocation_bytes, statements_of(func.body, AllocateConst))
-    return sum(-(-size // constant_byte_alignment) * constant_byte_alignment for size in sizes)
+    return sum(aligned(size, constant_byte_alignment) for size in sizes)
 
 
 def _live_at_most(stmt: Stmt, alignment: int) -> int:
@@ -73,7 +74,7 @@ def _live_at_most(stmt: Stmt, alignment: int) -> int:
         return max(_live_at_most(s, alignment) for s in stmt.seq)
     own = 0
     if isinstance(stmt, Allocate):
-        own = -(-allocation_bytes(stmt) // alignment) * alignment
+        own = aligned(allocation_bytes(stmt), alignment)
     below = [getattr(stmt, name) for name in stmt.children]
     most = max((_live_at_most(s, alignment) for s in below if isinstance(s, Stmt)), default=0)
     if isinstance(stmt, For) and stmt.kind is ForKind.PARALLEL and isinstance(stmt.extent, IntImm):

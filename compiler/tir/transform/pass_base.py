@@ -11,8 +11,6 @@ from compiler.ir.module import IRModule
 from compiler.ir.transform import Pass, PassContext
 from compiler.tir.statements.function import PrimFunc
 
-PrimFuncTransform = Callable[[PrimFunc, IRModule, PassContext], PrimFunc]
-
 
 class PrimFuncPass(Pass, abstract=True):
     """A pass over the functions of a module, one at a time: its work is ``transform_function``.

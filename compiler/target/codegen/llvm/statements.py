@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.expr.primexpr import Add, IntImm, IterVar, Max, Min, Mul, PrimExpr, StringImm, Var, const
+from compiler.ir.expr.primexpr import Add, IntImm, IterVar, Max, Min, Mul, StringImm, Var, const, is_const_int
 from compiler.ir.expr.scalars import int_value
 from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Functor
@@ -160,7 +160,7 @@ class Statements(Functor):
             self.state.wide[n.loop_var] = begin
             self.visit(n.body)
             return
-        end = self.expressions.index(n.extent if _is_zero(n.min) else n.min + n.extent)
+        end = self.expressions.index(n.extent if is_const_int(n.min, 0) else n.min + n.extent)
         if (load := turned_load(n, self.state)) is not None:
             self._turned(n, load)
         elif isinstance(n.extent, IntImm):
@@ -267,10 +267,6 @@ _NESTED_PARALLEL = (
     "build: Nested parallel loop is not supported: the loop over {} runs inside of another one whose iterations the "
     "threads share already; fuse the two, or let one of them be serial"
 )
-
-
-def _is_zero(e: PrimExpr) -> bool:
-    return isinstance(e, IntImm) and e.value == 0
 
 
 MAX_CHAIN = 8

@@ -9,6 +9,7 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Ramp, Var, const, is_const_int
 from compiler.ir.functor import Visitor
+from compiler.ir.memory import aligned
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
@@ -154,7 +155,7 @@ class _Plan:
         offsets: dict[Var, PrimExpr] = {}
         end = 0
         for part in sorted(self._parts(sorted(fixed, key=_size, reverse=True)), key=self._place):
-            begin = _aligned(end, part.alignment if part.size < _VECTOR else max(part.alignment, _VECTOR))
+            begin = aligned(end, part.alignment if part.size < _VECTOR else max(part.alignment, _VECTOR))
             offsets |= {tenant.alloc.buffer_var: const(begin) for tenant in part.tenants}
             end = begin + part.size
         size: PrimExpr = const(end)
@@ -184,10 +185,6 @@ def _overlap(a: Lifetime, b: Lifetime) -> bool:
     if a.depth != b.depth or a.last < 0 or b.last < 0:
         return True  # what is beside one loop and within another is not ordered by time alone
     return a.first <= b.last and b.first <= a.last
-
-
-def _aligned(offset: int, alignment: int) -> int:
-    return -(-offset // alignment) * alignment
 
 
 def _size(n: Allocate) -> int:

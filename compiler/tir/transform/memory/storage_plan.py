@@ -11,6 +11,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.expr.primexpr import Call, IntImm, PrimExpr, Ramp, Var, const
 from compiler.ir.functor import Visitor
+from compiler.ir.memory import aligned
 from compiler.ir.structural import structural_equal
 from compiler.tir.expressions.builtin import ADDRESS_OF
 from compiler.tir.statements.allocations import constant_count, pointer_scope
@@ -208,7 +209,7 @@ def _merge(scope: str, parts: list[Storage]) -> None:
             raise LoweringError(f"StorageRewrite: Special tagged memory must be const size ({scope!r})")
         for life in part.members:
             parts[0].offsets[life] = end
-        end += -(-part.bits // align) * align
+        end += aligned(part.bits, align)
     if info is not None and end > info.max_num_bits:
         raise LoweringError(
             f"StorageRewrite: Allocation exceed bound of memory tag {scope!r}: {end} bits of {info.max_num_bits}"
