@@ -23,6 +23,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.adt import Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
 from compiler.relay.analysis import free_vars
+from compiler.relay.analysis.traversal import post_order
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
@@ -238,6 +239,10 @@ class _Loop:
     function: Function
 
 
+_CALLED = (RelayOp, Function, Constructor, GlobalVar, Let)
+"""What is no value when it is called, or one that instructions make."""
+
+
 class _FunctionCompiler:
     """Writes the instructions of one function."""
 
@@ -280,14 +285,34 @@ class _FunctionCompiler:
     # expressions
 
     def _value(self, expr: GraphExpr) -> int:
-        """Return the register that holds an expression's value."""
-        for scope in reversed(self._scopes):
-            register = scope.get(expr)
-            if register is not None:
-                return register
-        register = self._compute(expr)
-        self._scopes[-1][expr] = register
-        return register
+        """Return the register that holds an expression's value.
+
+        What it is computed from comes first, one after the other: in a model thousands of calls are arguments of calls.
+        """
+        register = self._known(expr)
+        if register is not None:
+            return register
+        for part in post_order(expr, self._unknown_parts):
+            if self._known(part) is None:  # a let before it has not computed it
+                self._scopes[-1][part] = self._compute(part)
+        return self._scopes[-1][expr]
+
+    def _known(self, expr: GraphExpr) -> int | None:
+        return next((scope[expr] for scope in reversed(self._scopes) if expr in scope), None)
+
+    def _unknown_parts(self, expr: GraphExpr) -> list[GraphExpr]:
+        """Return what the instructions of an expression always read, and no register holds yet."""
+        parts: Sequence[GraphExpr] = ()
+        match expr:
+            case Call() if isinstance(expr.op, _CALLED) or expr.op in self._loops:
+                parts = expr.args
+            case Call():
+                parts = (expr.op, *expr.args)
+            case Tuple():
+                parts = expr.fields
+            case TupleGetItem():
+                parts = (expr.tuple_value,)
+        return [part for part in parts if self._known(part) is None]
 
     def _values(self, exprs: Sequence[GraphExpr]) -> tuple[int, ...]:
         return tuple([self._value(e) for e in exprs])

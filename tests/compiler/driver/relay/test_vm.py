@@ -112,6 +112,25 @@ def test_references_change() -> None:
     assert int(machine(relay.Function([x], body)).run(4).numpy()) == 18
 
 
+def test_a_model_may_be_deeper_than_pythons_stack() -> None:
+    x = relay.var("x", shape=(2,))
+    value: Any = x
+    for _ in range(1200):
+        value = relay.TupleGetItem(relay.Tuple([relay.nn.softmax(value)]), 0)
+    machine = VirtualMachine(relay.vm.compile(IRModule.from_expr(relay.Function([x], value)), "llvm"), tvm.cpu())
+    np.testing.assert_allclose(machine.run(np.ones(2, "float32")).numpy(), [0.5, 0.5])
+
+
+def test_what_a_let_has_computed_is_not_computed_again() -> None:
+    counter, v = relay.var("counter"), relay.var("v")
+    count = relay.RefWrite(counter, relay.RefRead(counter) + relay.const(1))
+    both = relay.Let(v, relay.Tuple([count]), relay.RefRead(counter))
+    value = relay.Let(counter, relay.RefCreate(relay.const(0)), relay.Tuple([both, count, relay.RefRead(counter)]))
+    machine = VirtualMachine(relay.vm.compile(IRModule.from_expr(relay.Function([], value)), "llvm"), tvm.cpu())
+    *_, last = machine.run()
+    assert last.numpy() == 1
+
+
 def test_shapes_that_are_known_only_while_the_program_runs() -> None:
     x, w = relay.var("x", relay.TensorType((relay.Any(), 4))), relay.var("w", shape=(3, 4))
     run = machine(relay.Function([x, w], relay.nn.relu(relay.nn.dense(x, w))))
