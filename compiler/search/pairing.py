@@ -5,7 +5,7 @@ bandwidth, clock frequency.  Two kernels that take turns share that.  So what is
 follow each other, whose logarithms are averaged; a ratio is certain when it is several standard errors from 1, the more
 the fewer turns the error was estimated from (Student's distribution).  Both kernels have the same conditions, or the
 difference between these is found: each has turns of about the same length, and its first calls, which fetch its code
-and touch its memory, count in none.
+and touch its memory, count in none, unless they take as long as there is patience: then they are all.
 
 References
 ----------
@@ -24,6 +24,8 @@ _CERTAIN = 3.0
 """Standard errors, where these are known."""
 _TELLING = 1.3
 """A kernel is certainly slower where its turns, if only three, all take this much longer than most of the reference."""
+_LONG, _ERROR_OF_LONG = 0.6, 0.01
+"""The share of the patience after which a call of each is all, and the error of the logarithm of their ratio."""
 _SLOW = 100
 """How many turns' time a first call takes of a kernel that is too slow for a second one."""
 
@@ -109,6 +111,8 @@ def paired(
         return max(clock() - started, 1e-9) / calls
 
     firsts = [turn(which, 1) for which in (0, 1)]
+    if sum(firsts) > _LONG * patience.seconds:
+        return Pairing(firsts[0] / firsts[1], _ERROR_OF_LONG, firsts[0], firsts[1], (firsts[0],))
     calls = [
         math.ceil(patience.turn / turn(which, 1)) if 0 < first < _SLOW * patience.turn else 1
         for which, first in enumerate(firsts)

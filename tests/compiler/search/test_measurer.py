@@ -201,7 +201,8 @@ def test_hardly_any_of_many_kernels_beside_themselves_are_certainly_faster() -> 
     def kernel() -> None:
         now[0] += rng.lognormvariate(0, 0.05) * (3 if rng.random() < 0.02 else 1)
 
-    found = [paired(kernel, kernel, Patience(turn=0, most=32, matters=0), lambda: now[0]) for _ in range(500)]
+    patience = Patience(turn=0, most=32, seconds=1e9, matters=0)
+    found = [paired(kernel, kernel, patience, lambda: now[0]) for _ in range(500)]
     assert sum(each.is_faster for each in found) <= 5
 
 
@@ -216,6 +217,21 @@ def test_turns_tell_the_order_of_kernels_though_the_clock_is_disturbed(ratio: fl
 def test_a_kernel_that_is_much_slower_has_few_turns() -> None:
     clock = _Clock()
     assert paired(clock.kernel(10.0), clock.kernel(1.0), Patience(turn=0, seconds=1e9), clock).turns == 3
+
+
+@pytest.mark.parametrize(("ratio", "is_faster"), [(0.1, True), (0.5, True), (0.9, False), (1.2, False)])
+def test_kernels_that_take_as_long_as_there_is_patience_are_called_once(ratio: float, is_faster: bool) -> None:
+    now = [0.0]
+
+    def kernel(seconds: float) -> Kernel:
+        def run() -> None:
+            now[0] += seconds
+
+        return run
+
+    found = paired(kernel(5 * ratio), kernel(5.0), Patience(), lambda: now[0])
+    assert (found.turns, found.is_faster) == (1, is_faster)
+    assert now[0] == pytest.approx(5 * ratio + 5)  # three turns would be longer than a child may run
 
 
 def test_a_child_whose_limits_cannot_be_set_ends(monkeypatch: pytest.MonkeyPatch) -> None:
