@@ -72,7 +72,7 @@ def _is_default(value: object, default: object) -> bool:
     """Return whether a value is the default one; floats are if they are one in single precision, as for equality."""
     if isinstance(value, float) and isinstance(default, float) and abs(value) < _SINGLE_MAX > abs(default):
         return bool(np.float32(value) == np.float32(default))
-    return type(value) is type(default) and bool(value == default)
+    return isinstance(value, type(default)) and bool(value == default)
 
 
 class ValueText:
