@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FrameType
+from typing import ClassVar
 
 from compiler.ir.context_stack import setting
 from compiler.ir.recursion import calling_frames
@@ -22,10 +23,38 @@ OriginId = int
 Span = frozenset[OriginId]
 
 
+class SourceName:
+    """The name of a source, such as a file or a layer of a model; one object for each name."""
+
+    __slots__ = ("name",)
+    _by_name: ClassVar[dict[str, SourceName]] = {}
+
+    name: str
+
+    def __new__(cls, name: str) -> SourceName:
+        source = cls._by_name.get(name)
+        if source is None:
+            source = cls._by_name.setdefault(name, super().__new__(cls))
+            source.name = name
+        return source
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return SourceName, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"SourceName({self.name!r})"
+
+
 class _NoSpan(frozenset[OriginId]):
-    """The empty span of nodes without an origin; equal to None too, like TVM's missing span."""
+    """The empty span of nodes without an origin; equal to None too, like TVM's missing span.
+
+    A program that asks whether it *is* None finds a source without a name in it.
+    """
 
     __slots__ = ()
+
+    source_name = SourceName("")
+    line = end_line = column = end_column = 0
 
     def __eq__(self, other: object) -> bool:
         return other is None or super().__eq__(other)

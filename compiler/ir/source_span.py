@@ -3,31 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 from compiler.ir.origin import Location, mint_place
-
-
-class SourceName:
-    """The name of a source, such as a file or a layer of a model; one object for each name."""
-
-    __slots__ = ("name",)
-    _by_name: ClassVar[dict[str, SourceName]] = {}
-
-    name: str
-
-    def __new__(cls, name: str) -> SourceName:
-        source = cls._by_name.get(name)
-        if source is None:
-            source = cls._by_name.setdefault(name, super().__new__(cls))
-            source.name = name
-        return source
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return SourceName, (self.name,)
-
-    def __repr__(self) -> str:
-        return f"SourceName({self.name!r})"
+from compiler.ir.origin import SourceName as SourceName
 
 
 class Span(frozenset[int]):

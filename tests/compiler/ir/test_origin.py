@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 from compiler.ir.expr.primexpr import Var
@@ -12,6 +13,11 @@ def test_nothing_is_minted_without_a_table() -> None:
     assert mint_source("line") == NO_SPAN
     assert mint("loop", "x", NO_SPAN) == NO_SPAN
     assert Var("i").span == NO_SPAN
+
+
+def test_a_span_that_is_missing_names_no_source() -> None:
+    assert (NO_SPAN.source_name.name, NO_SPAN.line, NO_SPAN.end_column) == ("", 0, 0)
+    assert pickle.loads(pickle.dumps(NO_SPAN)) is NO_SPAN
 
 
 def test_a_source_origin_names_the_users_expression() -> None:
