@@ -8,11 +8,13 @@ from statistics import fmean
 
 from compiler.classic.autotvm.task.workload import deserialize_args, serialize_args
 from compiler.classic.autotvm.utils import get_func_name
+from compiler.classic.rpc.devices import check_remote, request_remote
 from compiler.topi.utils import get_const_int, get_const_tuple
 
 __all__ = [
-    "array_mean", "calc_workload_dis_factor", "decode_workload_key", "deserialize_args", "get_const_int",
-    "get_const_tuple", "get_func_name", "list_to_tuple", "serialize_args", "to_str_round",
+    "array_mean", "calc_workload_dis_factor", "check_remote", "decode_workload_key", "deserialize_args",
+    "get_const_int", "get_const_tuple", "get_func_name", "list_to_tuple", "request_remote", "serialize_args",
+    "to_str_round",
 ]  # fmt: skip
 
 Key = tuple[str, tuple[object, ...] | None]

@@ -208,7 +208,6 @@ DEFINITIONS = {
         ),
         "tvm.target": "opengl",
     },
-    "compiler.classic.rpc.devices": {"tvm.auto_scheduler.utils": "check_remote request_remote"},
     "compiler.classic.target.generic_func": {
         "tvm.target": "GenericFunc generic_func get_native_generic_func override_native_generic_func",
         "tvm.relay.op.strategy": "generic_func override_native_generic_func",
