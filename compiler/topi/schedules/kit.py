@@ -134,9 +134,9 @@ def _has_partial_tile(stage: Stage, axis: IterVar) -> bool:
     return attr is not None and any(key == _PARTITION for key, _ in attr.pragmas)
 
 
-def partition_partial_tile(stage: Stage, axis: IterVar, outer: IterVar, factor: int) -> None:
-    """Let full tiles be computed without conditions where the last one is partial."""
-    if (size := extent(axis)) is not None and size % factor:
+def partition_partial_tile(stage: Stage, axis: IterVar, outer: IterVar, factor: int, of: int | None = None) -> None:
+    """Let full tiles be computed without conditions where the last one is partial, of an axis or ``of`` its parts."""
+    if (size := of or extent(axis)) is not None and size % factor:
         stage.pragma(outer, _PARTITION)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,27 @@ def test_weights_of_the_next_channels_are_fetched_while_tiles_are_multiplied(tar
     assert ("T.prefetch" in text) == is_fetched
 
 
+@pytest.mark.parametrize(("images", "at_a_time"), [(1, 1), (6, 3), (7, 1)])
+def test_as_many_images_are_transformed_before_they_are_multiplied_as_caches_hold(images: int, at_a_time: int) -> None:
+    x = relay.var("x", shape=(images, 64, 56, 56))
+    module = IRModule.from_expr(relay.nn.conv2d(x, _weight(64, 64), padding=1))
+    target = "llvm -mcpu=haswell"
+    with PassContext(opt_level=3):
+        lib = build(module, target)
+        kernels = build_graph(module, Target(target)).kernels
+    (usual,) = (kernel.usual for name, kernel in kernels.items() if "winograd" in name)
+    text = str(lower(usual.schedule, [*usual.inputs, *usual.outputs]))
+    (size,) = re.findall(r"data_points = T.allocate\(\[(\d+)\]", text)
+    assert int(size) // (36 * 14 * 14 * 64) == at_a_time
+    executor = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
+    data = RANDOM.standard_normal((images, 64, 56, 56)).astype("float32")
+    executor.run(x=data)
+    every = executor.get_output(0).numpy()
+    for at in (0, images - 1):
+        executor.run(x=np.broadcast_to(data[at : at + 1], data.shape))
+        np.testing.assert_array_equal(executor.get_output(0).numpy()[at], every[at])
+
+
 @pytest.mark.parametrize(("cpu", "is_transformed"), [("cooperlake", True), ("znver4", True), ("sapphirerapids", False)])
 def test_bfloat16_is_transformed_in_float32_unless_there_are_tile_registers(cpu: str, is_transformed: bool) -> None:
     x = relay.var("x", shape=(1, 64, 56, 56), dtype="bfloat16")
@@ -87,6 +109,7 @@ def test_bfloat16_is_transformed_in_float32_unless_there_are_tile_registers(cpu:
     ("shape", "outputs", "padding", "target"),
     [
         ((1, 32, 18, 21), 48, (1, 1, 1, 1), "llvm -mcpu=haswell"),
+        ((4, 64, 59, 58), 48, (1, 1, 1, 1), "llvm -mcpu=haswell"),
         ((2, 24, 16, 13), 32, (0, 2, 1, 0), "llvm -mcpu=skylake-avx512"),
         pytest.param((2, 24, 16, 13), 32, (0, 2, 1, 0), "llvm -mcpu=x86-64-v2", marks=pytest.mark.long),
         pytest.param((1, 32, 18, 21), 48, (1, 1, 1, 1), "llvm -mcpu=skylake-avx512", marks=pytest.mark.long),
