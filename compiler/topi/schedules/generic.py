@@ -6,13 +6,15 @@ are scheduled one by one: elements in vectors along the last axis, reductions wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TypeAlias
 
 from compiler import te
+from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Call, Div, ProducerLoad, Select
-from compiler.ir.expr.substitute import free_vars
+from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.functor import Visitor, nodes_of
 from compiler.target.target import Target, TargetLike
 from compiler.te.definition.operation import ComputeOp
@@ -33,6 +35,8 @@ from compiler.topi.tag import OpPattern, Tag
 
 ScheduleRule: TypeAlias = Callable[[Sequence[te.Tensor], Target], te.Schedule]
 """``rule(outputs, target)`` returns the schedule of a group."""
+_MOST_READS = 64
+"""Of a group that reads one thing in thousands of ways, not all are looked at."""
 
 
 def schedule_rule_for(pattern: int) -> ScheduleRule:
@@ -84,7 +88,7 @@ def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) 
             if is_worth_parallel(op):
                 parallel(stage, op.axis[:-1])
             continue
-        if (strided := _strided(op, schedule, stored)) is not None and _in_tiles(stage, *strided, lanes):
+        if (strided := _strided(op, stored)) is not None and _in_tiles(stage, *strided, lanes):
             continue
         loop = vectorize_elements(stage, lanes, all(_is_elementwise(o) for o in _computed(schedule)))
         for padded in [s for s in schedule.stages if s.op in stored and _window_over(schedule, s.op) is op]:
@@ -104,22 +108,34 @@ def _window_over(schedule: te.Schedule, op: Operation) -> Operation | None:
     return reader if isinstance(reader, ComputeOp) and reader.reduce_axis and not contiguous_axes(reader) else None
 
 
-def _strided(op: ComputeOp, schedule: te.Schedule, stored: Collection[Operation]) -> tuple[int, int] | None:
+def _strided(op: ComputeOp, stored: Collection[Operation]) -> tuple[int, int] | None:
     """Return which axis of the result, if not the last one, neighbours in memory of what is read lie along, and how
     many they are: those of a transposed operand.  What is inlined may read it, too.
     """
-    shape = [extent(axis) for axis in op.axis]
-    for each in (o for o in _computed(schedule) if o is op or o not in stored):
-        axes = [axis.var for axis in each.axis]
-        if op.reduce_axis or each.reduce_axis or len(axes) < 2 or [extent(a) for a in each.axis] != shape:
+    axes = [axis.var for axis in op.axis]
+    if op.reduce_axis or len(axes) < 2:
+        return None
+    analyzer = Analyzer.knowing({axis.var: axis.dom for axis in op.axis if axis.dom is not None})
+    for load in itertools.islice(_reads(op.body, stored), _MOST_READS):
+        if not load.indices:
             continue
-        for load in (n for n in nodes_of(each.body, ProducerLoad) if n.indices):
-            *before, last = map(free_vars, load.indices)
-            at = next((at for at, axis in enumerate(axes[:-1]) if axis in last and axes[-1] not in last), None)
-            size = dims(load.producer)[-1]
-            if at is not None and any(axes[-1] in index for index in before) and isinstance(size, int):
-                return at, size
+        *before, last = (free_vars(analyzer.simplify(index)) for index in load.indices)
+        at = next((at for at, axis in enumerate(axes[:-1]) if axis in last and axes[-1] not in last), None)
+        size = dims(load.producer)[-1]
+        if at is not None and any(axes[-1] in index for index in before) and isinstance(size, int):
+            return at, size
     return None
+
+
+def _reads(n: object, stored: Collection[Operation]) -> Iterator[ProducerLoad]:
+    """Yield what an expression reads of memory, through what is inlined."""
+    for load in nodes_of(n, ProducerLoad):
+        made = load.producer.op
+        if isinstance(made, ComputeOp) and made not in stored:
+            here = dict(zip([axis.var for axis in made.axis], load.indices, strict=True))
+            yield from _reads(substitute(made.body[load.producer.value_index], here), stored)
+        else:
+            yield load
 
 
 def _in_tiles(stage: te.Stage, at: int, size: int, lanes: int) -> bool:

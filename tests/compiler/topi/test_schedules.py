@@ -115,6 +115,17 @@ def test_what_is_transposed_is_read_in_tiles(shape: tuple[int, ...], axes: tuple
     np.testing.assert_array_equal(found, a.transpose(axes) + 1)
 
 
+def test_what_is_transposed_is_found_behind_other_shapes() -> None:
+    """Blocks of channels of slices, which become channels of a volume."""
+    x = te.placeholder((6, 2, 5, 16, 8), name="x")
+    images = topi.layout_transform(x, "NCHW8c", "NCHW")
+    volume = topi.transpose(topi.reshape(images, (1, 6, 16, 5, 16)), (0, 2, 1, 3, 4))
+    text, (a,), (found,) = _run(schedule_injective, [x], [topi.nn.relu(volume)])
+    assert "T.grid(2, 6, 5, 2, 8)" in text, text
+    wanted = a.transpose(0, 1, 4, 2, 3).reshape(1, 6, 16, 5, 16).transpose(0, 2, 1, 3, 4)
+    np.testing.assert_array_equal(found, np.maximum(wanted, 0))
+
+
 def test_a_reduction_over_neighbours_has_a_partial_result_in_each_lane() -> None:
     x = te.placeholder((6, 64), name="x")
     total = topi.sum(x, 1)
