@@ -30,6 +30,7 @@ from compiler.relay.transform.simplify.combine_parallel import (
 from compiler.relay.transform.simplify.eliminate_common_subexpr import EliminateCommonSubexpr
 from compiler.relay.transform.simplify.fast_math import FastMath
 from compiler.relay.transform.simplify.flatten_atrous_conv import FlattenAtrousConv
+from compiler.relay.transform.simplify.flatten_conv3d import FlattenConv3D
 from compiler.relay.transform.simplify.simplify_expr import SimplifyExpr
 from compiler.relay.transform.simplify.simplify_inference import SimplifyInference
 from compiler.target.target import Target
@@ -51,8 +52,8 @@ def optimization_passes(target: Target) -> list[Pass]:
            FlattenAtrousConv, SimplifyExpr
     1      Legalize (of quantised operators)
     2      FoldConstant
-    3      EliminateCommonSubexpr, FoldScaleAxis, CanonicalizeCast,
-           CanonicalizeOps, MultiplyBytes, MultiplyHalves, AlterOpLayout,
+    3      EliminateCommonSubexpr, FoldScaleAxis, FlattenConv3D,
+           CanonicalizeCast, CanonicalizeOps, MultiplyBytes, MultiplyHalves, AlterOpLayout,
            Winograd, Strassen, TabulateBytes
     4      CombineParallelConv2D, -Dense and -BatchMatmul, FastMath
     =====  =====================================================================
@@ -67,6 +68,7 @@ def optimization_passes(target: Target) -> list[Pass]:
         EliminateCommonSubexpr(fskip=_is_narrow_cast),
         FoldConstant(in_build=True),
         FoldScaleAxis(),
+        FlattenConv3D(),
         # Parts of a joined result can take no scale back into the weights, so joining comes after.
         CombineParallelConv2D(),
         CombineParallelDense(),

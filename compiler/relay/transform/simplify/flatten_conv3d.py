@@ -1,0 +1,117 @@
+"""FlattenConv3D: turns convolutions of volumes into convolutions of images."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.expr import Call, Constant, Tuple, array_const
+from compiler.relay.op.nn.conv_attrs import PLAIN_LAYOUTS, Conv3DAttrs
+from compiler.relay.operator import call_op
+from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, tensor_type, type_of
+
+_FEW_RESULTS, _FEW_CHANNELS = 8, 16
+"""Channels of the result that are not worth a copy of the volume for each step of the window's depth, and channels of
+images that fill no vector."""
+
+
+class FlattenConv3D(RewritePass, opt_level=3, required=("InferType",)):
+    """Compute convolutions of volumes as convolutions of images, which AlterOpLayout and Winograd then make faster.
+
+    Level 3; requires InferType.  The slices of a volume are images, and what a window reads of its slices are their
+    channels.  Where the window is a column of the volume, rows and columns of a slice are one axis instead, and nothing
+    is moved.  The convolutions are those in float32 without groups whose weight is known, in the usual layouts.
+
+    Examples
+    --------
+    ``FlattenConv3D()``, for a window of 3 x 3 x 3::
+
+        def @main(%x: Tensor[(1, 16, 8, 14, 14), float32]) {
+          nn.conv3d(%x, w, padding=[1, 1, 1, 1, 1, 1], kernel_size=[3, 3, 3])
+        }
+        ->
+        def @main(%x: Tensor[(1, 16, 8, 14, 14), float32]) {
+          %0 = nn.pad(%x, …);                          // 10 slices
+          %1 = strided_slice(%0, …);                   // the first of the window's slices, for 8 positions
+          %2 = strided_slice(%0, …);
+          %3 = strided_slice(%0, …);
+          %4 = concatenate((%1, %2, %3), axis=1);      // 48 channels
+          %5 = reshape(transpose(%4, …), newshape=[8, 48, 14, 14]);
+          %6 = nn.conv2d(%5, w as 48 channels, padding=[1, 1, 1, 1], kernel_size=[3, 3]);
+          transpose(reshape(%6, newshape=[1, 8, 16, 14, 14]), axes=[0, 2, 1, 3, 4])
+        }
+    """
+
+    def mutator(self) -> GraphMutator:
+        return _Flattener()
+
+
+class _Flattener(GraphMutator):
+    def visit_call(self, call: Call) -> RelayExpr:
+        new = self.rebuilt_call(call)
+        if op_name(new) != "nn.conv3d" or not isinstance(weight := new.args[1], Constant):
+            return new
+        data, result, attrs = tensor_type(call.args[0]), tensor_type(call), Conv3DAttrs.of(new)
+        if data is None or result is None or not data.is_static or {data.dtype, result.dtype} != {"float32"}:
+            return new
+        layouts = (attrs.data_layout, attrs.kernel_layout)
+        if layouts != PLAIN_LAYOUTS[3] or attrs.out_layout not in ("", layouts[0]) or attrs.groups != 1:
+            return new
+        outputs, channels, depth = weight.value.shape[:3]
+        if outputs < _FEW_RESULTS or channels * depth < _FEW_CHANNELS:
+            return new
+        is_column = {*weight.value.shape[3:], *attrs.strides[1:]} == {1} and not any(_of_images(attrs.padding))
+        flat = _by_columns if is_column else _by_slices
+        made = flat(new.args[0], weight.value, data.concrete_shape, result.concrete_shape, attrs)
+        type_of(made)
+        return made
+
+
+def _of_images(padding: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the padding of rows and columns, before and after, of that of all three axes."""
+    return (*padding[1:3], *padding[4:])
+
+
+def _by_columns(
+    x: RelayExpr, weight: np.ndarray, shape: tuple[int, ...], result: tuple[int, ...], attrs: Conv3DAttrs
+) -> RelayExpr:
+    """Convolve images whose rows are the slices of a volume."""
+    images = call_op("reshape", x, newshape=(*shape[:3], math.prod(shape[3:])))
+    out = call_op(
+        "nn.conv2d", images, array_const(weight[..., 0]), strides=(attrs.strides[0], 1), channels=result[1],
+        padding=(attrs.padding[0], 0, attrs.padding[3], 0), dilation=(attrs.dilation[0], 1),
+        kernel_size=weight.shape[2:4],
+    )  # fmt: skip
+    return call_op("reshape", out, newshape=result)
+
+
+def _by_slices(
+    x: RelayExpr, weight: np.ndarray, shape: tuple[int, ...], result: tuple[int, ...], attrs: Conv3DAttrs
+) -> RelayExpr:
+    """Convolve images whose channels are those of all slices that a window reads."""
+    batch, channels, _, height, width = shape
+    _, outputs, depth, *size = result
+    (step, *strides), (apart, *dilation) = attrs.strides, attrs.dilation
+    before, after = attrs.padding[0], attrs.padding[3]
+    if before or after:
+        x = call_op(
+            "nn.pad",
+            x,
+            array_const(np.zeros((), "float32")),
+            pad_width=((0, 0), (0, 0), (before, after), (0, 0), (0, 0)),
+        )
+    slices = []
+    for first in range(0, apart * weight.shape[2], apart):
+        end = first + step * (depth - 1) + 1
+        slices.append(call_op("strided_slice", x, begin=(first,), end=(end,), strides=(step,), axes=(2,)))
+    stacked = call_op("concatenate", Tuple(tuple(slices)), axis=1) if len(slices) > 1 else slices[0]
+    moved = call_op("transpose", stacked, axes=(0, 2, 1, 3, 4))
+    images = call_op("reshape", moved, newshape=(batch * depth, len(slices) * channels, height, width))
+    out = call_op(
+        "nn.conv2d", images, array_const(weight.swapaxes(1, 2).reshape(outputs, -1, *weight.shape[3:])),
+        strides=strides, padding=_of_images(attrs.padding), dilation=dilation, channels=outputs,
+        kernel_size=weight.shape[3:],
+    )  # fmt: skip
+    return call_op("transpose", call_op("reshape", out, newshape=(batch, depth, outputs, *size)), axes=(0, 2, 1, 3, 4))

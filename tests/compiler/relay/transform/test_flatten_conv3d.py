@@ -1,0 +1,93 @@
+"""Convolutions of volumes as convolutions of images: which ones become such, and that they compute the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import relay
+from compiler.classic.contrib import graph_executor
+from compiler.driver.relay.build import build
+from compiler.ir.module import IRModule
+from compiler.ir.transform import PassContext
+from compiler.relay.transform.infer_type import InferType
+from compiler.relay.transform.simplify.flatten_conv3d import FlattenConv3D
+
+RANDOM = np.random.default_rng(8)
+SHAPE = (2, 16, 6, 9, 10)
+
+
+def volume(dtype: str = "float32") -> Any:
+    return relay.var("x", shape=SHAPE, dtype=dtype)
+
+
+def weight(outputs: int, *kernel: int, inputs: int = 16) -> Any:
+    return relay.const(RANDOM.standard_normal((outputs, inputs, *kernel)).astype("float32"))
+
+
+def text_of(call: Any) -> str:
+    return str(FlattenConv3D()(InferType()(IRModule.from_expr(call))))
+
+
+def test_what_a_window_reads_of_its_slices_becomes_channels() -> None:
+    text = text_of(relay.nn.conv3d(volume(), weight(24, 3, 3, 3), padding=1))
+    assert "conv3d" not in text
+    assert "newshape=[12, 48, 9, 10]" in text, "six slices of two volumes; three slices of 16 channels"
+    assert text.count("strided_slice") == 3
+    assert "nn.pad" not in text_of(relay.nn.conv3d(volume(), weight(24, 1, 3, 3), padding=(0, 1, 1)))
+
+
+def test_where_the_window_is_a_column_nothing_is_moved() -> None:
+    text = text_of(relay.nn.conv3d(volume(), weight(24, 3, 1, 1), padding=(1, 0, 0), strides=(2, 1, 1)))
+    assert "newshape=[2, 16, 6, 90]" in text
+    assert "transpose" not in text
+    assert "strided_slice" not in text
+
+
+def test_other_convolutions_stay_as_they_are() -> None:
+    conv, known = relay.nn.conv3d, weight(24, 3, 3, 3)
+    last = relay.const(known.data.numpy().transpose(2, 3, 4, 1, 0).copy())
+    others = {
+        "groups": conv(volume(), weight(16, 3, 3, 3, inputs=1), groups=16),
+        "a weight that is computed": conv(volume(), relay.var("w", shape=(24, 16, 3, 3, 3)), channels=24),
+        "integers": conv(volume("int8"), relay.const(np.ones((24, 16, 3, 3, 3), "int8")), out_dtype="int32"),
+        "channels last": conv(
+            relay.var("x", shape=(2, 6, 9, 10, 16)), last, data_layout="NDHWC", kernel_layout="DHWIO", channels=24,
+            kernel_size=(3, 3, 3),
+        ),
+        "few results": conv(volume(), weight(7, 3, 3, 3)),
+        "few channels": conv(relay.var("x", shape=(1, 3, 6, 9, 10)), weight(24, 3, 7, 7, inputs=3)),
+        "an unknown extent": conv(relay.var("x", shape=(relay.Any(), 16, 6, 9, 10)), known),
+    }  # fmt: skip
+    for name, call in others.items():
+        assert "nn.conv3d" in text_of(call), name
+
+
+@pytest.mark.parametrize(
+    ("kernel", "strides", "padding", "dilation"),
+    [
+        ((3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1)),
+        ((1, 3, 3), (1, 1, 1), (0, 1, 1), (1, 1, 1)),
+        ((2, 3, 1), (2, 1, 2), (1, 0, 1, 0, 2, 0), (2, 1, 1)),
+        ((3, 1, 1), (2, 1, 1), (1, 0, 0), (1, 1, 1)),
+        ((2, 1, 1), (1, 1, 1), (3, 0, 0, 0, 0, 0), (3, 1, 1)),
+        ((1, 1, 1), (1, 1, 1), (0, 0, 0), (1, 1, 1)),
+        ((1, 1, 1), (3, 1, 1), (0, 0, 0), (1, 1, 1)),
+        ((1, 1, 1), (1, 2, 2), (0, 0, 0), (1, 1, 1)),
+    ],
+)
+def test_results_are_those_of_the_convolution(kernel: Any, strides: Any, padding: Any, dilation: Any) -> None:
+    call = relay.nn.conv3d(volume(), weight(24, *kernel), strides=strides, padding=padding, dilation=dilation)
+    module = IRModule.from_expr(relay.nn.relu(call + relay.const(np.float32(0.5))))
+    data, found = RANDOM.standard_normal(SHAPE).astype("float32"), []
+    for level in (0, 3):
+        with PassContext(opt_level=level):
+            lib = build(module, "llvm")
+        assert any("conv3d" in name for name in lib.kernels) == (level == 0)
+        executor = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
+        executor.run(x=data)
+        found.append(executor.get_output(0).numpy())
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-4, atol=1e-3)
