@@ -1,7 +1,7 @@
 """Latency of models, one thread, beside onnxruntime in the same run.
 
     python -m tests.benchmarks.relay_latency [MODEL …] [--rounds N] [--quantized static|operators|dynamic]
-        [--half float16|bfloat16] [--in-half] [--mcpu CPU] [--small]
+        [--half float16|bfloat16] [--in-half] [--mcpu CPU] [--small] [--batch N]
 
 With ``--half`` a model after ``ToMixedPrecision`` is beside the same in float32; with ``--in-half`` it sums products in
 float16.  The two take turns, and the median of each one's time is printed: processor time where other programs disturb
@@ -126,9 +126,10 @@ def row(
     half: str = "",
     in_half: bool = False,
     small: bool = False,
+    batch: int | None = None,
 ) -> str:
     """Return the line of one model."""
-    model = models.build(name, small)
+    model = models.build(name, small, **({} if batch is None else {"batch": batch}))
     inputs = models.inputs_of(model)
     if how:
         model = quantized(model, inputs, how)
@@ -153,6 +154,7 @@ def main() -> None:
             "resnet18",
             "resnet50",
             "mobilenetv2",
+            "r3d18",
             "unet1d",
             "bert",
             "gpt",
@@ -169,12 +171,14 @@ def main() -> None:
     parser.add_argument("--in-half", action="store_true", help="sum products of float16 in float16")
     parser.add_argument("--mcpu", default="native", help="what is compiled for; onnxruntime uses what there is")
     parser.add_argument("--small", action="store_true", help="models of the sizes that tests have")
+    parser.add_argument("--batch", type=int, help="images or texts at a time")
     given = parser.parse_args()
     set_num_threads(1)
+    options = (given.quantized, given.mcpu, given.half, given.in_half, given.small, given.batch)
     peer = "float32" if given.half else "onnxruntime"
     print(f"{'ms':12}{'here':>12}{peer:>14}{'ratio':>8}{'GFLOP/s':>10}  results")
     for name in given.models:
-        print(row(name, given.rounds, given.quantized, given.mcpu, given.half, given.in_half, given.small), flush=True)
+        print(row(name, given.rounds, *options), flush=True)
 
 
 if __name__ == "__main__":

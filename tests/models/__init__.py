@@ -9,13 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.models.control import routing, shrinking, suppressing
-from tests.models.networks import bottlenecks, convolutional, gated, mobile, recurrent, residual, segmenting
+from tests.models.networks import bottlenecks, convolutional, gated, mobile, recurrent, residual, segmenting, video
 from tests.models.transformers import decoder, encoder
 
 MODELS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "resnet18": (residual, {"image": 32, "width": 8, "classes": 10}),
     "resnet50": (bottlenecks, {"image": 32, "width": 8, "classes": 10}),
     "mobilenetv2": (mobile, {"image": 32, "width": 0.25, "classes": 10}),
+    "r3d18": (video, {"frames": 4, "image": 16, "width": 8, "classes": 10}),
     "unet1d": (segmenting, {"samples": 64, "width": 4, "levels": 2}),
     "bert": (encoder, {"layers": 2, "width": 32, "heads": 4, "length": 16, "vocabulary": 100}),
     "gpt": (decoder, {"layers": 1, "width": 32, "heads": 4, "length": 12, "vocabulary": 100}),

@@ -9,11 +9,14 @@ from onnx import TensorProto
 from tests.models.writer import Writer
 
 
-def _convolved(w: Writer, x: str, inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1) -> str:
+def _convolved(
+    w: Writer, x: str, inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1, rank: int = 2
+) -> str:
     """A convolution that keeps the image's size but for the stride, and its batch normalisation."""
     around = kernel // 2
-    weight = w.weight(outputs, inputs // groups, kernel, kernel)
-    x = w.node("Conv", x, weight, strides=[stride] * 2, pads=[around] * 4, kernel_shape=[kernel] * 2, group=groups)
+    weight = w.weight(outputs, inputs // groups, *[kernel] * rank)
+    shape = {"strides": [stride] * rank, "pads": [around] * 2 * rank, "kernel_shape": [kernel] * rank}
+    x = w.node("Conv", x, weight, group=groups, **shape)
     scale, bias, mean, variance = w.around(1, outputs), w.around(0, outputs), w.around(0, outputs), w.around(1, outputs)
     return w.node("BatchNormalization", x, scale, bias, mean, variance, epsilon=1e-5)
 
@@ -53,6 +56,25 @@ def _residual(blocks: tuple[int, ...], is_narrow: bool, image: int, width: int, 
     x = w.node("Flatten", w.node("GlobalAveragePool", x))
     x = w.node("Gemm", x, w.weight(classes, channels), w.around(0, classes), transB=1)
     return w.model("resnet", x, [batch, classes])
+
+
+def video(frames: int = 16, image: int = 112, width: int = 64, classes: int = 400, batch: int = 1) -> Any:
+    """R3D-18: Tran et al., "A closer look at spatiotemporal convolutions for action recognition", 2018."""
+    w = Writer(3)
+    x = w.input("data", [batch, 3, frames, image, image])
+    shape = {"strides": [1, 2, 2], "pads": [1, 3, 3] * 2, "kernel_shape": [3, 7, 7]}
+    x = w.node("Relu", w.node("Conv", x, w.weight(width, 3, 3, 7, 7), **shape))
+    channels = width
+    for stage in range(4):
+        for block in range(2):
+            outputs, stride = width << stage, 2 if stage and not block else 1
+            inner = w.node("Relu", _convolved(w, x, channels, outputs, 3, stride, rank=3))
+            inner = _convolved(w, inner, outputs, outputs, 3, rank=3)
+            short = x if channels == outputs else _convolved(w, x, channels, outputs, 1, stride, rank=3)
+            x, channels = w.node("Relu", w.node("Add", inner, short)), outputs
+    x = w.node("Flatten", w.node("GlobalAveragePool", x))
+    x = w.node("Gemm", x, w.weight(classes, channels), w.around(0, classes), transB=1)
+    return w.model("video", x, [batch, classes])
 
 
 _STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
