@@ -11,8 +11,9 @@ from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, 
 from compiler.relay.frontend.shared.tensors import reshape, transpose, unsqueeze
 
 __all__ = [
-    "axes_of", "axis_of", "constant", "dims_of", "dtype_of", "extent", "extents", "known", "number", "ops", "rank_of",
-    "repeated", "reshape", "scalar", "settle", "settled_value", "size", "static_shape", "transpose", "unsqueeze",
+    "axes_of", "axis_of", "constant", "dims_of", "dtype_of", "extent", "extents", "known", "number", "open_extents",
+    "ops", "rank_of", "repeated", "reshape", "scalar", "settle", "settled_value", "shape_of", "size", "static_extent",
+    "static_shape", "told", "transpose", "unsqueeze",
 ]  # fmt: skip
 
 
@@ -33,11 +34,17 @@ def axes_of(dim: int | Sequence[int] | None, rank: int) -> list[int]:
 
 def static_shape(x: RelayExpr) -> tuple[int, ...]:
     """Return the shape of a tensor as ints."""
+    return tuple(static_extent(x, axis) for axis in range(rank_of(x)))
+
+
+def static_extent(x: RelayExpr, axis: int) -> int:
+    """Return the extent of an axis as an int."""
     dims = dims_of(x)
-    if not all(isinstance(d, int) for d in dims):
+    own = dims[axis]
+    if not isinstance(own, int):
         shape = ", ".join(str(d) if isinstance(d, int) else "?" for d in dims)
         raise ConversionError(f"the shape of its input must be known while importing, got ({shape})")
-    return tuple(int(d) for d in dims if isinstance(d, int))
+    return own
 
 
 def size(x: RelayExpr, dim: int) -> Size:
@@ -47,6 +54,16 @@ def size(x: RelayExpr, dim: int) -> Size:
     if isinstance(own, int):
         return own
     return ops.take(ops.shape_of(x, dtype="int64"), constant(axis, "int64"), axis=0)
+
+
+def shape_of(x: RelayExpr) -> list[Size]:
+    """Return the extents of a tensor, as ints where they are known."""
+    return [size(x, axis) for axis in range(rank_of(x))]
+
+
+def told(x: RelayExpr, extents: Sequence[Size]) -> RelayExpr:
+    """Return a tensor whose shape is computed at run time with a type that has what is known of its extents."""
+    return ops.reshape(x, [0 if isinstance(e, RelayExpr) else max(e, 0) for e in extents])
 
 
 def number(value: Scalar, what: str) -> float:
@@ -73,6 +90,16 @@ def extents(values: Ints) -> list[int]:
             raise ConversionError("a shape must be known while importing, but is computed from the inputs")
         return [int(v) for v in array.reshape(-1)]
     return [extent(v) for v in ([values] if isinstance(values, int) else values)]
+
+
+def open_extents(values: Ints) -> list[Size]:
+    """Return a list of extents, as ints where they are known."""
+    if isinstance(values, RelayExpr) and known(values) is None and rank_of(values):
+        places = range(static_extent(values, 0))
+        return [ops.take(values, constant(i, "int64"), axis=0) for i in places]
+    if isinstance(values, Sequence):
+        return [v if isinstance(v, RelayExpr) and known(v) is None else extent(v) for v in values]
+    return [values] if isinstance(values, RelayExpr) and known(values) is None else list(extents(values))
 
 
 def repeated(values: Ints, count: int) -> list[int]:

@@ -16,10 +16,14 @@ from compiler.relay.frontend.pytorch.tensors import (
     extents,
     known,
     number,
+    open_extents,
     ops,
     rank_of,
     reshape,
+    shape_of,
+    static_extent,
     static_shape,
+    told,
 )
 from compiler.relay.frontend.pytorch.values import DType, Scalar, Size
 from compiler.relay.frontend.shared.folding import Array
@@ -30,8 +34,9 @@ def _float(dtype: DType | None) -> str:
 
 
 def _filled(shape: Sequence[Size], value: Scalar, dtype: str) -> RelayExpr:
-    if any(isinstance(v, RelayExpr) and known(v) is None for v in shape):
-        return ops.full(tensor(value, dtype), tensor(shape, "int64"), dtype)
+    wanted = open_extents(shape)
+    if any(isinstance(v, RelayExpr) for v in wanted):
+        return told(ops.full(tensor(value, dtype), tensor(wanted, "int64"), dtype), wanted)
     if isinstance(value, RelayExpr):
         value = value if not rank_of(value) else reshape(value, [])
         return ops.broadcast_to(cast(value, dtype), extents(shape)) if len(shape) else cast(value, dtype)
@@ -71,7 +76,7 @@ converters(
         "new_ones": lambda x, size, dtype=None: _new(x, size, 1, dtype),
         "new_tensor": lambda x, data, dtype=None: tensor(data, dtype_of(x) if dtype is None else dtype_name(dtype)),
         "eye": lambda n, m=None, dtype=None: constant(np.eye(n, m), _float(dtype)),
-        "_shape_as_tensor": lambda x: constant(list(static_shape(x)), "int64"),
+        "_shape_as_tensor": lambda x: tensor(shape_of(x), "int64"),
     }
 )
 
@@ -122,7 +127,7 @@ def _meshgrid(tensors: Sequence[RelayExpr], indexing: str = "ij") -> list[RelayE
     if indexing == "xy" and len(values) > 1:
         grids = _meshgrid([values[1], values[0], *values[2:]])
         return [grids[1], grids[0], *grids[2:]]
-    shape = [static_shape(x)[0] for x in values]
+    shape = [static_extent(x, 0) for x in values]
     return [
         ops.broadcast_to(reshape(x, [-1 if i == j else 1 for j in range(len(shape))]), shape)
         for i, x in enumerate(values)

@@ -11,18 +11,21 @@ import numpy as np
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.images import deformable_convolution
 from compiler.relay.frontend.onnx.converters.windows import Windows
+from compiler.relay.frontend.pytorch.dtypes import tensor
 from compiler.relay.frontend.pytorch.registry import converter
 from compiler.relay.frontend.pytorch.tensors import (
     constant,
     dtype_of,
     extents,
+    open_extents,
     ops,
     rank_of,
     reshape,
+    static_extent,
     static_shape,
     transpose,
 )
-from compiler.relay.frontend.pytorch.values import Ints
+from compiler.relay.frontend.pytorch.values import Ints, Size
 from compiler.relay.frontend.shared.tensors import bounded
 
 Scales: TypeAlias = Sequence[float]
@@ -34,22 +37,23 @@ def _resized(
     x: RelayExpr, output_size: Ints | None, scales: Sequence[float | None], method: str, align_corners: bool
 ) -> RelayExpr:
     """Resize images; corners that are aligned are centres of pixels, otherwise edges of the image."""
-    own = static_shape(x)[2:]
+    axes = range(2, rank_of(x))
     given = [s for s in scales if s is not None]
     if output_size is None or (isinstance(output_size, list) and not output_size):
-        sizes = [math.floor(d * s) for d, s in zip(own, given, strict=True)]
+        sizes: list[Size] = [math.floor(static_extent(x, a) * s) for a, s in zip(axes, given, strict=True)]
     else:
-        sizes = extents(output_size)
+        sizes = open_extents(output_size)
+    is_open = any(isinstance(s, RelayExpr) for s in sizes)
     mode = "align_corners" if align_corners else "asymmetric" if method == "nearest_neighbor" else "half_pixel"
-    return ops.image[f"resize{len(own)}d"](
+    return ops.image[f"resize{len(axes)}d"](
         x,
-        sizes,
-        layout=_INNER[len(own)],
+        tensor(sizes, "int64") if is_open else sizes,
+        layout=_INNER[len(axes)],
         method=method,
         coordinate_transformation_mode=mode,
         rounding_method="floor" if method == "nearest_neighbor" else "",
         cubic_alpha=-0.75,
-        scales=[float(s) for s in given] if len(given) == len(own) else None,
+        scales=[float(s) for s in given] if len(given) == len(axes) else None,
         out_dtype=dtype_of(x),
     )
 

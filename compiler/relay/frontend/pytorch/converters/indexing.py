@@ -20,6 +20,7 @@ from compiler.relay.frontend.pytorch.tensors import (
     reshape,
     scalar,
     size,
+    static_extent,
     static_shape,
     transpose,
 )
@@ -57,14 +58,18 @@ def _take(x: RelayExpr, index: RelayExpr) -> RelayExpr:
 
 @converter("gather")
 def _gather(x: RelayExpr, dim: int, index: RelayExpr, sparse_grad: bool = False) -> RelayExpr:
-    axis, have, need = axis_of(dim, rank_of(x)), static_shape(x), static_shape(index)
-    return ops.gather(_cut_to(x, [*need[:axis], *have[axis : axis + 1], *need[axis + 1 :]]), axis, index)
+    axis = axis_of(dim, rank_of(x))
+    return ops.gather(_cut_to(x, index, [i for i in range(rank_of(x)) if i != axis]), axis, index)
 
 
-def _cut_to(x: RelayExpr, shape: Sequence[int]) -> RelayExpr:
-    """Slice the first elements along each axis."""
-    axes = [i for i, d in enumerate(static_shape(x)) if d != shape[i]]
-    return ops.strided_slice(x, [0] * len(axes), [shape[i] for i in axes], axes=axes) if axes else x
+def _cut_to(x: RelayExpr, other: RelayExpr, axes: Sequence[int]) -> RelayExpr:
+    """Slice as many of the first elements along some axes as another tensor has."""
+    have, need = dims_of(x), dims_of(other)
+    if axes := [i for i in axes if have[i] is not need[i] and have[i] != need[i]]:
+        ends = [size(other, i) for i in axes]
+        first, last, step = (tensor(v, "int64") for v in ([0] * len(axes), ends, [1] * len(axes)))
+        return ops.strided_slice(x, first, last, step, axes=axes)
+    return x
 
 
 @converter("take_along_dim")
@@ -75,7 +80,7 @@ def _take_along_dim(x: RelayExpr, indices: RelayExpr, dim: int | None = None) ->
     shapes = [[1 if i == axis else d for i, d in enumerate(static_shape(v))] for v in (x, indices)]
     joint = np.broadcast_shapes(*shapes)
     left, right = (
-        expand(v, [static_shape(v)[axis] if i == axis else d for i, d in enumerate(joint)]) for v in (x, indices)
+        expand(v, [static_extent(v, axis) if i == axis else d for i, d in enumerate(joint)]) for v in (x, indices)
     )
     return ops.gather(left, axis, right)
 
@@ -144,7 +149,7 @@ def _masked_select(x: RelayExpr, mask: RelayExpr) -> RelayExpr:
 @converter("index_fill")
 def _index_fill(x: RelayExpr, dim: int, index: RelayExpr, value: Scalar) -> RelayExpr:
     axis = axis_of(dim, rank_of(x))
-    extent = static_shape(x)[axis]
+    extent = static_extent(x, axis)
     rows = reshape(constant(np.arange(extent)), [extent, 1])
     hit = ops.any(ops.equal(rows, reshape(_from_front(index, extent), [1, -1])), axis=[1])
     mask = reshape(hit, [extent if i == axis else 1 for i in range(rank_of(x))])
@@ -166,7 +171,7 @@ def _index_put(
     moved = transpose(x, [*axes, *others])
     shape = np.broadcast_shapes(*(static_shape(spelled[a]) for a in axes))
     points = [expand(cast(_from_front(spelled[a], size(x, a)), "int64"), list(shape)) for a in axes]
-    rest = [static_shape(x)[i] for i in others]
+    rest = [static_extent(x, i) for i in others]
     updates = expand(_in_front(new, axes, others, len(shape)), [*shape, *rest])
     stacked = ops.stack(points, 0)
     written = ops.scatter_nd(moved, stacked, updates, mode="add" if accumulate else "update")
@@ -192,11 +197,13 @@ _REDUCTIONS = {None: "update", "add": "add", "sum": "add", "multiply": "mul", "p
 def _scatter(x: RelayExpr, dim: int, index: RelayExpr, src: RelayExpr | None = None, value: Scalar | None = None,
              reduce: str | None = None, include_self: bool = True) -> RelayExpr:  # fmt: skip
     updates = tensor(value, dtype_of(x)) if src is None else cast(src, dtype_of(x))
-    shape = list(static_shape(index))
     if not include_self:
         x = _without_self(x, dim, index, _REDUCTIONS[reduce])
-    updates = expand(updates, shape) if not rank_of(updates) else _cut_to(updates, shape)
     axis = axis_of(dim, rank_of(x))
+    if rank_of(updates):
+        updates = _cut_to(updates, index, range(rank_of(x)))
+    else:
+        updates = ops.full_like(cast(index, dtype_of(x)), updates)
     return ops.scatter_elements(x, index, updates, axis=axis, reduction=_REDUCTIONS[reduce])
 
 
@@ -213,7 +220,7 @@ def _without_self(x: RelayExpr, dim: int, index: RelayExpr, reduction: str) -> R
 
 def _spread(x: RelayExpr, axis: int, index: RelayExpr) -> RelayExpr:
     """Expand the indices of an axis to all elements of the selected slices."""
-    shape = [static_shape(index)[0] if i == axis else d for i, d in enumerate(static_shape(x))]
+    shape = [static_extent(index, 0) if i == axis else d for i, d in enumerate(static_shape(x))]
     return expand(reshape(index, [-1 if i == axis else 1 for i in range(rank_of(x))]), shape)
 
 
@@ -249,7 +256,7 @@ def _slice_scatter(
     x: RelayExpr, src: RelayExpr, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> RelayExpr:
     axis = axis_of(dim, rank_of(x))
-    places = range(static_shape(x)[axis])[start:end:step]
+    places = range(static_extent(x, axis))[start:end:step]
     return _index_copy(x, dim, constant(np.array(places, "int64")), expand(src, [
         len(places) if i == axis else d for i, d in enumerate(static_shape(x))
     ]))  # fmt: skip

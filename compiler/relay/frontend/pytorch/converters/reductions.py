@@ -20,6 +20,7 @@ from compiler.relay.frontend.pytorch.tensors import (
     rank_of,
     reshape,
     scalar,
+    static_extent,
     static_shape,
 )
 from compiler.relay.frontend.pytorch.values import DType, Scalar, TorchValue
@@ -128,7 +129,7 @@ def variance(
     center = ops.mean(x, axis=axes, keepdims=True)
     distance = ops.subtract(x, center)
     total = ops.sum(ops.multiply(distance, distance), axis=axes, keepdims=bool(keepdim))
-    count = math.prod(static_shape(x)[a] for a in axes)
+    count = math.prod(static_extent(x, a) for a in axes)
     less = (1 if unbiased else 0) if correction is None else number(correction, "the correction")
     center = center if keepdim else ops.squeeze(center, axis=axes)
     return ops.divide(total, scalar(max(count - less, 0), total)), center

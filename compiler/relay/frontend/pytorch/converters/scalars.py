@@ -17,6 +17,7 @@ from compiler.relay.frontend.pytorch.tensors import (
     ops,
     rank_of,
     reshape,
+    shape_of,
     size,
     static_shape,
 )
@@ -58,7 +59,7 @@ def _tensor(value: Scalar, dtype: DType | None = None, **_unused: object) -> Rel
 
 @converter("size", "sym_size")
 def _size(x: RelayExpr, dim: int | None = None) -> list[RelayExpr | int] | RelayExpr | int:
-    return [size(x, i) for i in range(rank_of(x))] if dim is None else size(x, dim)
+    return shape_of(x) if dim is None else size(x, dim)
 
 
 converters(

@@ -20,11 +20,15 @@ from compiler.relay.frontend.pytorch.tensors import (
     extent,
     extents,
     known,
+    open_extents,
     ops,
     rank_of,
     reshape,
+    shape_of,
     size,
+    static_extent,
     static_shape,
+    told,
     transpose,
     unsqueeze,
 )
@@ -34,16 +38,6 @@ from compiler.relay.frontend.shared.tensors import bounded, expand, slice_axis, 
 from compiler.relay.ty import Dim
 
 
-def _target(values: Ints) -> list[int] | RelayExpr:
-    """Return the extents of a shape as ints, or as a vector if some are dynamic."""
-    if isinstance(values, RelayExpr):
-        if known(values) is None:
-            return values
-    elif isinstance(values, Sequence) and any(isinstance(v, RelayExpr) and known(v) is None for v in values):
-        return tensor(values, "int64")
-    return extents(values)
-
-
 @converter("view", "reshape", "_unsafe_view", "_reshape_alias", "view_copy", "reshape_copy")
 def view(
     x: RelayExpr, size: Ints = (), shape: Ints | None = None, dtype: DType | None = None, **_strides: Ints
@@ -51,8 +45,13 @@ def view(
     """Reshape a tensor."""
     if dtype is not None:
         raise ConversionError("a view in another data type is not supported")
-    target = _target(size if shape is None else shape)
-    return ops.reshape(x, target) if isinstance(target, RelayExpr) else reshape(x, target)
+    wanted = open_extents(size if shape is None else shape)
+    computed = [v for v in wanted if isinstance(v, RelayExpr)]
+    if not computed:
+        return reshape(x, wanted)
+    if len(computed) == 1 and all(isinstance(v, RelayExpr) or v > 0 for v in wanted):
+        return ops.reshape(x, [-1 if isinstance(v, RelayExpr) else v for v in wanted])
+    return told(ops.reshape(x, tensor(wanted, "int64")), wanted)
 
 
 @converter("flatten")
@@ -150,8 +149,8 @@ def _as_strided(x: RelayExpr, size: Ints, stride: Ints, storage_offset: int = 0)
     for count, step in zip(extents(size), extents(stride), strict=True):
         places = places[..., None] + np.arange(count) * step
     flat = reshape(x, [-1])
-    if places.size and places.max() >= static_shape(flat)[0]:
-        raise ConversionError(f"element {places.max()} is named, but there are {static_shape(flat)[0]}")
+    if places.size and places.max() >= static_extent(flat, 0):
+        raise ConversionError(f"element {places.max()} is named, but there are {static_extent(flat, 0)}")
     return ops.take(flat, constant(places, "int64"), axis=0)
 
 
@@ -159,7 +158,7 @@ def _as_strided(x: RelayExpr, size: Ints, stride: Ints, storage_offset: int = 0)
 def _diff(x: RelayExpr, n: int = 1, dim: int = -1) -> RelayExpr:
     axis = axis_of(dim, rank_of(x))
     for _ in range(n):
-        extent_of_axis = static_shape(x)[axis]
+        extent_of_axis = static_extent(x, axis)
         x = ops.subtract(slice_axis(x, axis, 1, extent_of_axis), slice_axis(x, axis, 0, extent_of_axis - 1))
     return x
 
@@ -168,7 +167,7 @@ def _diff(x: RelayExpr, n: int = 1, dim: int = -1) -> RelayExpr:
 def _split(x: RelayExpr, split_size: Ints = (), split_sizes: Ints | None = None, dim: int = 0,
            sections: Size | None = None, indices: Ints | None = None) -> list[RelayExpr]:  # fmt: skip
     axis = axis_of(dim, rank_of(x))
-    whole = static_shape(x)[axis] if split_sizes is None or indices is not None else 0
+    whole = static_extent(x, axis) if split_sizes is None or indices is not None else 0
     if sections is not None:
         parts = extent(sections)
         sizes = [whole // parts + (i < whole % parts) for i in range(parts)]
@@ -176,32 +175,45 @@ def _split(x: RelayExpr, split_size: Ints = (), split_sizes: Ints | None = None,
         ends = [0, *(min(max(i if i >= 0 else i + whole, 0), whole) for i in extents(indices)), whole]
         return [slice_axis(x, axis, a, max(a, b)) for a, b in itertools.pairwise(ends)]
     elif split_sizes is not None or isinstance(split_size, Sequence):
-        sizes = extents(split_size if split_sizes is None else split_sizes)
+        parts_ = open_extents(split_size if split_sizes is None else split_sizes)
+        if any(isinstance(v, RelayExpr) for v in parts_):
+            return _split_at_run_time(x, parts_, axis)
+        sizes = extents(parts_)
     else:
         each = extent(split_size)
         sizes = [min(each, whole - start) for start in range(0, whole, each)]
     return split(x, sizes, axis)
 
 
+def _split_at_run_time(x: RelayExpr, sizes: Sequence[Size], axis: int) -> list[RelayExpr]:
+    if len(sizes) == 1:
+        return [x]
+    ends = itertools.accumulate((tensor(v, "int64") for v in sizes), ops.add, initial=tensor(0))
+    return [_slice_at_run_time(x, axis, a, b, 1) for a, b in itertools.pairwise(ends)]
+
+
 @converter("chunk", "unsafe_chunk")
 def _chunk(x: RelayExpr, chunks: int, dim: int = 0) -> list[RelayExpr]:
-    whole = static_shape(x)[axis_of(dim, rank_of(x))]
+    whole = static_extent(x, axis_of(dim, rank_of(x)))
     return _split(x, -(-whole // chunks), dim=dim)
 
 
 @converter("unbind")
 def _unbind(x: RelayExpr, dim: int = 0) -> list[RelayExpr]:
     axis = axis_of(dim, rank_of(x))
-    return [ops.squeeze(part, axis=[axis]) for part in split(x, [1] * static_shape(x)[axis], axis)]
+    return [ops.squeeze(part, axis=[axis]) for part in split(x, [1] * static_extent(x, axis), axis)]
 
 
 @converter("expand", "broadcast_to", "expand_copy")
 def _expand(x: RelayExpr, size: Ints, implicit: bool = False) -> RelayExpr:
-    target = _target(size)
-    if isinstance(target, RelayExpr):
-        return ops.broadcast_to(x, target)
-    dims = [1] * (len(target) - rank_of(x)) + list(dims_of(x))
-    return expand(x, [own if wanted == -1 else wanted for own, wanted in zip(dims, target, strict=True)])
+    wanted = open_extents(size)
+    new = len(wanted) - rank_of(x)
+    if not any(isinstance(v, RelayExpr) for v in wanted):
+        dims = [1] * new + list(dims_of(x))
+        return expand(x, [own if v == -1 else v for own, v in zip(dims, wanted, strict=True)])
+    own = [1] * new + shape_of(x)
+    wanted = [v if isinstance(v, RelayExpr) or v != -1 else e for e, v in zip(own, wanted, strict=True)]
+    return told(ops.broadcast_to(x, tensor(wanted, "int64")), wanted)
 
 
 @converter("broadcast_tensors")
@@ -227,7 +239,7 @@ def _repeat_interleave(
     if isinstance(repeats, int):
         return ops.repeat(x, repeats, axis)
     counts = extents(repeats)
-    counts = counts * static_shape(x)[axis] if len(counts) == 1 else counts
+    counts = counts * static_extent(x, axis) if len(counts) == 1 else counts
     places = [i for i, count in enumerate(counts) for _ in range(count)]
     return ops.take(x, constant(places, "int64"), axis=axis)
 
@@ -256,7 +268,7 @@ def _roll(x: RelayExpr, shifts: Ints, dims: int | Sequence[int] = ()) -> RelayEx
         return reshape(_roll(reshape(x, [-1]), moves, [0]), dims_of(x))
     for shift, dim in zip(moves, axes, strict=True):
         axis = axis_of(dim, rank_of(x))
-        whole = static_shape(x)[axis]
+        whole = static_extent(x, axis)
         if cut := -shift % whole:
             x = ops.concatenate([slice_axis(x, axis, cut, whole), slice_axis(x, axis, 0, cut)], axis)
     return x
@@ -291,17 +303,9 @@ def _bound(value: Size | None) -> Size | None:
 
 def _slice_at_run_time(x: RelayExpr, axis: int, first: Size, last: Size | None, step: int) -> RelayExpr:
     """Slice with bounds that are only known at run time."""
-    rank = rank_of(x)
-    shape = ops.shape_of(x, dtype="int64")
     own = size(x, axis)
-    begins: list[Size] = [0] * rank
-    ends: list[Size] = [ops.take(shape, constant(i, "int64"), axis=0) for i in range(rank)]
-    begins[axis] = _inside(first, own)
-    if last is not None:
-        ends[axis] = _inside(last, own)
-    return ops.strided_slice(
-        x, tensor(begins, "int64"), tensor(ends, "int64"), constant([step if i == axis else 1 for i in range(rank)])
-    )
+    begin, end = _inside(first, own), tensor(own, "int64") if last is None else _inside(last, own)
+    return ops.strided_slice(x, tensor([begin]), tensor([end]), constant([step]), axes=[axis])
 
 
 def _inside(bound: Size, own: Size) -> RelayExpr:
@@ -314,7 +318,7 @@ def _inside(bound: Size, own: Size) -> RelayExpr:
 @converter("unfold")
 def _unfold(x: RelayExpr, dimension: int, size: int, step: int) -> RelayExpr:
     axis = axis_of(dimension, rank_of(x))
-    starts = range(0, static_shape(x)[axis] - size + 1, step)
+    starts = range(0, static_extent(x, axis) - size + 1, step)
     parts = [slice_axis(x, axis, start, start + size) for start in starts]
     order = [i for i in range(rank_of(x)) if i != axis] + [axis]
     return ops.stack([transpose(part, order) for part in parts], axis)
@@ -372,7 +376,7 @@ converters(
         "hsplit": lambda x, **parts: _split(x, dim=min(rank_of(x) - 1, 1), **parts),
         "vsplit": lambda x, **parts: _split(x, dim=0, **parts),
         "dsplit": lambda x, **parts: _split(x, dim=2, **parts),
-        "expand_as": lambda x, other: _expand(x, list(static_shape(other))),
+        "expand_as": lambda x, other: _expand(x, shape_of(other)),
         "diag": lambda x, diagonal=0: (_diagonal if rank_of(x) == 2 else _diag_embed)(x, diagonal),
         "fliplr": lambda x: _flip(x, [1]),
         "flipud": lambda x: _flip(x, [0]),

@@ -9,9 +9,11 @@ from compiler.relay.frontend.pytorch.tensors import (
     axis_of,
     constant,
     extent,
+    known,
     ops,
     rank_of,
     reshape,
+    static_extent,
     static_shape,
     transpose,
     unsqueeze,
@@ -23,7 +25,8 @@ from compiler.relay.frontend.pytorch.values import Size
 def _topk(
     x: RelayExpr, k: Size, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[RelayExpr, RelayExpr]:
-    values, places = ops.topk(x, extent(k), axis_of(dim, rank_of(x)), "both", not largest, "int64")
+    count = k if isinstance(k, RelayExpr) and known(k) is None else extent(k)
+    values, places = ops.topk(x, count, axis_of(dim, rank_of(x)), "both", not largest, "int64")
     return values, places
 
 
@@ -60,8 +63,8 @@ converters(
 def _median(x: RelayExpr, dim: int | None = None, keepdim: bool = False) -> RelayExpr | tuple[RelayExpr, ...]:
     if dim is None:
         flat = reshape(x, [-1])
-        return _nth(flat, (static_shape(flat)[0] - 1) // 2, 0, False)[0]
-    return _nth(x, (static_shape(x)[axis_of(dim, rank_of(x))] - 1) // 2, dim, keepdim)
+        return _nth(flat, (static_extent(flat, 0) - 1) // 2, 0, False)[0]
+    return _nth(x, (static_extent(x, axis_of(dim, rank_of(x))) - 1) // 2, dim, keepdim)
 
 
 @converter("searchsorted")
@@ -83,7 +86,7 @@ def _running(x: RelayExpr, dim: int, greatest: bool) -> tuple[RelayExpr, RelayEx
     axis = axis_of(dim, rank_of(x))
     order = [*(i for i in range(rank_of(x)) if i != axis), axis]
     moved = transpose(x, order)
-    count = static_shape(moved)[-1]
+    count = static_extent(moved, -1)
     rows = unsqueeze(moved, [rank_of(x) - 1])
     upto = ops.trilu(ops.ones([count, count], "int32"), constant(0, "int64"), upper=False)
     far = ops.min(x) if greatest else ops.max(x)
