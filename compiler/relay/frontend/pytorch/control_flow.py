@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.analysis import free_vars
+from compiler.relay.expr import Call, Constant, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.frontend.pytorch.dtypes import cast, tensor
 from compiler.relay.frontend.pytorch.tensors import number
 from compiler.relay.frontend.pytorch.values import TorchKey, TorchValue, as_items, as_number
@@ -114,19 +115,53 @@ def _at_run_time(
 ) -> Sequence[TorchValue]:
     """Convert a loop to a recursive function and return its results."""
     initial = [tensor(v) for v in carried]
-    types = stable_types([type_of(v) for v in initial], lambda before: _types_after(importer, body, before))
-    turn, condition, state = _variables(types)
-    with _undecided(importer):
-        importer.bind(list(body.inputs()), [turn, *state])
-        following, *results = importer.block(body)
+    with _named_outside(importer, body) as outside:
+        types = stable_types([type_of(v) for v in initial], lambda before: _types_after(importer, body, before))
+        turn, condition, state = _variables(types)
+        with _undecided(importer):
+            importer.bind(list(body.inputs()), [turn, *state])
+            following, *results = importer.block(body)
     arguments = (TensorType((), "int64"), TensorType((), "bool"), *types)
     again = Var("loop", FuncType(arguments, TupleType(tuple(types))))
     turned = Call(again, (ops.add(turn, constant(1, "int64")), _condition(following), *map(tensor, results)))
     goes_on = ops.logical_and(condition, ops.less(turn, as_scalar(tensor(trips, "int64"))))
     function = Function((turn, condition, *state), If(goes_on, turned, Tuple(tuple(state))), TupleType(tuple(types)))
     start = (constant(0, "int64"), _condition(going))
-    whole = settle(Let(again, function, Call(again, (*start, *initial))))
+    whole: RelayExpr = Let(again, function, Call(again, (*start, *initial)))
+    used = set(free_vars(function))
+    for value, var in outside.items():
+        whole = Let(var, value, whole) if var in used else whole
+    whole = settle(whole)
     return [settle(TupleGetItem(whole, i)) for i in range(len(types))]
+
+
+@contextmanager
+def _named_outside(importer: Importer, body: torch.Block) -> Iterator[dict[RelayExpr, Var]]:
+    """Give values from outside of a loop names within it: they are computed once, not by every iteration."""
+    read = {value.debugName() for value in _values_read(body)}
+    held = {name: value for name, value in importer.values.items() if name in read}
+    outside: dict[RelayExpr, Var] = {}
+
+    def named(value: TorchValue) -> TorchValue:
+        if isinstance(value, (list, tuple)):
+            return type(value)([named(item) for item in value])
+        if isinstance(value, RelayExpr) and not isinstance(value, (Var, Constant)):
+            return outside.setdefault(value, settle(Var(f"outside{len(outside)}", type_of(value))))
+        return value
+
+    importer.values.update({name: named(value) for name, value in held.items()})
+    try:
+        yield outside
+    finally:
+        importer.values.update(held)
+
+
+def _values_read(block: torch.Block) -> Iterator[torch.Value]:
+    for node in block.nodes():
+        yield from node.inputs()
+        for inner in node.blocks():
+            yield from _values_read(inner)
+    yield from block.outputs()
 
 
 def _condition(value: TorchValue) -> RelayExpr:
