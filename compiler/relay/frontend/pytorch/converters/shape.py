@@ -167,22 +167,20 @@ def _diff(x: RelayExpr, n: int = 1, dim: int = -1) -> RelayExpr:
 def _split(x: RelayExpr, split_size: Ints = (), split_sizes: Ints | None = None, dim: int = 0,
            sections: Size | None = None, indices: Ints | None = None) -> list[RelayExpr]:  # fmt: skip
     axis = axis_of(dim, rank_of(x))
-    whole = static_extent(x, axis) if split_sizes is None or indices is not None else 0
-    if sections is not None:
-        parts = extent(sections)
-        sizes = [whole // parts + (i < whole % parts) for i in range(parts)]
-    elif indices is not None:
+    given = split_size if split_sizes is None else split_sizes
+    if isinstance(given, Sequence) and sections is None and indices is None:
+        sizes = open_extents(given)
+        is_open = any(isinstance(v, RelayExpr) for v in sizes)
+        return _split_at_run_time(x, sizes, axis) if is_open else split(x, extents(sizes), axis)
+    whole = static_extent(x, axis)
+    if indices is not None:
         ends = [0, *(min(max(i if i >= 0 else i + whole, 0), whole) for i in extents(indices)), whole]
         return [slice_axis(x, axis, a, max(a, b)) for a, b in itertools.pairwise(ends)]
-    elif split_sizes is not None or isinstance(split_size, Sequence):
-        parts_ = open_extents(split_size if split_sizes is None else split_sizes)
-        if any(isinstance(v, RelayExpr) for v in parts_):
-            return _split_at_run_time(x, parts_, axis)
-        sizes = extents(parts_)
-    else:
-        each = extent(split_size)
-        sizes = [min(each, whole - start) for start in range(0, whole, each)]
-    return split(x, sizes, axis)
+    if sections is not None:
+        parts = extent(sections)
+        return split(x, [whole // parts + (i < whole % parts) for i in range(parts)], axis)
+    (each,) = extents(given)
+    return split(x, [min(each, whole - start) for start in range(0, whole, each)], axis)
 
 
 def _split_at_run_time(x: RelayExpr, sizes: Sequence[Size], axis: int) -> list[RelayExpr]:
