@@ -6,9 +6,10 @@ Where llvmlite is not installed, expressions, schedules, graphs and source code 
 from __future__ import annotations
 
 import importlib
+import itertools
 import threading
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from compiler.ir.error import BuildError, UnavailableError
@@ -16,7 +17,8 @@ from compiler.runtime.parallel.forks import hold_while_forking
 
 __all__ = ["LinkedCode", "binding", "has_llvm", "host_target", "position_independent", "require_llvm"]
 
-_LIBRARY = "code"
+_SHARE = 64
+"""Pieces of code that one linker links: it keeps the names of all, and looks through them, but alone takes 130 KB."""
 _ABSENT = "Symbols not found"
 """How LLVM says that linked code has no function or variable of a name."""
 
@@ -98,6 +100,14 @@ def position_independent(code: str) -> bytes:
     return bytes(_host_machine().emit_object(module))
 
 
+_numbers = itertools.count()
+
+
+@lru_cache(maxsize=1)
+def _linker(number: int) -> Any:
+    return binding.create_lljit_compiler(_host_machine(), use_jit_link=True, suppress_errors=True)
+
+
 class LinkedCode:
     """Object code in this process's memory, from where it goes with this object.
 
@@ -113,11 +123,11 @@ class LinkedCode:
         builder = binding.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name, address in addresses.items():
             builder.import_symbol(name, address)
-        # One linker for all would keep the names of what it has linked, and look through all of them.
-        self._linker = binding.create_lljit_compiler(_host_machine(), use_jit_link=True, suppress_errors=True)
+        number = next(_numbers)
+        self._linker, self._name = _linker(number // _SHARE), f"code{number}"
         self._addresses: dict[str, int] = {}
         try:
-            self._kept = [builder.link(self._linker, _LIBRARY)]  # the code is unloaded as soon as one of them goes
+            self._kept = [builder.link(self._linker, self._name)]  # the code is unloaded as soon as one of them goes
         except RuntimeError as error:
             raise BuildError(f"the machine code cannot be linked: {error}") from None
 
@@ -128,7 +138,7 @@ class LinkedCode:
         """
         if symbol not in self._addresses:
             try:
-                found = self._linker.lookup(_LIBRARY, symbol)
+                found = self._linker.lookup(self._name, symbol)
             except RuntimeError as error:
                 if str(error).startswith(_ABSENT):
                     return 0
