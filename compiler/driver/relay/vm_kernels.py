@@ -1,11 +1,12 @@
 """Kernels of the virtual machine: values in, a value out, memory allocated per result.
 
 Where shapes are dynamic, operators run through their NumPy references at first; shapes that
-come again get machine code of their own.
+come again and again, or take NumPy as long as a compilation takes, get machine code of their own.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -41,7 +42,10 @@ from compiler.target.target import Target
 MAX_COMPILED = 32
 """Shapes that one group of operators gets machine code for."""
 MAX_SEEN = 1024
-"""Shapes that are remembered as having come once."""
+"""Shapes that are remembered as having come."""
+_OFTEN, _SECONDS = 3, 0.05
+"""Calls through NumPy, or processor time that they took together, after which machine code is worth its compilation:
+the shapes of what a detector finds are others for each image."""
 _Forms: TypeAlias = tuple[object, ...]
 """Shapes and data types of values, nested as these are."""
 
@@ -131,20 +135,24 @@ class _DynamicKernel:
         self._target = target
         self._order = evaluation_order(function)
         self._compiled: dict[_Forms, Kernel] = {}
-        self._seen: set[_Forms] = set()
+        self._seen: dict[_Forms, tuple[int, float]] = {}
 
     def __call__(self, args: Sequence[Value]) -> Value:
         forms = tuple([_form(a) for a in args])
         kernel = self._compiled.get(forms)
-        if kernel is None and forms in self._seen and len(self._compiled) < MAX_COMPILED:
+        if kernel is not None:
+            return kernel(args)
+        calls, seconds = self._seen.get(forms, (0, 0.0))
+        if (calls >= _OFTEN or seconds >= _SECONDS) and len(self._compiled) < MAX_COMPILED:
             kernel = self._compiled[forms] = self._specialised([_type_of(a) for a in args])
-        if kernel is None:
-            for param, arg in zip(self._function.params, args, strict=True):
-                check_shapes("vm", param, _shapes(arg))
-            kernel = self._by_numpy
-            if len(self._seen) < MAX_SEEN:
-                self._seen.add(forms)
-        return kernel(args)
+            return kernel(args)
+        for param, arg in zip(self._function.params, args, strict=True):
+            check_shapes("vm", param, _shapes(arg))
+        began = time.thread_time()
+        result = self._by_numpy(args)
+        if calls or len(self._seen) < MAX_SEEN:
+            self._seen[forms] = calls + 1, seconds + time.thread_time() - began
+        return result
 
     def machine_code(self, args: Sequence[Value]) -> MachineCode | None:
         """Return what is called; None if these shapes have no machine code, or none yet."""

@@ -135,7 +135,7 @@ def test_shapes_that_are_known_only_while_the_program_runs() -> None:
     x, w = relay.var("x", relay.TensorType((relay.Any(), 4))), relay.var("w", shape=(3, 4))
     run = machine(relay.Function([x, w], relay.nn.relu(relay.nn.dense(x, w))))
     weight = normal(3, 4)
-    for rows in (1, 5, 5, 1, 5):  # what comes again is compiled
+    for rows in (1, 5, 5, 1, 5, 5):  # what comes again and again is compiled
         data = normal(rows, 4)
         np.testing.assert_allclose(run.run(data, weight).numpy(), np.maximum(data @ weight.T, 0), rtol=1e-5)
     assert "NumPy" in run.executable.primitives
@@ -149,7 +149,7 @@ def test_a_shape_that_came_before_takes_no_types(monkeypatch: pytest.MonkeyPatch
     made = []
     type_of = vm_kernels._type_of
     monkeypatch.setattr(vm_kernels, "_type_of", lambda value: made.append(value) or type_of(value))
-    for rows in ((1, 3), (3, 1), (1, 3), (3, 1)):  # each by NumPy, then by machine code
+    for rows in ((1, 3), (3, 1)) * 4:  # each three times by NumPy, then by machine code
         a, b = normal(rows[0], 2), normal(rows[1], 2)
         np.testing.assert_allclose(run.run(a, b).numpy(), np.concatenate([np.exp(a), b]), rtol=1e-5)
     assert made
@@ -158,6 +158,25 @@ def test_a_shape_that_came_before_takes_no_types(monkeypatch: pytest.MonkeyPatch
         a, b = normal(rows[0], 2), normal(rows[1], 2)
         np.testing.assert_allclose(run.run(a, b).numpy(), np.concatenate([np.exp(a), b]), rtol=1e-5)
     assert len(made) == before
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(60.0, 3), (1e-9, 1)])
+def test_machine_code_is_made_for_shapes_that_come_often_or_take_numpy_long(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, calls: int
+) -> None:
+    monkeypatch.setattr(vm_kernels, "_SECONDS", seconds)
+    compiled = []
+    specialised = vm_kernels._DynamicKernel._specialised
+    monkeypatch.setattr(
+        vm_kernels._DynamicKernel, "_specialised", lambda *given: compiled.append(given) or specialised(*given)
+    )
+    x = relay.var("x", relay.TensorType((relay.Any(), 2), "float32"))
+    run = machine(relay.Function([x], relay.exp(x)))
+    counts = []
+    for _ in range(5):
+        run.run(normal(7, 2))
+        counts.append(len(compiled))
+    assert counts == [0] * calls + [1] * (5 - calls)
 
 
 def test_inputs_by_name_and_parameters_that_are_known() -> None:
