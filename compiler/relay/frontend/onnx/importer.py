@@ -8,7 +8,7 @@ References
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -21,7 +21,7 @@ from compiler.relay.frontend.onnx import checks
 from compiler.relay.frontend.onnx.bodies import Body, body_of, fixed_body, has_body
 from compiler.relay.frontend.onnx.errors import UnsupportedOperatorError
 from compiler.relay.frontend.onnx.node import Attributes, Node, attribute_value, operands
-from compiler.relay.frontend.onnx.reader import MAX_DEPTH, opset_imports, subgraphs, tensor_array
+from compiler.relay.frontend.onnx.reader import MAX_DEPTH, names_read, opset_imports, subgraphs, tensor_array
 from compiler.relay.frontend.onnx.registry import find
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.shared.folding import constant, ops, rank_of, settle
@@ -164,8 +164,13 @@ class Importer:
         if convert is None:
             return self._call(body_of(proto, domain, opset, inputs, self._attributes(proto)), proto, inputs)
 
-        def run(graph: onnx.GraphProto, values: Sequence[RelayExpr]) -> list[RelayExpr]:
-            return self._subgraph(graph, values, scope)
+        def run(
+            graph: onnx.GraphProto, values: Sequence[RelayExpr], named: Callable[[RelayExpr], RelayExpr] | None = None
+        ) -> list[RelayExpr]:
+            if named is None:
+                return self._subgraph(graph, values, scope)
+            read = {name: value for name in names_read(graph) if (value := scope.get(name)) is not None}
+            return self._subgraph(graph, values, {**scope, **{name: named(value) for name, value in read.items()}})
 
         attributes, given = self._attributes(proto), operands(inputs)
         if not domain and opset < NUMPY_BROADCAST_OPSET:

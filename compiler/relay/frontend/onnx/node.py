@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar, cast, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, cast, overload
 
 import onnx
 
@@ -24,13 +24,23 @@ def operands(inputs: Sequence[RelayExpr | None]) -> Sequence[RelayExpr]:
     return cast("Sequence[RelayExpr]", inputs)
 
 
+class RunGraph(Protocol):
+    """What converts a subgraph."""
+
+    def __call__(
+        self, graph: onnx.GraphProto, values: Sequence[RelayExpr], named: Callable[[RelayExpr], RelayExpr] | None = None
+    ) -> list[RelayExpr]:
+        """Return the outputs of a subgraph."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """An operator node.
 
     Converters ask :meth:`input` for an optional input, which is None if omitted.  Attributes that are tensors are
-    arrays, those that are graphs protos.  Unused optional outputs have no name.  ``run(graph, values)`` converts a
-    subgraph with expressions for its inputs, and returns its outputs.
+    arrays, those that are graphs protos.  Unused optional outputs have no name.  ``run(graph, values, named)`` converts
+    a subgraph with expressions for its inputs, and returns its outputs; what it reads from outside is what ``named``
+    returns for it.
     """
 
     operator: str
@@ -38,7 +48,7 @@ class Node:
     attributes: Attributes
     outputs: Sequence[str]
     opset: int
-    run: Callable[[onnx.GraphProto, Sequence[RelayExpr]], list[RelayExpr]]
+    run: RunGraph
 
     def take(self, count: int) -> list[RelayExpr | None]:
         """Return the first ``count`` inputs, None for omitted ones."""

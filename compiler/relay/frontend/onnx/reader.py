@@ -116,6 +116,15 @@ def _check_size(proto: onnx.ModelProto) -> None:
         graphs += [(inner, depth + 1) for node in graph.node for inner in subgraphs(node)]
 
 
+def names_read(graph: onnx.GraphProto) -> Iterator[str]:
+    """Yield the names that nodes of a graph, and of those within it, read, and those of its outputs."""
+    for node in graph.node:
+        yield from node.input
+        for inner in subgraphs(node):
+            yield from names_read(inner)
+    yield from (output.name for output in graph.output)
+
+
 def subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
     """Return the graphs in a node's attributes."""
     for attr in node.attribute:

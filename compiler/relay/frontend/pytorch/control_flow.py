@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.analysis import free_vars
-from compiler.relay.expr import Call, Constant, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.frontend.pytorch.dtypes import cast, tensor
 from compiler.relay.frontend.pytorch.tensors import number
 from compiler.relay.frontend.pytorch.values import TorchKey, TorchValue, as_items, as_number
 from compiler.relay.frontend.shared.carried_types import stable_types
+from compiler.relay.frontend.shared.control_flow import Outside
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dtype_of, known, ops, settle, type_of
 from compiler.relay.frontend.shared.tensors import as_scalar
@@ -128,26 +128,21 @@ def _at_run_time(
     function = Function((turn, condition, *state), If(goes_on, turned, Tuple(tuple(state))), TupleType(tuple(types)))
     start = (constant(0, "int64"), _condition(going))
     whole: RelayExpr = Let(again, function, Call(again, (*start, *initial)))
-    used = set(free_vars(function))
-    for value, var in outside.items():
-        whole = Let(var, value, whole) if var in used else whole
-    whole = settle(whole)
+    whole = settle(outside.around(whole))
     return [settle(TupleGetItem(whole, i)) for i in range(len(types))]
 
 
 @contextmanager
-def _named_outside(importer: Importer, body: torch.Block) -> Iterator[dict[RelayExpr, Var]]:
-    """Give values from outside of a loop names within it: they are computed once, not by every iteration."""
+def _named_outside(importer: Importer, body: torch.Block) -> Iterator[Outside]:
+    """Give values from outside of a loop names within it."""
     read = {value.debugName() for value in _values_read(body)}
     held = {name: value for name, value in importer.values.items() if name in read}
-    outside: dict[RelayExpr, Var] = {}
+    outside = Outside()
 
     def named(value: TorchValue) -> TorchValue:
         if isinstance(value, (list, tuple)):
             return type(value)([named(item) for item in value])
-        if isinstance(value, RelayExpr) and not isinstance(value, (Var, Constant)):
-            return outside.setdefault(value, settle(Var(f"outside{len(outside)}", type_of(value))))
-        return value
+        return outside.named(value) if isinstance(value, RelayExpr) else value
 
     importer.values.update({name: named(value) for name, value in held.items()})
     try:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.analysis import free_vars
+from compiler.relay.expr import Call, Constant, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.frontend.shared.carried_types import stable_types
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import known, ops, settle, type_of
 from compiler.relay.frontend.shared.tensors import as_scalar
 from compiler.relay.function import Function
+from compiler.relay.inference import infer_expr
 from compiler.relay.ty import FuncType, TensorType, TupleType
 
 MAX_ITERATIONS = 256
@@ -102,6 +104,26 @@ def while_loop(
     function = Function(tuple(state), If(as_scalar(condition(state)), turned, Tuple(tuple(state))), result)
     after = settle(Let(again, function, Call(again, tuple(initial))))
     return [settle(TupleGetItem(after, i)) for i in range(len(types))]
+
+
+class Outside:
+    """Values from outside of a loop, under names within it: they are computed once, not by every iteration."""
+
+    def __init__(self) -> None:
+        self._names: dict[RelayExpr, Var] = {}
+
+    def named(self, value: RelayExpr) -> RelayExpr:
+        """Return what stands for a tensor in the loop's body; other values stand for themselves."""
+        if isinstance(value, (Var, Constant)) or not isinstance(infer_expr(value), TensorType):
+            return value
+        return self._names.setdefault(value, settle(Var(f"outside{len(self._names)}", type_of(value))))
+
+    def around(self, loop: RelayExpr) -> RelayExpr:
+        """Return a loop in which the names that it uses are bound."""
+        used = set(free_vars(loop))
+        for value, var in self._names.items():
+            loop = Let(var, value, loop) if var in used else loop
+        return loop
 
 
 def _variables(types: Sequence[TensorType]) -> list[Var]:

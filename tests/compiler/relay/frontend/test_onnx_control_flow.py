@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from compiler import relay
 from compiler.ir.error import TVMError
-from compiler.relay.expr import If, TupleGetItem
+from compiler.relay.expr import If, Let, TupleGetItem
 from compiler.relay.frontend import from_onnx
 from compiler.relay.frontend.onnx import ConversionError
 from compiler.relay.interpreter import Interpreter
@@ -117,6 +117,24 @@ def test_a_loop_with_an_unknown_number_of_turns_runs(stop_after, turns, executor
     done = turns if stop_after is None else min(turns, stop_after + 1)
     np.testing.assert_allclose(final.numpy(), X * 2**done)
     np.testing.assert_allclose(each.numpy(), np.array([X * 2**i for i in range(1, done + 1)]).reshape(-1, 3))
+
+
+def test_what_a_loop_reads_from_outside_is_computed_before_it():
+    nodes = [helper.make_node("Identity", ["going"], ["on"]), helper.make_node("Add", ["v", "product"], ["next"])]
+    inputs = [_value("turn", INT64, []), _value("going", BOOL, []), _value("v", shape=[2, 3])]
+    body = helper.make_graph(nodes, "body", inputs, [_value("on", BOOL, []), _value("next")])
+    before = helper.make_node("MatMul", ["x", "w"], ["product"])
+    node = helper.make_node("Loop", ["n", "", "start"], ["y"], name="loop", body=body)
+    given = [_value("x", shape=[2, 1]), _value("start", shape=[2, 3]), _value("n", INT64, [])]
+    mod, _ = from_onnx(_model([before, node], given, weights=[_constant("w", np.float32([[1, 2, 3]]))]))
+    whole = mod["main"].body.tuple_value
+    assert isinstance(whole, Let)
+    assert whole.value.op.name == "nn.dense"
+    assert "dense" not in str(whole.body.value), "the loop has a name for it"
+    x, start = np.float32([[1], [2]]), np.zeros((2, 3), np.float32)
+    for turns in (0, 4):
+        found = relay.create_executor("vm", mod=mod).evaluate()(x, start, np.int64(turns))
+        np.testing.assert_allclose(found.numpy(), turns * x @ np.float32([[1, 2, 3]]))
 
 
 def test_a_loop_until_a_computed_condition_fails():

@@ -10,9 +10,10 @@ import numpy as np
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.frontend.onnx.node import Node
+from compiler.relay.frontend.onnx.partial import partial_of, remember
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.carried_types import stable_types
-from compiler.relay.frontend.shared.control_flow import fitting, while_loop
+from compiler.relay.frontend.shared.control_flow import Outside, fitting, while_loop
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, known, ops, rank_of, settle, type_of
 from compiler.relay.frontend.shared.tensors import as_scalar, extent_of, static_dims, transpose, unsqueeze
@@ -29,7 +30,10 @@ def loop_at_run_time(node: Node) -> list[RelayExpr]:
     going = Var("going", TensorType((), "bool"))
     state = [Var(f"state{i}", t) for i, t in enumerate(types)]
     _typed([turn, going, *state])
-    next_going, *outputs = node.run(body, [turn, going, *state])
+    outside = Outside()
+    next_going, *outputs = node.run(
+        body, [turn, going, *state], lambda value: remember(outside.named(value), partial_of(value))
+    )
     added = outputs[len(state) :]
     row_types = [TensorType((AnyDim(), *_known_dims(item)), type_of(item).dtype) for item in added]
     rows = [Var(f"rows{i}", t) for i, t in enumerate(row_types)]
@@ -44,7 +48,7 @@ def loop_at_run_time(node: Node) -> list[RelayExpr]:
     function = Function((turn, going, *state, *rows), body_of_loop, TupleType((*types, *row_types)))
     start = [constant(0, "int64"), constant(True) if condition is None else as_scalar(condition)]
     none = [constant(np.zeros((0, *_known_dims(item)), type_of(item).dtype)) for item in added]
-    whole = settle(Let(again, function, Call(again, (*start, *initial, *none))))
+    whole = settle(outside.around(Let(again, function, Call(again, (*start, *initial, *none)))))
     return [settle(TupleGetItem(whole, i)) for i in range(len(types) + len(rows))]
 
 
