@@ -13,7 +13,7 @@ define i32 @warm(i32 %x) {
 
 
 def llvm() -> None:
-    """Parse, optimise and compile a small function.
+    """Parse, optimise, compile and link a small function.
 
     The assembly parser is registered too: without it, inline assembly aborts the process.
     """
@@ -25,6 +25,6 @@ def llvm() -> None:
     module.verify()
     builder = llvm_binding.create_pass_builder(machine, llvm_binding.create_pipeline_tuning_options(speed_level=3))
     builder.getModulePassManager().run(module, builder)
-    engine = llvm_binding.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    engine.get_function_address("warm")
+    linker = llvm_binding.create_lljit_compiler(machine, use_jit_link=True)
+    library = llvm_binding.JITLibraryBuilder().add_object_img(machine.emit_object(module))
+    library.export_symbol("warm").link(linker, "warm")
