@@ -6,7 +6,6 @@ are scheduled one by one: elements in vectors along the last axis, reductions wi
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TypeAlias
 
@@ -35,8 +34,8 @@ from compiler.topi.tag import OpPattern, Tag
 
 ScheduleRule: TypeAlias = Callable[[Sequence[te.Tensor], Target], te.Schedule]
 """``rule(outputs, target)`` returns the schedule of a group."""
-_MOST_READS = 64
-"""Of a group that reads one thing in thousands of ways, not all are looked at."""
+_MOST_READS = 512
+"""Of a group; where each step reads the one before twice, they double with every step."""
 
 
 def schedule_rule_for(pattern: int) -> ScheduleRule:
@@ -116,7 +115,7 @@ def _strided(op: ComputeOp, stored: Collection[Operation]) -> tuple[int, int] | 
     if op.reduce_axis or len(axes) < 2:
         return None
     analyzer = Analyzer.knowing({axis.var: axis.dom for axis in op.axis if axis.dom is not None})
-    for load in itertools.islice(_reads(op.body, stored), _MOST_READS):
+    for load in _reads(op.body, stored):
         if not load.indices:
             continue
         *before, last = (free_vars(analyzer.simplify(index)) for index in load.indices)
@@ -128,12 +127,16 @@ def _strided(op: ComputeOp, stored: Collection[Operation]) -> tuple[int, int] | 
 
 
 def _reads(n: object, stored: Collection[Operation]) -> Iterator[ProducerLoad]:
-    """Yield what an expression reads of memory, through what is inlined."""
-    for load in nodes_of(n, ProducerLoad):
+    """Yield what an expression reads of memory, through what is inlined; not all of what reads thousands of times."""
+    loads = [*nodes_of(n, ProducerLoad)][::-1]
+    for _ in range(_MOST_READS):
+        if not loads:
+            return
+        load = loads.pop()
         made = load.producer.op
         if isinstance(made, ComputeOp) and made not in stored:
             here = dict(zip([axis.var for axis in made.axis], load.indices, strict=True))
-            yield from _reads(substitute(made.body[load.producer.value_index], here), stored)
+            loads += [*nodes_of(substitute(made.body[load.producer.value_index], here), ProducerLoad)][::-1]
         else:
             yield load
 

@@ -126,6 +126,14 @@ def test_what_is_transposed_is_found_behind_other_shapes() -> None:
     np.testing.assert_array_equal(found, np.maximum(wanted, 0))
 
 
+def test_what_is_read_in_very_many_ways_is_scheduled_all_the_same() -> None:
+    """Of 2 to the 40 ways from the result to the fill, a few hundred are looked at."""
+    value = topi.full((4, 4), "float32", te.var("v", "float32"))
+    for _ in range(40):
+        value = topi.add(value, value)
+    assert schedule_injective([value], "llvm").outputs == [value.op]
+
+
 def test_a_reduction_over_neighbours_has_a_partial_result_in_each_lane() -> None:
     x = te.placeholder((6, 64), name="x")
     total = topi.sum(x, 1)
