@@ -11,6 +11,7 @@ from compiler.relay.expr import Call, Constant, Tuple, array_const
 from compiler.relay.op.nn.conv_attrs import PLAIN_LAYOUTS, Conv3DAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, tensor_type, type_of
+from compiler.target.target import Target
 
 _FEW_RESULTS, _FEW_CHANNELS = 8, 16
 """Channels of the result that are not worth a copy of the volume for each step of the window's depth, and channels of
@@ -22,7 +23,7 @@ class FlattenConv3D(RewritePass, opt_level=3, required=("InferType",)):
 
     Level 3; requires InferType.  The slices of a volume are images, and what a window reads of its slices are their
     channels.  Where the window is a column of the volume, rows and columns of a slice are one axis instead, and nothing
-    is moved.  The convolutions are those in float32 without groups whose weight is known, in the usual layouts.
+    is moved.  The convolutions are those on CPUs in float32 without groups whose weight is known, in the usual layouts.
 
     Examples
     --------
@@ -45,7 +46,8 @@ class FlattenConv3D(RewritePass, opt_level=3, required=("InferType",)):
     """
 
     def mutator(self) -> GraphMutator:
-        return _Flattener()
+        target = Target.current() or Target("llvm -mcpu=native")
+        return _Flattener() if target.kind == "llvm" else GraphMutator()
 
 
 class _Flattener(GraphMutator):

@@ -15,6 +15,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.transform.infer_type import InferType
 from compiler.relay.transform.simplify.flatten_conv3d import FlattenConv3D
+from compiler.target.target import Target
 
 RANDOM = np.random.default_rng(8)
 SHAPE = (2, 16, 6, 9, 10)
@@ -45,6 +46,11 @@ def test_where_the_window_is_a_column_nothing_is_moved() -> None:
     assert "newshape=[2, 16, 6, 90]" in text
     assert "transpose" not in text
     assert "strided_slice" not in text
+
+
+def test_gpus_have_schedules_of_their_own_for_volumes() -> None:
+    with Target("cuda"):
+        assert "nn.conv3d" in text_of(relay.nn.conv3d(volume(), weight(24, 3, 3, 3), padding=1))
 
 
 def test_other_convolutions_stay_as_they_are() -> None:
