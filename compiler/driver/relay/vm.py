@@ -293,7 +293,7 @@ class _FunctionCompiler:
         if register is not None:
             return register
         for part in post_order(expr, self._unknown_parts):
-            if self._known(part) is None:  # a let before it has not computed it
+            if self._known(part) is None:  # a condition before it has not read it
                 self._scopes[-1][part] = self._compute(part)
         return self._scopes[-1][expr]
 
