@@ -77,11 +77,11 @@ def _called(code: bytes) -> dict[str, int]:
 
 
 def _address(name: str) -> int:
-    if name in FUNCTIONS:
-        return myfloat_address(name)
     for library in _libraries():
         if hasattr(library, name):
             return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+    if name in FUNCTIONS:
+        return myfloat_address(name)
     raise BuildError(f"the machine code calls {name!r}, and this process has no function of that name")
 
 
