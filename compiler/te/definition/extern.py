@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
@@ -19,9 +18,6 @@ from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, Evaluate, Stmt
-
-if TYPE_CHECKING:
-    pass
 
 
 @node
