@@ -107,9 +107,10 @@ def parallel(stage: Stage, axes: Sequence[IterVar]) -> IterVar | None:
     """
     domains = {axis: axis.dom for axis in stage.op.root_iter_vars if axis.dom is not None}
     pass_down_domain(stage, domains, Analyzer())
-    iterations, fused = 1, list[IterVar]()
+    iterations, enough, fused = 1, MAX_CORES, list[IterVar]()
     for axis in axes:
-        enough = SOME_CORES if any(_has_partial_tile(stage, each) for each in (*fused, axis)) else MAX_CORES
+        if _has_partial_tile(stage, axis):
+            enough = SOME_CORES
         if iterations >= enough:
             break
         size = domains[axis].extent

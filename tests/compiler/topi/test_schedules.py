@@ -17,7 +17,7 @@ from compiler.te.lowering.message_passing import pass_down_domain
 from compiler.topi import extrema
 from compiler.topi.nn.pad import pad_edge, pad_reflect, pad_wrap
 from compiler.topi.schedules import schedule_injective, schedule_reduce, schedule_rule_for
-from compiler.topi.schedules.kit import parallel
+from compiler.topi.schedules.kit import parallel, partition_partial_tile
 from compiler.topi.tag import OpPattern
 
 TARGET = Target("llvm -mcpu=haswell")
@@ -65,6 +65,21 @@ def test_of_the_last_loop_that_is_fused_there_are_as_few_parts_as_it_takes(
     domains = {axis: axis.dom for axis in y.op.axis}
     pass_down_domain(stage, domains, Analyzer())
     assert (None if loop is None else domains[loop].extent.value) == iterations
+
+
+def test_no_loop_is_fused_after_a_part_of_one_with_a_partial_tile() -> None:
+    """Sixteen iterations are enough there: two of the first loop, eight parts of the 24 tiles."""
+    y = topi.exp(te.placeholder((2, 95, 64), name="x"))
+    stage = te.create_schedule(y.op)[y]
+    batch, i, j = y.op.axis
+    (io, ii), (jo, ji) = stage.split(i, factor=4), stage.split(j, factor=16)
+    stage.reorder(batch, io, jo, ii, ji)
+    partition_partial_tile(stage, i, io, 4)
+    loop = parallel(stage, [batch, io, jo])
+    domains = {axis: axis.dom for axis in y.op.axis}
+    pass_down_domain(stage, domains, Analyzer())
+    assert loop is not None
+    assert domains[loop].extent.value == 2 * 8
 
 
 def test_small_loops_stay_on_one_core() -> None:
