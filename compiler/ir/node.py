@@ -15,6 +15,7 @@ from functools import wraps
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from compiler.ir.origin import Span, current_span, derived_from
+from compiler.ir.recursion import call_deeper
 from compiler.ir.scriptable import Scriptable
 
 T = TypeVar("T")
@@ -78,6 +79,12 @@ class Node(Scriptable):
     def __reduce__(self) -> str | tuple[object, ...]:
         """Let copies and pickles have the fields as they are."""
         return copyreg.__newobj__, (type(self),), object.__getstate__(self)  # type: ignore[attr-defined]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> object:
+        """Copy the fields, too, however deep nodes are nested."""
+        made = memo[id(self)] = copyreg.__newobj__(type(self))  # type: ignore[attr-defined]
+        made.__setstate__(call_deeper(copy.deepcopy, object.__getstate__(self), memo))
+        return made
 
     def __getstate__(self) -> object:
         """Return copies of the fields, which share no node with this one, for ``__setstate__``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 import threading
 from contextvars import ContextVar
@@ -13,6 +14,7 @@ from compiler.ir.expr.primexpr import Add, BinaryOp, IntImm, PrimExpr, Var
 from compiler.ir.functor import Functor, Mutator, Visitor
 from compiler.ir.origin import derived_from, user_frame
 from compiler.ir.recursion import call_deeper, deep
+from compiler.ir.structural import structural_equal
 
 TERMS = 5_000
 x = Var("x")
@@ -54,6 +56,13 @@ class Height(Functor):
 class Replace(Mutator):
     def visit_Var(self, n: Var) -> PrimExpr:
         return IntImm("int32", 1)
+
+
+def test_copies_are_not_bound_by_the_limit() -> None:
+    one = left_sum()
+    other = copy.deepcopy(one)
+    assert other is not one
+    assert structural_equal(other, one, map_free_vars=True)
 
 
 @pytest.mark.parametrize("deep_sum", [left_sum, right_sum])
