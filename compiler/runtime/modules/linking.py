@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -36,8 +37,7 @@ class Exporting:
     def export_library(
         self,
         file_name: str | os.PathLike[str],
-        *,
-        fcompile: Callable[..., object] | None = None,
+        fcompile: Callable[..., object] | Literal[False] | None = None,
         addons: Sequence[str] | None = None,
         workspace_dir: str | os.PathLike[str] | None = None,
         cc: str | None = None,
@@ -66,10 +66,10 @@ class Exporting:
             With what the linker says, if it fails, or if the file cannot be written.
         """
         name = os.fspath(file_name)
-        if fcompile is not None and not callable(fcompile):
+        if fcompile and not callable(fcompile):
             expected("export_library", "fcompile", "a function; the name of a compiler is for cc", fcompile)
         given = {name: value for name, value in {"cc": cc, "options": options, **others}.items() if value is not None}
-        if fcompile is not None:
+        if fcompile:
             with nullcontext(workspace_dir) if workspace_dir else tempfile.TemporaryDirectory() as folder:
                 object_file = os.path.join(folder, _OBJECT)
                 _write(object_file, self.exported(_OBJECT))

@@ -97,7 +97,12 @@ def test_a_function_makes_the_library(add: Module, tmp_path: Path) -> None:
     assert add.export_library(path, fcompile=compile_all, addons=["x.a"], options=["-lm"], level=3) == "made"
     assert given == [["x.a", "lib0.o"], {"level": 3}]
     assert adds(path)
-    add.export_library(path, fcompile=cc.cross_compiler("cc", options=["-lm"]))
+    add.export_library(path, cc.cross_compiler("cc", options=["-lm"]))
+    assert adds(path)
+
+
+def test_no_function_makes_the_library(add: Module, tmp_path: Path) -> None:
+    add.export_library(path := str(tmp_path / "add.so"), False)
     assert adds(path)
 
 
