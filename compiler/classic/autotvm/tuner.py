@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from compiler.classic.autotvm.measure import MeasureInput, MeasureResult, Record
 from compiler.classic.autotvm.measure_methods import create_measure_batch
 from compiler.classic.autotvm.task import ConfigEntity, Task
-from compiler.ir.error import ArgumentError, expected, require_int, undefined
+from compiler.ir.error import expected, require_int, undefined
 from compiler.ir.extension import public_module
 from compiler.search.fastest import mean_cost
 
@@ -28,8 +28,8 @@ class Tuner:
     """Measures candidates of a task and remembers the best; ``best_flops`` are floating-point operations a second."""
 
     def __init__(self, task: Task, **options: object) -> None:
-        if task.config_space is None or task.target is None:
-            raise ArgumentError("tuner: the task has no configuration space; create it with autotvm.task.create")
+        if not isinstance(task, Task) or task.config_space is None or task.target is None:
+            expected("tuner", "task", "a task with a configuration space, as autotvm.task.create makes it", task)
         self.task = task
         self.space = task.config_space
         self.target = task.target

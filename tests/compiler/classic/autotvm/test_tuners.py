@@ -100,8 +100,10 @@ def test_it_ends_early_and_skips_what_is_known(task):
     tuner.reset()
     assert tuner.best_config is None
     assert tuner.next_batch(1)[0].index == 0
-    with pytest.raises(tvm.TVMError, match="no configuration space"):
+    with pytest.raises(tvm.TVMError, match=r"task must be a task with a configuration space, .* got Task"):
         autotvm.tuner.RandomTuner(autotvm.task.Task("test/scaled", (_N,)))
+    with pytest.raises(tvm.TVMError, match=r"as autotvm.task.create makes it, got None"):
+        autotvm.tuner.XGBTuner(None)
     with pytest.raises(tvm.TVMError, match="runner"):
         autotvm.measure_option("local", "remote")
 
