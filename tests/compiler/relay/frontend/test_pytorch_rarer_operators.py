@@ -50,6 +50,10 @@ CASES: dict[str, tuple[Function, tuple[Any, ...]]] = {
     "hsplit": (lambda x: torch.hsplit(x, [1, 4]), (MATRIX,)),
     "as_strided": (lambda x: torch.as_strided(x, (3, 4), (2, 1), 1), (ROW,)),
     "diff": (lambda x: torch.diff(x, n=2), (MATRIX,)),
+    "diff_between_others": (lambda x, y: torch.diff(x, 2, 0, prepend=y, append=y), (MATRIX, numbers(1, 6))),
+    "diff_of_truth_values": (lambda x: torch.diff(x > 0, dim=1), (MATRIX,)),
+    "fold": (lambda x: F.fold(x, (7, 6), (3, 2), dilation=(1, 2), padding=(1, 2), stride=2), (numbers(2, 18, 16),)),
+    "fold_of_one_image": (lambda x: F.fold(x, (5, 5), 3, padding=1), (numbers(18, 25),)),
     "cross_entropy": (lambda x: F.cross_entropy(x, CLASSES), (MATRIX,)),
     "cross_entropy_of_shares": (lambda x, y: F.cross_entropy(x, F.softmax(y, 1)), (MATRIX, MATRIX * 2)),
     "entropy_of_logits": (

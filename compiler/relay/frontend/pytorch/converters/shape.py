@@ -155,11 +155,15 @@ def _as_strided(x: RelayExpr, size: Ints, stride: Ints, storage_offset: int = 0)
 
 
 @converter("diff")
-def _diff(x: RelayExpr, n: int = 1, dim: int = -1) -> RelayExpr:
+def _diff(
+    x: RelayExpr, n: int = 1, dim: int = -1, prepend: RelayExpr | None = None, append: RelayExpr | None = None
+) -> RelayExpr:
+    x = _cat([part for part in (prepend, x, append) if part is not None], dim)
     axis = axis_of(dim, rank_of(x))
+    differ = ops.not_equal if dtype_of(x) == "bool" else ops.subtract
     for _ in range(n):
-        extent_of_axis = static_extent(x, axis)
-        x = ops.subtract(slice_axis(x, axis, 1, extent_of_axis), slice_axis(x, axis, 0, extent_of_axis - 1))
+        whole = static_extent(x, axis)
+        x = differ(slice_axis(x, axis, 1, whole), slice_axis(x, axis, 0, whole - 1))
     return x
 
 
