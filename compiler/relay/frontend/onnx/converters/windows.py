@@ -15,6 +15,7 @@ from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import Array, constant, dims_of, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import bounded, cast, pad, slice_axis, static_dims
+from compiler.relay.frontend.shared.windows import Axis, sum_of_windows
 
 _LAYOUTS = {1: "W", 2: "HW", 3: "DHW"}
 
@@ -297,20 +298,8 @@ def _global_pool(node: Node) -> RelayExpr:
 @converter("Col2Im")
 def _col2im(node: Node) -> RelayExpr:
     """Convert ``Col2Im``: sum windows at their positions."""
-    x, image, block = node.inputs[0], node.ints(1, "image_shape") or [], node.ints(2, "block_shape") or []
-    n, rows, count = static_dims(x, "the input")
-    channels = rows // math.prod(block)
-    bounded(n, channels, *image, *block)
-    empty = constant(np.zeros((n, channels, *image), dtype_of(x)))
-    w = windows_of(node, empty, block)
-    counts, places = positions(image, w)
-    if math.prod(counts) != count:
-        raise ConversionError(f"an image of {tuple(image)} has {math.prod(counts)} blocks, the input {count}")
-    extent = math.prod(image)
-    at = np.where(places < 0, extent, places).T.reshape(-1)  # a place past the end collects what is outside
-    target = constant(np.zeros((n, channels, extent + 1), dtype_of(x)))
-    spread = constant(np.broadcast_to(at, (n, channels, at.size)).copy())
-    values = ops.reshape(x, (n, channels, at.size))
-    collected = ops.scatter_elements(target, spread, values, axis=2, reduction="add")
-    kept = ops.strided_slice(collected, [0], [extent], strides=[1], axes=[2])
-    return ops.reshape(kept, (n, channels, *image))
+    image, block = node.ints(1, "image_shape") or [], node.ints(2, "block_shape") or []
+    whole = constant(np.zeros((1, 1, *image), "bool"))
+    w = windows_of(node, whole, block)
+    axes = map(Axis, image, w.kernel, w.strides, w.dilations, w.before, w.after)
+    return sum_of_windows(node.inputs[0], list(axes))

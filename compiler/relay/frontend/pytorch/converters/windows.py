@@ -23,6 +23,7 @@ from compiler.relay.frontend.pytorch.values import Ints, Scalar, Size, TorchValu
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.tensors import pad as padded
 from compiler.relay.frontend.shared.tensors import static_dims
+from compiler.relay.frontend.shared.windows import Axis, sum_of_windows
 
 _LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 
@@ -218,3 +219,15 @@ def _im2col(x: RelayExpr, kernel_size: Ints, dilation: Ints, padding: Ints, stri
     grid = ops.take(rows, constant(places[1], "int64"), axis=4)
     ordered = ops.transpose(grid, axes=[0, 1, 2, 4, 3, 5])
     return reshape(ordered, [batch, channels * math.prod(kernel), math.prod(counts)])
+
+
+@converter("col2im")
+def _col2im(
+    x: RelayExpr, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
+) -> RelayExpr:
+    image, kernel, holes, around, steps = (
+        repeated(v, 2) for v in (output_size, kernel_size, dilation, padding, stride)
+    )
+    batched = x if rank_of(x) == 3 else unsqueeze(x, [0])
+    summed = sum_of_windows(batched, list(map(Axis, image, kernel, steps, holes, around, around)))
+    return summed if rank_of(x) == 3 else reshape(summed, static_shape(summed)[1:])
