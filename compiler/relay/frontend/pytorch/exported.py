@@ -18,7 +18,7 @@ from compiler.relay.frontend.pytorch.registry import Argument, Convert, apply, f
 from compiler.relay.frontend.pytorch.script import called, type_name
 from compiler.relay.frontend.pytorch.tensors import settled_value
 from compiler.relay.frontend.pytorch.values import TorchValue, item_of
-from compiler.relay.frontend.pytorch.weights import Weights, tensor_constant
+from compiler.relay.frontend.pytorch.weights import Weights, is_count, tensor_constant
 from compiler.relay.frontend.shared.errors import ConversionError, UnsupportedOperatorError, naming_node
 from compiler.relay.frontend.span_filling import mint_layer
 
@@ -114,10 +114,10 @@ def _weights_and_inputs(program: torch.export.ExportedProgram, weights: Weights)
         kind = spec.kind.name
         if kind == "USER_INPUT":
             inputs.append(node)
+        elif kind == "CONSTANT_TENSOR" or (kind == "BUFFER" and is_count(tensors[spec.target])):
+            values[node] = tensor_constant(tensors[spec.target])
         elif kind in ("PARAMETER", "BUFFER"):
             values[node] = weights.variable(spec.target, spec.target, tensors[spec.target])
-        elif kind == "CONSTANT_TENSOR":
-            values[node] = tensor_constant(tensors[spec.target])
         else:
             raise ArgumentError(f"from_pytorch: input {node.name!r} of kind {kind} is not supported")
     return values, inputs

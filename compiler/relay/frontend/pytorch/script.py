@@ -19,7 +19,7 @@ from compiler.relay.frontend.pytorch.quantization import on_real_numbers
 from compiler.relay.frontend.pytorch.registry import Argument, Convert, apply, find
 from compiler.relay.frontend.pytorch.tensors import reshape, settled_value, static_shape
 from compiler.relay.frontend.pytorch.values import TorchValue, as_expr, as_items, as_key, item_of
-from compiler.relay.frontend.pytorch.weights import Weights, tensor_constant
+from compiler.relay.frontend.pytorch.weights import Weights, is_count, tensor_constant
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError, UnsupportedOperatorError, naming_node
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
 from compiler.relay.frontend.shared.tensors import expand
@@ -255,7 +255,7 @@ class Importer:
         path = ".".join(filter(None, (self._paths.get(owner.debugName(), ""), attribute)))
         value = getattr(self.values[owner.debugName()], attribute)
         self._paths[output.debugName()] = path
-        if isinstance(value, torch.Tensor) and _is_quantization_parameter(output):
+        if isinstance(value, torch.Tensor) and (is_count(value) or _is_quantization_parameter(output)):
             value = tensor_constant(value)
         elif isinstance(value, torch.Tensor):
             value = self._weights.variable(path, self._weight_name(output, path), value)

@@ -37,6 +37,11 @@ def tensor_constant(tensor: torch.Tensor) -> Constant:
     return constant(tensor_data(tensor), dtype_name(tensor.dtype))
 
 
+def is_count(tensor: torch.Tensor) -> bool:
+    """Return whether a tensor of a model is one integer, a constant: models compute extents from it."""
+    return tensor.dim() == 0 and not tensor.is_floating_point()
+
+
 @dataclass(frozen=True, slots=True)
 class PackedWeight:
     """The packed weight and bias of a quantized layer, with strides, padding, dilation and groups of a convolution."""

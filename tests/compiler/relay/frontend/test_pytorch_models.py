@@ -59,6 +59,24 @@ class Tagger(nn.Module):
         return self.layer(self.lstm(x)[0]).mean(1)
 
 
+class Whole(nn.Module):
+    """A convolution whose padding is computed from its stride, a tensor, so that it divides the length."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Conv1d(2, 3, 4, 3)
+        self.register_buffer("stride", torch.tensor(3), persistent=False)
+
+    def forward(self, x: Any) -> Any:
+        frames = torch.ceil((x.shape[-1] - 4) / self.stride + 1).to(torch.int64) - 1
+        return self.layer(nn.functional.pad(x, (0, frames * self.stride + 4 - x.shape[-1]), "reflect"))
+
+
+def test_extents_may_be_computed_from_a_number_among_the_buffers() -> None:
+    inputs = [torch.randn(1, 2, 12)]
+    compare(traced(Whole(), inputs), inputs, kind="graph")
+
+
 CASES = {
     "tagger": (Tagger, [(2, 5, 8)]),
     "resnet": (resnet, [(1, 3, 32, 32)]),
