@@ -6,13 +6,14 @@ are scheduled one by one: elements in vectors along the last axis, reductions wi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TypeAlias
 
 from compiler import te
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import Call, Div, ProducerLoad, Select
+from compiler.ir.expr.primexpr import Add, Call, Div, ProducerLoad, Reduce, Select
 from compiler.ir.expr.substitute import free_vars, substitute
 from compiler.ir.functor import Visitor, nodes_of
 from compiler.target.target import Target, TargetLike
@@ -34,6 +35,8 @@ from compiler.topi.tag import OpPattern, Tag
 
 ScheduleRule: TypeAlias = Callable[[Sequence[te.Tensor], Target], te.Schedule]
 """``rule(outputs, target)`` returns the schedule of a group."""
+_LONG = 1024
+"""Terms of a sum that are too many to be added one after another."""
 _MOST_READS = 512
 """Of a group; where each step reads the one before twice, they double with every step."""
 
@@ -89,12 +92,40 @@ def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) 
             continue
         if (strided := _strided(op, stored)) is not None and _in_tiles(stage, *strided, lanes):
             continue
-        loop = vectorize_elements(stage, lanes, all(_is_elementwise(o) for o in _computed(schedule)))
+        is_worth, parts = is_worth_parallel(op), _sum_in_parts(schedule, stage)
+        is_contiguous = all(_is_elementwise(o) for o in _computed(schedule))
+        loop = vectorize_elements(stage, lanes, is_contiguous, on_cores=is_worth)
+        if parts is not None:
+            parts.compute_at(stage, stage.op.reduce_axis[0])
+            vectorize_elements(parts, lanes, on_cores=False)
         for padded in [s for s in schedule.stages if s.op in stored and _window_over(schedule, s.op) is op]:
             if loop is not None:
                 padded.compute_at(stage, loop)
-            vectorize_elements(padded, lanes, on_one_core=loop is not None)
+            vectorize_elements(padded, lanes, on_cores=None if loop is None else False)
     return schedule
+
+
+def _sum_in_parts(schedule: te.Schedule, stage: te.Stage) -> te.Stage | None:
+    """Add up parts of a long sum, then these; return their stage.
+
+    Terms that are added one after another to what is far larger are all rounded, often in the same direction.
+    """
+    op, axes, sizes = stage.op, list(stage.op.reduce_axis), [extent(axis) or 0 for axis in stage.op.reduce_axis]
+    terms = math.prod(sizes)
+    if not isinstance(op, ComputeOp) or terms < _LONG or not dt.is_float(op.output(0).dtype) or not _is_sum(op):
+        return None
+    part, size = math.isqrt(terms), sizes.pop()
+    while size < part:
+        part, size = part // size, sizes.pop()
+    *around, axis = axes[: len(sizes) + 1]
+    outer, _ = stage.split(axis, factor=even_tile(size, part))
+    schedule.rfactor(op.output(0), stage.fuse(*around, outer) if around else outer)
+    return schedule[stage.op.input_tensors[0]]
+
+
+def _is_sum(op: ComputeOp) -> bool:
+    (first, *others) = op.body
+    return isinstance(first, Reduce) and not others and isinstance(first.combiner.result[0], Add)
 
 
 def _window_over(schedule: te.Schedule, op: Operation) -> Operation | None:

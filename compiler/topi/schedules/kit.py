@@ -152,13 +152,13 @@ def fetch(tile: Stage, weight: Tensor, axis: IterVar, target: Target, ahead: int
 
 
 def vectorize_elements(
-    stage: Stage, lanes: int, is_contiguous: bool = False, on_one_core: bool = False
+    stage: Stage, lanes: int, is_contiguous: bool = False, on_cores: bool | None = None
 ) -> IterVar | None:
     """Compute the elements of a stage in vectors along its last axis, and its outer loops on several cores.
 
-    Loops of a reduction stand between the outer loops and the vectors.  Where all that is read has the shape of the
-    result, ``is_contiguous``, vectors run along as many axes as fill one.  The loop on several cores is returned, if
-    there is one.
+    Where ``on_cores`` is None, its work decides that.  Loops of a reduction stand between the outer loops and the
+    vectors.  Where all that is read has the shape of the result, ``is_contiguous``, vectors run along as many axes as
+    fill one.  The loop on several cores is returned, if there is one.
     """
     axes = list(stage.op.axis)
     if not axes:
@@ -172,7 +172,8 @@ def vectorize_elements(
     stage.reorder(*outer, last, *stage.op.reduce_axis, *([inner] if inner is not None else []))
     if inner is not None:
         stage.vectorize(inner)
-    return None if on_one_core or not is_worth_parallel(stage.op) else parallel(stage, [*outer, last])
+    is_worth = is_worth_parallel(stage.op) if on_cores is None else on_cores
+    return parallel(stage, [*outer, last]) if is_worth else None
 
 
 def _fuse_to_vectors(stage: Stage, axes: list[IterVar], lanes: int) -> tuple[list[IterVar], int | None]:

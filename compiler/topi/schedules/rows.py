@@ -44,7 +44,7 @@ def schedule_rows(schedule: te.Schedule, stored: Collection[Operation], machine:
         return False
     last = schedule[result]
     axes = list(result.axis[:depth])
-    vectorize_elements(last, _lanes(result, machine), on_one_core=True)
+    vectorize_elements(last, _lanes(result, machine), on_cores=False)
     rows = last.fuse(*axes) if depth > 1 else axes[0]
     neighbours = extent(axes[-1])
     if neighbours is not None and neighbours % _TOGETHER == 0:  # else some pairs would have different outer indices
@@ -58,7 +58,7 @@ def schedule_rows(schedule: te.Schedule, stored: Collection[Operation], machine:
         stage.compute_at(last, rows)
         if not stage.op.reduce_axis:
             if len(stage.op.axis) > depth:
-                vectorize_elements(stage, lanes, on_one_core=True)
+                vectorize_elements(stage, lanes, on_cores=False)
         elif (partial := partial_results(schedule, stage, lanes)) is not None:
             partial.compute_at(stage, stage.op.axis[-1])
     return True

@@ -149,6 +149,20 @@ def test_what_is_read_in_very_many_ways_is_scheduled_all_the_same() -> None:
     assert schedule_injective([value], "llvm").outputs == [value.op]
 
 
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [((3, 120, 160, 16), (1, 2)), ((20011, 24), (0,)), ((2, 3, 7000, 9), (0, 1, 2)), ((4096, 1), (0,))],
+)
+def test_a_long_sum_is_one_of_sums_of_parts(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    """Added one after another, all terms of 0.1 would be rounded up: the relative error of 20000 is about 1e-4."""
+    x = te.placeholder(shape, name="x")
+    total = topi.sum(x, axes)
+    function = compiler.build(schedule_reduce(total, TARGET), [x, total], target="llvm")
+    result = compiler.nd.empty([int(d) for d in total.shape])
+    function(compiler.nd.array(np.full(shape, 0.1, "float32")), result)
+    np.testing.assert_allclose(result.numpy(), float(np.float32(0.1)) * np.prod([shape[i] for i in axes]), rtol=3e-6)
+
+
 def test_a_reduction_over_neighbours_has_a_partial_result_in_each_lane() -> None:
     x = te.placeholder((6, 64), name="x")
     total = topi.sum(x, 1)
