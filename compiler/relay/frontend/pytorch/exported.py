@@ -150,7 +150,10 @@ def _call(node: torch.fx.Node, values: Values, custom: Mapping[str, Convert], sp
             return number
         convert = find(name)
         assert convert is not None  # checked by _check_operators
-        return settled_value(apply(convert, _arguments(node.target, args, kwargs)))
+        arguments = _arguments(node.target, args, kwargs)
+        if name in ("aten::as_strided", "aten::as_strided_copy"):
+            arguments.append(Argument("memory", node.args[0].meta["val"].stride()))
+        return settled_value(apply(convert, arguments))
 
 
 def _plain(argument: TorchValue | _Value) -> TorchValue:

@@ -230,6 +230,8 @@ class Importer:
                 Argument(a.name, v, a.has_default_value() and a.default_value == v if _is_plain(v) else False)
                 for a, v in zip(schema.arguments, inputs, strict=True)
             ] if schema is not None else [Argument(f"x{i}", v) for i, v in enumerate(inputs)]  # fmt: skip
+            if kind == "aten::as_strided":
+                arguments.append(Argument("memory", next(node.inputs()).type().strides()))
             result = on_real_numbers(kind, arguments, convert)
             first = inputs[0] if inputs else None
             if schema is not None and isinstance(first, RelayExpr):

@@ -90,12 +90,26 @@ def test_elements_are_put_back_where_a_pool_took_them() -> None:
     compare(torch.export.export(Back(), (IMAGE[:, :, :6],)), (IMAGE[:, :, :6],))
 
 
+@pytest.mark.parametrize("export", [False, True])
+def test_strides_are_those_of_memory(export: bool) -> None:
+    def chunks(x: Any) -> Any:
+        turned = (x * 2).transpose(0, 1)[:, None]
+        return turned.as_strided((3, 2, 4), (6, 1, 3))
+
+    class Chunks(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return chunks(x)
+
+    compare(torch.export.export(Chunks(), (MATRIX,)) if export else traced(chunks, (MATRIX,)), (MATRIX,))
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
         (lambda x: torch.linalg.matrix_norm(x, ord="nuc"), "norms of order 'nuc' are not supported"),
         (lambda x: torch.linalg.matrix_power(x[:4, :4], 100), "powers from 0 to 64 are supported, got 100"),
         (lambda x: torch.quantile(x, 0.3, interpolation="nearest"), "interpolation 'nearest' is not supported"),
+        (lambda x: x[:, ::2].as_strided((4,), (6,)), r"its elements, \(4, 3\) of strides \(6, 2\), do not lie side by"),
         (lambda x: F.cross_entropy(x, CLASSES, label_smoothing=0.1), "label_smoothing=0.1 is not supported"),
     ],
 )

@@ -142,16 +142,30 @@ def _at_least_3(x: RelayExpr) -> RelayExpr:
 
 
 @converter("as_strided", "as_strided_copy")
-def _as_strided(x: RelayExpr, size: Ints, stride: Ints, storage_offset: int = 0) -> RelayExpr:
-    """Gather elements of the flattened tensor, which is assumed to be contiguous."""
+def _as_strided(
+    x: RelayExpr, size: Ints, stride: Ints, storage_offset: int = 0, memory: Sequence[int] | None = None
+) -> RelayExpr:
+    """Gather elements of the memory of a tensor, which has the strides ``memory``, by default those of its shape."""
     places = np.asarray(extent(storage_offset or 0))
     bounded(*extents(size))
     for count, step in zip(extents(size), extents(stride), strict=True):
         places = places[..., None] + np.arange(count) * step
-    flat = reshape(x, [-1])
+    flat = reshape(x if memory is None else _as_in_memory(x, memory), [-1])
     if places.size and places.max() >= static_extent(flat, 0):
         raise ConversionError(f"element {places.max()} is named, but there are {static_extent(flat, 0)}")
     return ops.take(flat, constant(places, "int64"), axis=0)
+
+
+def _as_in_memory(x: RelayExpr, strides: Sequence[int]) -> RelayExpr:
+    """Transpose a tensor so that its elements follow each other as in memory."""
+    dims = static_shape(x)
+    order = sorted(range(len(dims)), key=lambda axis: -strides[axis])
+    far = 1
+    for axis in reversed(order):
+        if dims[axis] != 1 and strides[axis] != far:
+            raise ConversionError(f"its elements, {dims} of strides {tuple(strides)}, do not lie side by side")
+        far *= dims[axis]
+    return x if order == sorted(order) else transpose(x, order)
 
 
 @converter("diff")
