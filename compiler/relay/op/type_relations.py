@@ -64,7 +64,7 @@ def _broadcast_dim(x: Dim, y: Dim, a: Sequence[Dim], b: Sequence[Dim]) -> Dim:
         return y
     if isinstance(y, int) and y == 1:
         return x
-    if same_dim(x, y):
+    if x is y or (not isinstance(x, AnyDim) and same_dim(x, y)):
         return x
     if isinstance(x, int) and isinstance(y, int):
         raise RelationError(
