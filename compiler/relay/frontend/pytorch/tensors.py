@@ -8,7 +8,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.values import Ints, Scalar, Size, TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar, settle
-from compiler.relay.frontend.shared.tensors import reshape, transpose, unsqueeze
+from compiler.relay.frontend.shared.tensors import reshape, told, transpose, unsqueeze
 
 __all__ = [
     "axes_of", "axis_of", "constant", "dims_of", "dtype_of", "extent", "extents", "known", "number", "open_extents",
@@ -59,11 +59,6 @@ def size(x: RelayExpr, dim: int) -> Size:
 def shape_of(x: RelayExpr) -> list[Size]:
     """Return the extents of a tensor, as ints where they are known."""
     return [size(x, axis) for axis in range(rank_of(x))]
-
-
-def told(x: RelayExpr, extents: Sequence[Size]) -> RelayExpr:
-    """Return a tensor whose shape is computed at run time with a type that has what is known of its extents."""
-    return ops.reshape(x, [0 if isinstance(e, RelayExpr) else max(e, 0) for e in extents])
 
 
 def number(value: Scalar, what: str) -> float:

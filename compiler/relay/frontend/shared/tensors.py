@@ -49,6 +49,19 @@ def reshape(x: RelayExpr, wanted: Sequence[Extent]) -> RelayExpr:
     return x if tuple(target) == tuple(dims) else ops.reshape(x, target)
 
 
+def told(x: RelayExpr, extents: Sequence[Extent]) -> RelayExpr:
+    """Return a tensor whose shape is computed at run time with a type that has what is known of its extents."""
+    numbers = [e if isinstance(e, int) and e > 0 else 0 for e in extents]  # 0 takes over
+    return ops.reshape(x, numbers) if any(numbers) else x
+
+
+def merged(x: RelayExpr, begin: int, count: int) -> RelayExpr:
+    """Make one axis of several, whatever their extents."""
+    for _ in range(count - 1):
+        x = ops.reshape(x, [0] * begin + [-3] + [0] * (rank_of(x) - begin - 2))  # -3 makes one of two
+    return x
+
+
 def count_of(dims: Sequence[Dim]) -> int:
     """Return the number of elements of a shape, -1 if an extent is unknown."""
     extents = [d for d in dims if isinstance(d, int)]

@@ -170,6 +170,60 @@ def test_operators_of_open_shapes(name):
     _compare(model, {"x": _random(*(shape or (1, 3, 6, 5)))}, "vm")
 
 
+_SHAPES_OF_KNOWN_PARTS = {
+    "rows": (
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        {"x": (TensorProto.FLOAT, ["b", "s", 4])},
+        {"w": _random(4, 3)},
+    ),
+    "heads": (
+        [helper.make_node("Transpose", ["x"], ["t"], perm=[0, 1, 3, 2]), helper.make_node("MatMul", ["x", "t"], ["y"])],
+        {"x": (TensorProto.FLOAT, ["b", 2, "s", 4])},
+        {},
+    ),
+    "reshape": (
+        [
+            helper.make_node("Shape", ["x"], ["s"], start=2),
+            helper.make_node("Concat", ["rest", "s"], ["to"], axis=0),
+            helper.make_node("Reshape", ["x", "to"], ["y"]),
+        ],
+        {"x": (TensorProto.FLOAT, [3, 2, "s", 4])},
+        {"rest": np.array([-1], np.int64)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _SHAPES_OF_KNOWN_PARTS)
+def test_shapes_that_follow_from_others_are_not_computed(name):
+    nodes, inputs, weights = _SHAPES_OF_KNOWN_PARTS[name]
+    (_, dims), *_ = inputs.values()
+    text = str(
+        _compare(_model(nodes, inputs, weights), {"x": _random(*(5 if isinstance(d, str) else d for d in dims))})
+    )
+    assert "shape_of" not in text
+    assert "dyn." not in text
+
+
+def test_what_is_broadcast_to_a_computed_shape_keeps_known_extents():
+    nodes = [
+        helper.make_node("Shape", ["x"], ["own"]),
+        helper.make_node("Max", ["own", "least"], ["to"]),
+        helper.make_node("Expand", ["w", "to"], ["y"]),
+    ]
+    model = _model(nodes, {"x": (TensorProto.FLOAT, [2, 1, "s"])}, {"w": _random(3, 1), "least": np.array([1, 3, 1])})
+    assert [str(d) for d in _compare(model, {"x": _random(2, 1, 4)})["main"].body.checked_type.shape] == ["2", "3", "AnyDim"]
+
+
+def test_open_extents_that_are_broadcast_to_each_other_are_not_those_of_the_first():
+    nodes = [
+        helper.make_node("Add", ["x", "z"], ["sum"]),
+        helper.make_node("Shape", ["sum"], ["to"]),
+        helper.make_node("Expand", ["x", "to"], ["y"]),
+    ]
+    kinds = {"x": (TensorProto.FLOAT, ["m"]), "z": (TensorProto.FLOAT, ["n"])}
+    _compare(_model(nodes, kinds, {}), {"x": _random(1), "z": _random(5)})
+
+
 def test_sequences_are_reversed_whatever_their_number():
     node = helper.make_node("ReverseSequence", ["x", "n"], ["y"])
     model = _model(node, {"x": (_FLOAT, ["t", "b", 3]), "n": (_INT, ["b"])}, {})

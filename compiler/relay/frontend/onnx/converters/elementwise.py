@@ -10,6 +10,7 @@ import onnx
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.node import Node
+from compiler.relay.frontend.onnx.partial import partial_of, remember
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import Convert, converter, converters
 from compiler.relay.frontend.shared.activations import SELU, gelu, mish, softplus
@@ -24,7 +25,6 @@ def _pairwise(compute: Operators) -> Convert:
 
 converters(
     {
-        "Max": _pairwise(ops.maximum),
         "Min": _pairwise(ops.minimum),
         "Sum": _pairwise(ops.add),
         "Identity": lambda node: node.inputs[0],
@@ -38,6 +38,18 @@ converters(
         "ThresholdedRelu": lambda node: _above(node.inputs[0], node.attr("alpha", 1.0)),
     }
 )
+
+
+@converter("Max")
+def _max(node: Node) -> RelayExpr:
+    result = functools.reduce(ops.maximum, node.inputs)
+    if rank_of(result) != 1 or dtype_of(result) != "int64":
+        return result
+    parts = [partial_of(x) for x in node.inputs if dims_of(x) == dims_of(result)]
+    if None in parts or len(parts) < len(node.inputs):
+        return result
+    numbers = [[e for e in each if isinstance(e, int)] for each in zip(*filter(None, parts), strict=True)]
+    return remember(result, [max(each) if len(each) == len(parts) else None for each in numbers])
 
 
 def _above(x: RelayExpr, alpha: float) -> RelayExpr:

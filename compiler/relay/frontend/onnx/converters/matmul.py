@@ -15,9 +15,9 @@ from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.einsum import explicit_equation
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
-from compiler.relay.frontend.shared.tensors import expand, reshape, static_dims, transpose, unsqueeze
+from compiler.relay.frontend.shared.tensors import expand, merged, reshape, static_dims, told, transpose, unsqueeze
 from compiler.relay.op.type_relations import broadcast_dims
-from compiler.relay.ty import AnyDim, Dim
+from compiler.relay.ty import Dim
 
 
 @converter("MatMul")
@@ -43,12 +43,22 @@ def _without(x: RelayExpr, axis: int) -> RelayExpr:
 
 
 def _rows_times_matrix(a: RelayExpr, b: RelayExpr, out_dtype: str) -> RelayExpr:
-    dims = dims_of(a)
-    if (len(dims) > 2 and any(isinstance(d, AnyDim) for d in dims[-1:])) or _unknown(dims) > 1 < len(dims) - 1:
-        return _batched_at_run_time(a, b, out_dtype)
-    rows = a if len(dims) == 2 else reshape(a, [_known_product(dims[:-1]), dims[-1]])
+    dims, (k, n) = dims_of(a), dims_of(b)
+    if len(dims) == 2:
+        rows = a
+    elif isinstance(k, int):
+        rows = reshape(a, [_known_product(dims[:-1]), k])
+    else:
+        rows = merged(a, 0, len(dims) - 1)
     product = ops.nn.dense(rows, transpose(b, [1, 0]), out_dtype=out_dtype or dtype_of(a))
-    return product if len(dims) == 2 else reshape(product, [*dims[:-1], dims_of(b)[1]])
+    if len(dims) == 2:
+        return product
+    return reshape(product, [*dims[:-1], n]) if _unknown((*dims[:-1], n)) < 2 else _apart(product, a, len(dims) - 1)
+
+
+def _apart(product: RelayExpr, a: RelayExpr, count: int) -> RelayExpr:
+    """Make the first axes of a tensor of the first of a product, whatever their extents."""
+    return ops.reshape_like(product, a, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=count)
 
 
 def _known_product(dims: Sequence[Dim]) -> int | PrimExpr | None:
@@ -61,11 +71,19 @@ def _batched(a: RelayExpr, b: RelayExpr, out_dtype: str) -> RelayExpr:
     if len(batch) == 1 and rank_of(a) == rank_of(b) == 3:
         return _matrices(a, b, out_dtype)
     if _unknown((*dims_of(a), *dims_of(b))) > 1:
-        return _batched_at_run_time(a, b, out_dtype)
+        if _is_same(dims_of(a)[:-2], dims_of(b)[:-2]):
+            left, right = merged(a, 0, len(batch)), merged(b, 0, len(batch))
+            return _apart(_matrices(left, right, out_dtype), a, len(batch))
+        return told(_batched_at_run_time(a, b, out_dtype), [*batch, m, n])
     count = _known_product(batch)
     left = reshape(expand(a, [*batch, m, k]), [count, m, k])
     right = reshape(expand(b, [*batch, k, n]), [count, k, n])
     return reshape(_matrices(left, right, out_dtype), [*batch, m, n])
+
+
+def _is_same(a: Sequence[Dim], b: Sequence[Dim]) -> bool:
+    """Return whether two shapes are certainly the same."""
+    return len(a) == len(b) and all(x is y or (isinstance(x, int) and x == y) for x, y in zip(a, b, strict=True))
 
 
 def _unknown(dims: Sequence[Dim]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,11 +18,13 @@ from compiler.relay.frontend.shared.tensors import (
     count_of,
     expand,
     is_copied,
+    merged,
     pad,
     reshape,
     slice_axis,
     split,
     static_dims,
+    told,
     transpose,
     unsqueeze,
 )
@@ -54,10 +57,20 @@ def _reshape(node: Node) -> RelayExpr:
     wanted = node.attributes["shape"] if "shape" in node.attributes else partial_of(node.inputs[1])
     dims = dims_of(x)
     if wanted is not None and not node.attr("allowzero", 0):
-        wanted = [dims[i] if isinstance(w, int) and w == 0 else w for i, w in enumerate(wanted)]
+        wanted = _without_rest(dims, [dims[i] if isinstance(w, int) and w == 0 else w for i, w in enumerate(wanted)])
     if wanted is None or not _is_determined(dims, wanted):
-        return ops.reshape(x, node.inputs[1], allowzero=bool(node.attr("allowzero", 0)))
+        return told(ops.reshape(x, node.inputs[1], allowzero=bool(node.attr("allowzero", 0))), wanted or [])
     return reshape(x, wanted)
+
+
+def _without_rest(dims: Sequence[Dim], wanted: list[Extent]) -> list[Extent]:
+    """Replace a -1 by its extent where all unknown extents of the tensor are among the others."""
+    others = [w for w in wanted if not (isinstance(w, int) and w == -1)]
+    whole, part = (math.prod(e for e in each if isinstance(e, int)) for each in (dims, others))
+    own, kept = (sorted(id(e) for e in each if not isinstance(e, int)) for each in (dims, others))
+    if len(others) != len(wanted) - 1 or own != kept or not part or whole % part:
+        return wanted
+    return [whole // part if isinstance(w, int) and w == -1 else w for w in wanted]
 
 
 def _is_determined(dims: Sequence[Dim], wanted: Sequence[Extent]) -> bool:
@@ -80,15 +93,8 @@ def _flatten(node: Node) -> RelayExpr:
     if axis == 1 and rank_of(x) > 1 and all(isinstance(d, int) for d in right):
         return ops.nn.batch_flatten(x) if rank_of(x) > 2 else x
     if count_of(left) < 0 and count_of(right) < 0:
-        return _merged(_merged(x, axis, len(right)), 0, axis)
+        return merged(merged(x, axis, len(right)), 0, axis)
     return reshape(x, [count_of(left), count_of(right)])
-
-
-def _merged(x: RelayExpr, begin: int, count: int) -> RelayExpr:
-    """Make one axis of several."""
-    for _ in range(count - 1):
-        x = ops.reshape(x, [0] * begin + [-3] + [0] * (rank_of(x) - begin - 2))  # -3 makes one of two
-    return x
 
 
 @converter("Transpose")
@@ -191,7 +197,15 @@ def _expand(node: Node) -> RelayExpr:
     wanted = partial_of(shape)
     if wanted is not None and _is_settled(dims_of(x), wanted):
         return expand(x, wanted)
-    return ops.broadcast_to(x, _joint_shape(x, shape))
+    return told(ops.broadcast_to(x, _joint_shape(x, shape)), _joint_extents(dims_of(x), wanted or []))
+
+
+def _joint_extents(dims: Sequence[Dim], wanted: Sequence[Extent]) -> list[Extent]:
+    """Return what is known of the extents that a tensor and a shape broadcast to, nothing of a shape that is not."""
+    rank = max(len(dims), len(wanted))
+    own, other = ([*[1] * (rank - len(each)), *each] for each in (dims, wanted))
+    pairs = [[e for e in pair if isinstance(e, int)] for pair in zip(own, other, strict=True)]
+    return [max(pair) if pair and pair != [1] else None for pair in pairs] if wanted else []
 
 
 def _is_settled(dims: Sequence[Dim], wanted: Sequence[Extent]) -> bool:
