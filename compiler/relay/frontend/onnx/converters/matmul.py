@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from compiler.ir.expr import RelayExpr
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.relay.frontend.onnx.config import current_config
+from compiler.relay.frontend.onnx.converters.shape import joint_shape
 from compiler.relay.frontend.onnx.integers import product_on_integers
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.einsum import explicit_equation
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
-from compiler.relay.frontend.shared.tensors import expand, merged, reshape, static_dims, told, transpose, unsqueeze
+from compiler.relay.frontend.shared.tensors import expand, merged, reshape, told, transpose, unsqueeze
 from compiler.relay.op.type_relations import broadcast_dims
 from compiler.relay.ty import Dim
 
@@ -71,10 +70,10 @@ def _batched(a: RelayExpr, b: RelayExpr, out_dtype: str) -> RelayExpr:
     if len(batch) == 1 and rank_of(a) == rank_of(b) == 3:
         return _matrices(a, b, out_dtype)
     if _unknown((*dims_of(a), *dims_of(b))) > 1:
-        if _is_same(dims_of(a)[:-2], dims_of(b)[:-2]):
-            left, right = merged(a, 0, len(batch)), merged(b, 0, len(batch))
-            return _apart(_matrices(left, right, out_dtype), a, len(batch))
-        return told(_batched_at_run_time(a, b, out_dtype), [*batch, m, n])
+        if not _is_same(dims_of(a)[:-2], dims_of(b)[:-2]):
+            return _batched_at_run_time(a, b, batch, out_dtype)
+        left, right = merged(a, 0, len(batch)), merged(b, 0, len(batch))
+        return _apart(_matrices(left, right, out_dtype), a, len(batch))
     count = _known_product(batch)
     left = reshape(expand(a, [*batch, m, k]), [count, m, k])
     right = reshape(expand(b, [*batch, k, n]), [count, k, n])
@@ -90,35 +89,20 @@ def _unknown(dims: Sequence[Dim]) -> int:
     return sum(not isinstance(d, int) for d in dims)
 
 
-def _batched_at_run_time(a: RelayExpr, b: RelayExpr, out_dtype: str) -> RelayExpr:
-    """Build a batched matrix product with dynamic shapes."""
-    left_batch, left = _split_shape(a)
-    right_batch, right = _split_shape(b)
-    count = max(rank_of(a), rank_of(b)) - 2
-    batch = ops.maximum(_with_ones(left_batch, count), _with_ones(right_batch, count))
-    columns = ops.take(right, constant([1], "int64"), axis=0)
-    rows = ops.take(left, constant([0], "int64"), axis=0)
-    any_number = constant([-1], "int64")
-    x = ops.reshape(ops.broadcast_to(a, ops.concatenate([batch, left], 0)), ops.concatenate([any_number, left], 0))
-    y = ops.reshape(ops.broadcast_to(b, ops.concatenate([batch, right], 0)), ops.concatenate([any_number, right], 0))
-    return ops.reshape(_matrices(x, y, out_dtype), ops.concatenate([batch, rows, columns], 0))
+def _batched_at_run_time(a: RelayExpr, b: RelayExpr, batch: Sequence[Dim], out_dtype: str) -> RelayExpr:
+    """Build a batched matrix product of batches that are broadcast to each other, of extents that only a run knows."""
+    x, y = (
+        told(ops.broadcast_to(each, joint_shape(each, _batch_of(other))), [*batch, *dims_of(each)[-2:]])
+        for each, other in ((a, b), (b, a))
+    )
+    return _apart(_matrices(merged(x, 0, len(batch)), merged(y, 0, len(batch)), out_dtype), x, len(batch))
 
 
-def _split_shape(x: RelayExpr) -> tuple[RelayExpr, RelayExpr]:
-    """Split a shape into those of the batch and the matrix, as vectors."""
-    shape, rank = ops.shape_of(x, dtype="int64"), rank_of(x)
-    parts = (list(range(rank - 2)), [rank - 2, rank - 1])
-    batch, matrix = (ops.take(shape, constant(np.array(part, "int64")), axis=0) for part in parts)
-    return batch, matrix
-
-
-def _with_ones(shape: RelayExpr, count: int) -> RelayExpr:
-    """Prepend ones to the shape of a batch up to the rank of another."""
-    missing = count - static_dims(shape, "the shape of a batch")[0]
-    ones = constant(np.ones(missing, "int64"))
-    if missing == count:
-        return ones
-    return ops.concatenate([ones, shape], 0) if missing else shape
+def _batch_of(x: RelayExpr) -> RelayExpr:
+    """Return the shape of a batch of matrices as if these had one element, as a value."""
+    matrix, count = constant([1, 1], "int64"), rank_of(x) - 2
+    shape = ops.shape_of(x, dtype="int64")
+    return ops.concatenate([ops.strided_slice(shape, [0], [count]), matrix], 0) if count else matrix
 
 
 def _matrices(a: RelayExpr, b: RelayExpr, out_dtype: str) -> RelayExpr:

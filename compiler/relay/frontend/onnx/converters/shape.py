@@ -197,7 +197,7 @@ def _expand(node: Node) -> RelayExpr:
     wanted = partial_of(shape)
     if wanted is not None and _is_settled(dims_of(x), wanted):
         return expand(x, wanted)
-    return told(ops.broadcast_to(x, _joint_shape(x, shape)), _joint_extents(dims_of(x), wanted or []))
+    return told(ops.broadcast_to(x, joint_shape(x, shape)), _joint_extents(dims_of(x), wanted or []))
 
 
 def _joint_extents(dims: Sequence[Dim], wanted: Sequence[Extent]) -> list[Extent]:
@@ -218,7 +218,7 @@ def _is_settled(dims: Sequence[Dim], wanted: Sequence[Extent]) -> bool:
     )
 
 
-def _joint_shape(x: RelayExpr, shape: RelayExpr) -> RelayExpr:
+def joint_shape(x: RelayExpr, shape: RelayExpr) -> RelayExpr:
     """Return the shape that a tensor and a shape broadcast to, as a value."""
     own, missing = ops.shape_of(x, dtype="int64"), static_dims(shape, "the shape")[0] - rank_of(x)
     ones = constant(np.ones(abs(missing), np.int64))

@@ -15,7 +15,7 @@ from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import Array, constant, dims_of, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import bounded, cast, pad, slice_axis, static_dims
-from compiler.relay.frontend.shared.windows import Axis, sum_of_windows
+from compiler.relay.frontend.shared.windows import greatest, places_in, sum_of_windows, unfold, windows_along
 
 _LAYOUTS = {1: "W", 2: "HW", 3: "DHW"}
 
@@ -205,41 +205,19 @@ def positions(extents: Sequence[int], w: Windows, ceil: bool = False) -> tuple[t
             count -= 1
         bounded(max(count, 0), k)
         axes.append(np.arange(count)[:, None] * s + np.arange(k) * d - b)
-    bounded(*(a.size for a in axes))
-    flat, inside = np.zeros((1, 1), np.int64), np.ones((1, 1), bool)
-    for places, extent in zip(axes, extents, strict=True):
-        flat = (flat[:, None, :, None] * extent + places[None, :, None, :]).reshape(
-            flat.shape[0] * places.shape[0], flat.shape[1] * places.shape[1]
-        )
-        ok = (places >= 0) & (places < extent)
-        inside = (inside[:, None, :, None] & ok[None, :, None, :]).reshape(flat.shape)
-    return tuple(len(a) for a in axes), np.where(inside, flat, -1)
-
-
-def unfold(x: RelayExpr, places: Array, fill: float) -> RelayExpr:
-    """Return the elements of all windows, (N, C, windows, elements of one); ``fill`` stands outside of the image."""
-    n, c, *extents = static_dims(x, "the input")
-    flat = ops.reshape(x, (n, c, math.prod(extents)))
-    taken = ops.take(flat, constant(np.maximum(places, 0)), axis=2)
-    return taken if (places >= 0).all() else ops.where(constant(places >= 0), taken, fill)
+    return tuple(len(a) for a in axes), places_in(axes, extents)
 
 
 def _max_pool_with_places(node: Node, x: RelayExpr, w: Windows, ceil: bool) -> list[RelayExpr]:
     n, c, *extents = static_dims(x, "the input")
-    dtype = dtype_of(x)
     counts, places = positions(extents, w, ceil)
-    lowest = -math.inf if dtype.startswith("float") else float(np.iinfo(dtype).min)
-    taken = unfold(x, places, lowest)
-    best = ops.argmax(taken, 3, keepdims=True)
     named = places
     if node.attr("storage_order", 0):
         named = np.ravel_multi_index(np.unravel_index(np.maximum(places, 0), extents)[::-1], extents[::-1])
-    bounded(n, c, places.size)
-    spread = constant(np.broadcast_to(named, (n, c, *places.shape)).copy())
-    flat = ops.gather(spread, 3, ops.cast(best, "int64"))
-    offsets = constant((np.arange(n * c) * math.prod(extents)).reshape(n, c, 1, 1))
+    most, flat = greatest(x, places, named)
+    offsets = constant((np.arange(n * c) * math.prod(extents)).reshape(n, c, 1))
     shape = (n, c, *counts)
-    return [ops.reshape(ops.max(taken, axis=3), shape), ops.reshape(ops.add(flat, offsets), shape)]
+    return [ops.reshape(most, shape), ops.reshape(ops.add(flat, offsets), shape)]
 
 
 @converter("MaxUnpool")
@@ -299,7 +277,6 @@ def _global_pool(node: Node) -> RelayExpr:
 def _col2im(node: Node) -> RelayExpr:
     """Convert ``Col2Im``: sum windows at their positions."""
     image, block = node.ints(1, "image_shape") or [], node.ints(2, "block_shape") or []
-    whole = constant(np.zeros((1, 1, *image), "bool"))
-    w = windows_of(node, whole, block)
-    axes = map(Axis, image, w.kernel, w.strides, w.dilations, w.before, w.after)
-    return sum_of_windows(node.inputs[0], list(axes))
+    w = windows_of(node, constant(np.zeros((1, 1, *image), "bool")), block)
+    windows = map(windows_along, image, w.kernel, w.strides, w.dilations, w.before, w.after)
+    return sum_of_windows(node.inputs[0], image, list(windows))

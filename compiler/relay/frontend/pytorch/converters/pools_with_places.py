@@ -10,53 +10,28 @@ import numpy as np
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.converters.windows import adaptive, in_batches, max_pool, steps_of
 from compiler.relay.frontend.pytorch.registry import converter, converters
-from compiler.relay.frontend.pytorch.tensors import (
-    constant,
-    dtype_of,
-    extents,
-    ops,
-    repeated,
-    reshape,
-    scalar,
-    static_shape,
-)
+from compiler.relay.frontend.pytorch.tensors import constant, dtype_of, extents, ops, repeated, reshape, static_shape
 from compiler.relay.frontend.pytorch.values import Ints, TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.tensors import bounded, cast
+from compiler.relay.frontend.shared.folding import Array
+from compiler.relay.frontend.shared.tensors import bounded
+from compiler.relay.frontend.shared.windows import greatest, places_in
 
 _MAX_WINDOW = 256
 """The maximum number of elements of a window with indices."""
 
 
-def _greatest(x: RelayExpr, windows: Sequence[Sequence[tuple[int, ...]]]) -> RelayExpr:
+def _places(x: RelayExpr, windows: Sequence[Array]) -> RelayExpr:
     """Return the index of the maximum of each window, over the flattened spatial axes.
 
-    ``windows`` has the coordinates of each window's elements along each spatial axis, padded with -1 to equal length.
+    ``windows`` has the coordinates of each window's elements along each spatial axis, outside of the image those that
+    make all as long.
     """
     batch, channels, *spatial = static_shape(x)
-    columns = [np.asarray(axis) for axis in windows]
-    outer, inner = [len(axis) for axis in columns], [axis.shape[1] for axis in columns]
-    if math.prod(inner) > _MAX_WINDOW:
-        raise ConversionError(
-            f"places in windows of {math.prod(inner)} elements are not computed, {_MAX_WINDOW} at most"
-        )
-    bounded(*outer, *inner)
-    flat, inside, rank = np.zeros((), "int64"), np.ones((), bool), len(spatial)
-    for i, axis in enumerate(columns):
-        shape = [1] * (2 * rank)
-        shape[i], shape[rank + i] = axis.shape
-        flat = flat * spatial[i] + np.maximum(axis, 0).reshape(shape)
-        inside = inside & (axis >= 0).reshape(shape)
-    table = flat.reshape(math.prod(outer), math.prod(inner))
-    elements = ops.take(reshape(x, [batch, channels, math.prod(spatial)]), constant(table, "int64"), axis=2)
-    least = -math.inf if dtype_of(x).startswith("float") else np.iinfo(dtype_of(x)).min
-    mask = constant(np.broadcast_to(inside, [*outer, *inner]).reshape(table.shape))
-    best = ops.argmax(ops.where(mask, elements, scalar(least, x)), axis=[3])
-    first = np.arange(len(table)) * table.shape[1]
-    places = ops.take(
-        constant(table.reshape(-1), "int64"), ops.add(cast(best, "int64"), constant(first, "int64")), axis=0
-    )
-    return reshape(places, [batch, channels, *outer])
+    if (size := math.prod(axis.shape[1] for axis in windows)) > _MAX_WINDOW:
+        raise ConversionError(f"places in windows of {size} elements are not computed, {_MAX_WINDOW} at most")
+    places = places_in(windows, spatial)
+    return reshape(greatest(x, places, places)[1], [batch, channels, *map(len, windows)])
 
 
 def _of_strides(x: RelayExpr, count: int, kernel_size: Ints, stride: Ints | None, padding: Ints, dilation: Ints,
@@ -64,14 +39,12 @@ def _of_strides(x: RelayExpr, count: int, kernel_size: Ints, stride: Ints | None
     """Return the maxima of strided windows and their indices."""
     y = max_pool(x, count, kernel_size, stride, padding, dilation, ceil_mode)
     kernel = repeated(kernel_size, count)
-    strides = steps_of(kernel, stride, count)
-    around, dilations = repeated(padding, count), repeated(dilation, count)
-    windows = []
-    for i, (extent, many) in enumerate(zip(static_shape(x)[2:], static_shape(y)[2:], strict=True)):
-        begins = [j * strides[i] - around[i] for j in range(many)]
-        rows = [tuple(b + k * dilations[i] for k in range(kernel[i])) for b in begins]
-        windows.append([tuple(c if 0 <= c < extent else -1 for c in row) for row in rows])
-    return y, _greatest(x, windows)
+    rest = (static_shape(y)[2:], kernel, steps_of(kernel, stride, count), repeated(padding, count))
+    windows = [
+        np.arange(many)[:, None] * step - around + np.arange(size) * apart
+        for many, size, step, around, apart in zip(*rest, repeated(dilation, count), strict=True)
+    ]
+    return y, _places(x, windows)
 
 
 @converter("max_pool2d_with_indices", "max_pool1d_with_indices", "max_pool3d_with_indices")
@@ -90,8 +63,8 @@ def _adaptive_max(x: RelayExpr, count: int, output_size: Ints) -> tuple[RelayExp
     for extent, many in zip(static_shape(x)[2:], static_shape(y)[2:], strict=True):
         rows = [range(i * extent // many, -(-(i + 1) * extent // many)) for i in range(many)]
         longest = max(map(len, rows))
-        windows.append([(*row, *[-1] * (longest - len(row))) for row in rows])
-    return y, _greatest(x, windows) if math.prod(len(axis[0]) for axis in windows) <= _MAX_WINDOW else None
+        windows.append(np.array([(*row, *[-1] * (longest - len(row))) for row in rows]))
+    return y, _places(x, windows) if math.prod(axis.shape[1] for axis in windows) <= _MAX_WINDOW else None
 
 
 for _count in (1, 2, 3):

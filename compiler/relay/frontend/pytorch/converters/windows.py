@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
 from compiler.relay.frontend.pytorch.tensors import (
@@ -23,7 +21,7 @@ from compiler.relay.frontend.pytorch.values import Ints, Scalar, Size, TorchValu
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.tensors import pad as padded
 from compiler.relay.frontend.shared.tensors import static_dims
-from compiler.relay.frontend.shared.windows import Axis, sum_of_windows
+from compiler.relay.frontend.shared.windows import sum_of_windows, windows_along
 
 _LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 
@@ -210,15 +208,11 @@ def _im2col(x: RelayExpr, kernel_size: Ints, dilation: Ints, padding: Ints, stri
     kernel, holes, around, steps = (repeated(v, 2) for v in (kernel_size, dilation, padding, stride))
     wide = padded(x, [(0, 0), (0, 0), *((p, p) for p in around)]) if any(around) else x
     batch, channels, *sizes = static_shape(wide)
-    counts = [(n - d * (k - 1) - 1) // s + 1 for n, k, d, s in zip(sizes, kernel, holes, steps, strict=True)]
-    places = [
-        np.arange(k)[:, None] * d + np.arange(n)[None, :] * s
-        for k, d, n, s in zip(kernel, holes, counts, steps, strict=True)
-    ]
+    places = [each.T for each in map(windows_along, sizes, kernel, steps, holes, (0, 0), (0, 0))]
     rows = ops.take(wide, constant(places[0], "int64"), axis=2)
     grid = ops.take(rows, constant(places[1], "int64"), axis=4)
     ordered = ops.transpose(grid, axes=[0, 1, 2, 4, 3, 5])
-    return reshape(ordered, [batch, channels * math.prod(kernel), math.prod(counts)])
+    return reshape(ordered, [batch, channels * math.prod(kernel), math.prod(each.shape[1] for each in places)])
 
 
 @converter("col2im")
@@ -229,5 +223,5 @@ def _col2im(
         repeated(v, 2) for v in (output_size, kernel_size, dilation, padding, stride)
     )
     batched = x if rank_of(x) == 3 else unsqueeze(x, [0])
-    summed = sum_of_windows(batched, list(map(Axis, image, kernel, steps, holes, around, around)))
+    summed = sum_of_windows(batched, image, list(map(windows_along, image, kernel, steps, holes, around, around)))
     return summed if rank_of(x) == 3 else reshape(summed, static_shape(summed)[1:])
