@@ -146,6 +146,21 @@ def pad(
     return ops.nn.pad(x, around, fill)
 
 
+def pad_at_run_time(x: RelayExpr, around: RelayExpr, mode: str, fill: RelayExpr | float | None) -> RelayExpr:
+    """Pad as :func:`pad` does by what the running program computes: a row before each axis, and one after each."""
+    rank = rank_of(x)
+    before, after = (ops.take(around, constant(row), axis=0) for row in (0, 1))
+    begin, end = ops.maximum(ops.negative(before), 0), ops.add(ops.shape_of(x, dtype="int64"), ops.minimum(after, 0))
+    x = ops.strided_slice(x, begin, end, constant(np.ones(rank, np.int64)), axes=range(rank))
+    around = ops.maximum(around, 0)
+    if mode == "constant":
+        return ops.nn.pad(x, ops.transpose(around), fill if isinstance(fill, RelayExpr) else scalar(fill or 0, x))
+    for axis in range(rank):
+        before, after = (ops.take(ops.take(around, constant(row), axis=0), constant(axis), axis=0) for row in (0, 1))
+        x = ops.take(x, _places_at_run_time(extent_of(x, axis), before, after, mode), axis=axis)
+    return x
+
+
 def _cropped(x: RelayExpr, axis: int, before: int, after: int) -> RelayExpr:
     """Leave out elements at the beginning and at the end of an axis."""
     extent = dims_of(x)[axis]
@@ -174,14 +189,14 @@ def _pad_by_index(x: RelayExpr, around: Sequence[tuple[int, int]], mode: str) ->
             bounded(extent + before + after)
             taken: RelayExpr = constant(np.pad(np.arange(extent), (before, after), mode).astype(np.int64))  # type: ignore[call-overload]
         else:
-            taken = _places_at_run_time(extent_of(x, axis), before, after, mode)
+            taken = _places_at_run_time(extent_of(x, axis), constant(before), constant(after), mode)
         x = ops.take(x, taken, axis=axis)
     return x
 
 
-def _places_at_run_time(extent: RelayExpr, before: int, after: int, mode: str) -> RelayExpr:
+def _places_at_run_time(extent: RelayExpr, before: RelayExpr, after: RelayExpr, mode: str) -> RelayExpr:
     """Return which elements of an axis stand in a padded one, as NumPy pads."""
-    place = ops.arange(constant(-before, "int64"), ops.add(extent, after), constant(1, "int64"), dtype="int64")
+    place = ops.arange(ops.negative(before), ops.add(extent, after), constant(1, "int64"), dtype="int64")
     last = ops.subtract(extent, 1)
     if mode == "edge":
         return ops.maximum(ops.minimum(place, last), 0)

@@ -230,9 +230,9 @@ def test_types_that_do_not_fit_name_the_node():
 
 
 def test_values_that_must_be_known():
-    model = _model([_node("Pad", "x", "r", name="around")])
-    model.graph.input.append(helper.make_tensor_value_info("r", TensorProto.INT64, [4]))
-    with pytest.raises(ConversionError, match=r"'around' \(Pad\): input 1 \(pads\) must be known while importing"):
+    model = _model([_node("CenterCropPad", "x", "r", name="around")])
+    model.graph.input.append(helper.make_tensor_value_info("r", TensorProto.INT64, [2]))
+    with pytest.raises(ConversionError, match=r"'around' \(CenterCropPad\): input 1 \(shape\) must be known"):
         from_onnx(model)
 
 

@@ -32,6 +32,9 @@ def _compare(model, feeds, executor="debug"):
     return mod
 
 
+_FLOAT, _INT = TensorProto.FLOAT, TensorProto.INT64
+
+
 def _random(*shape):
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype("float32")
 
@@ -92,6 +95,27 @@ def test_padding_of_open_and_known_shapes(mode, pads, executor, dims):
     np.testing.assert_array_equal(got.numpy(), wanted)
 
 
+@pytest.mark.parametrize("axes", [None, [1], [1, 0]])
+@pytest.mark.parametrize("mode", ["reflect", "edge", "wrap", "constant"])
+@pytest.mark.parametrize("pads", [(0, 2, 0, 2), (1, -1, 1, 1), (0, -2, 0, 0)])
+def test_padding_that_an_input_tells(mode, pads, axes):
+    """As speech is padded to half a minute: the number of its samples tells by how much."""
+    weights = {"f": np.float32(0.5)} | ({} if axes is None else {"a": np.array(axes)})
+    node = helper.make_node("Pad", ["x", "p", "f", *(["a"] if axes else [])], ["y"], mode=mode)
+    given = pads if axes != [1] else pads[1::2]
+    model = _model(node, {"x": (_FLOAT, ["b", "t"]), "p": (_INT, [len(given)])}, weights)
+    _compare(model, {"x": _random(3, 6), "p": np.array(given)}, "vm")
+
+
+@pytest.mark.parametrize("step", [-1, -2, 3])
+@pytest.mark.parametrize(("start", "end"), [(-2, -5), (4, -(2**63)), (1, 5), (2**63 - 1, 2), (-1, 1)])
+def test_slices_in_steps_of_an_axis_of_open_extent(start, end, step):
+    weights = {"s": np.array([start]), "e": np.array([end]), "a": np.array([1]), "t": np.array([step])}
+    model = _model(helper.make_node("Slice", ["x", *weights], ["y"]), {"x": (_FLOAT, ["b", "n", 2])}, weights)
+    for extent in (7, 3):
+        _compare(model, {"x": _random(3, extent, 2)}, "vm")
+
+
 @pytest.mark.parametrize("is_known", [False, True])
 @pytest.mark.parametrize("extent", [1, 2, 3, 7])
 def test_reflection_wider_than_an_extent_goes_back_and_forth(extent, is_known):
@@ -142,7 +166,6 @@ def test_transposed_convolution_of_open_shapes(more, executor):
     _compare(model, {"x": _random(2, 3, 4, 5)}, executor)
 
 
-_FLOAT, _INT = TensorProto.FLOAT, TensorProto.INT64
 _OPEN = {
     "flatten": ("Flatten", {"x": ["b", "c", 3, "x"]}, {}, {"axis": 2}, (2, 4, 3, 5)),
     "depth": ("DepthToSpace", {"x": ["b", 12, "y", "x"]}, {}, {"blocksize": 2, "mode": "CRD"}, (2, 12, 3, 4)),

@@ -15,11 +15,13 @@ from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
 from compiler.relay.frontend.shared.tensors import (
     Extent,
+    cast,
     count_of,
     expand,
     is_copied,
     merged,
     pad,
+    pad_at_run_time,
     reshape,
     slice_axis,
     split,
@@ -179,9 +181,7 @@ def _dynamic_slice(node: Node) -> RelayExpr:
 def _cut(x: RelayExpr, axis: int, start: int, end: int, step: int) -> RelayExpr:
     extent, values = dims_of(x)[axis], partial_of(x) if rank_of(x) == 1 else None
     if not isinstance(extent, int):
-        if step != 1:
-            raise ConversionError(f"slicing axis {axis} of unknown extent requires step 1, got {step}")
-        return ops.strided_slice(x, [start], [min(end, 2**31 - 1)], strides=[1], axes=[axis])
+        return ops.strided_slice(x, [start], [min(end, 2**31 - 1)], strides=[step], axes=[axis])
     taken = range(extent)[start:end:step]
     rest = None if values is None else values[start:end:step]
     if len(taken) == 0:
@@ -246,15 +246,27 @@ def _tile(node: Node) -> RelayExpr:
 @converter("Pad")
 def _pad(node: Node) -> RelayExpr:
     x, mode = node.inputs[0], node.attr("mode", "constant")
-    pads = node.attr("paddings") or node.ints_or_attr(1, "pads") or []
     fill = node.attributes.get("value") if "value" in node.attributes else node.input(2)
     axes = node.ints(3, "axes")
     rank = rank_of(x)
     axes = list(range(rank)) if axes is None else [a % rank for a in axes]
+    computed = node.input(1)
+    if computed is not None and known(computed) is None:
+        return pad_at_run_time(x, _for_all_axes(computed, axes, rank), mode, fill)
+    pads = node.attr("paddings") or node.ints_or_attr(1, "pads") or []
     around = [(0, 0)] * rank
     for axis, before, after in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
         around[axis] = (before, after)
     return pad(x, around, mode, fill)
+
+
+def _for_all_axes(pads: RelayExpr, axes: Sequence[int], rank: int) -> RelayExpr:
+    """Return what is added before each axis, and after each, of what is added before and after some."""
+    rows = ops.reshape(cast(pads, "int64"), (2, len(axes)))
+    if list(axes) == list(range(rank)):
+        return rows
+    places = [axes.index(axis) if axis in axes else len(axes) for axis in range(rank)]
+    return ops.take(ops.concatenate([rows, constant(np.zeros((2, 1), np.int64))], 1), constant(places), axis=1)
 
 
 @converter("CenterCropPad")
