@@ -27,10 +27,10 @@ from compiler.relay.transform.simplify.combine_parallel import (
     CombineParallelConv2D,
     CombineParallelDense,
 )
+from compiler.relay.transform.simplify.convolve_images import ConvolveImages
 from compiler.relay.transform.simplify.eliminate_common_subexpr import EliminateCommonSubexpr
 from compiler.relay.transform.simplify.fast_math import FastMath
 from compiler.relay.transform.simplify.flatten_atrous_conv import FlattenAtrousConv
-from compiler.relay.transform.simplify.flatten_conv3d import FlattenConv3D
 from compiler.relay.transform.simplify.simplify_expr import SimplifyExpr
 from compiler.relay.transform.simplify.simplify_inference import SimplifyInference
 from compiler.target.target import Target
@@ -52,7 +52,7 @@ def optimization_passes(target: Target) -> list[Pass]:
            FlattenAtrousConv, SimplifyExpr
     1      Legalize (of quantised operators)
     2      FoldConstant
-    3      EliminateCommonSubexpr, FoldScaleAxis, FlattenConv3D,
+    3      EliminateCommonSubexpr, FoldScaleAxis, ConvolveImages,
            CanonicalizeCast, CanonicalizeOps, MultiplyBytes, MultiplyHalves, AlterOpLayout,
            Winograd, Strassen, TabulateBytes
     4      CombineParallelConv2D, -Dense and -BatchMatmul, FastMath
@@ -68,7 +68,7 @@ def optimization_passes(target: Target) -> list[Pass]:
         EliminateCommonSubexpr(fskip=_is_narrow_cast),
         FoldConstant(in_build=True),
         FoldScaleAxis(),
-        FlattenConv3D(),
+        ConvolveImages(),
         # Parts of a joined result can take no scale back into the weights, so joining comes after.
         CombineParallelConv2D(),
         CombineParallelDense(),

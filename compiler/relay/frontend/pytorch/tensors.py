@@ -8,7 +8,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.values import Ints, Scalar, Size, TorchValue
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar, settle
-from compiler.relay.frontend.shared.tensors import reshape, told, transpose, unsqueeze
+from compiler.relay.frontend.shared.tensors import extent_of, reshape, told, transpose, unsqueeze
 
 __all__ = [
     "axes_of", "axis_of", "constant", "dims_of", "dtype_of", "extent", "extents", "known", "number", "open_extents",
@@ -49,11 +49,8 @@ def static_extent(x: RelayExpr, axis: int) -> int:
 
 def size(x: RelayExpr, dim: int) -> Size:
     """Return an extent, as an int if it is known."""
-    axis = axis_of(dim, rank_of(x))
-    own = dims_of(x)[axis]
-    if isinstance(own, int):
-        return own
-    return ops.take(ops.shape_of(x, dtype="int64"), constant(axis, "int64"), axis=0)
+    own = dims_of(x)[axis_of(dim, rank_of(x))]
+    return own if isinstance(own, int) else extent_of(x, dim)
 
 
 def shape_of(x: RelayExpr) -> list[Size]:

@@ -16,6 +16,7 @@ from compiler.relay.frontend.shared.tensors import bounded, pad, static_dims
 def windows_along(extent: int, kernel: int, stride: int, dilation: int, before: int, after: int) -> Array:
     """Return the places along one axis of an image, (windows, elements of one), within and without its padding."""
     count = (extent + before + after - (kernel - 1) * dilation - 1) // stride + 1
+    bounded(max(count, 0), kernel)
     return np.arange(count)[:, None] * stride + np.arange(kernel) * dilation - before
 
 

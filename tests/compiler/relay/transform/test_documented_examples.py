@@ -17,7 +17,7 @@ _EXAMPLE = re.compile(r"^``(.+)``.*::\n\n((?:    .*\n|\n)+)", re.MULTILINE)
 
 PASSES = [cls for cls in registered_passes() if cls.__module__.startswith(compiler.relay.transform.__name__)]
 WITHOUT_TEXT = {
-    "FlattenConv3D": "weights are constants, which texts keep in a table",
+    "ConvolveImages": "weights are constants, which texts keep in a table",
     "ManifestAlloc": "shapes are constants, which texts keep in a table",
     "MergeComposite": "takes patterns, which are objects",
     "MultiplyBytes": "weights are constants, which texts keep in a table",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from compiler.ir.expr import RelayExpr
-from compiler.ir.expr.primexpr import PrimExpr
 from compiler.relay.frontend.onnx.config import current_config
 from compiler.relay.frontend.onnx.converters.shape import joint_shape
 from compiler.relay.frontend.onnx.integers import product_on_integers
@@ -14,7 +12,7 @@ from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.einsum import explicit_equation
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
-from compiler.relay.frontend.shared.tensors import expand, merged, reshape, told, transpose, unsqueeze
+from compiler.relay.frontend.shared.tensors import count_of, expand, merged, reshape, told, transpose, unsqueeze
 from compiler.relay.op.type_relations import broadcast_dims
 from compiler.relay.ty import Dim
 
@@ -43,12 +41,8 @@ def _without(x: RelayExpr, axis: int) -> RelayExpr:
 
 def _rows_times_matrix(a: RelayExpr, b: RelayExpr, out_dtype: str) -> RelayExpr:
     dims, (k, n) = dims_of(a), dims_of(b)
-    if len(dims) == 2:
-        rows = a
-    elif isinstance(k, int):
-        rows = reshape(a, [_known_product(dims[:-1]), k])
-    else:
-        rows = merged(a, 0, len(dims) - 1)
+    is_known = isinstance(k, int) and len(dims) > 2
+    rows = reshape(a, [count_of(dims[:-1]), k]) if is_known else merged(a, 0, len(dims) - 1)
     product = ops.nn.dense(rows, transpose(b, [1, 0]), out_dtype=out_dtype or dtype_of(a))
     if len(dims) == 2:
         return product
@@ -58,10 +52,6 @@ def _rows_times_matrix(a: RelayExpr, b: RelayExpr, out_dtype: str) -> RelayExpr:
 def _apart(product: RelayExpr, a: RelayExpr, count: int) -> RelayExpr:
     """Make the first axes of a tensor of the first of a product, whatever their extents."""
     return ops.reshape_like(product, a, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=count)
-
-
-def _known_product(dims: Sequence[Dim]) -> int | PrimExpr | None:
-    return math.prod(dims) if all(isinstance(d, int) for d in dims) else None
 
 
 def _batched(a: RelayExpr, b: RelayExpr, out_dtype: str) -> RelayExpr:
@@ -74,7 +64,7 @@ def _batched(a: RelayExpr, b: RelayExpr, out_dtype: str) -> RelayExpr:
             return _batched_at_run_time(a, b, batch, out_dtype)
         left, right = merged(a, 0, len(batch)), merged(b, 0, len(batch))
         return _apart(_matrices(left, right, out_dtype), a, len(batch))
-    count = _known_product(batch)
+    count = count_of(batch)
     left = reshape(expand(a, [*batch, m, k]), [count, m, k])
     right = reshape(expand(b, [*batch, k, n]), [count, k, n])
     return reshape(_matrices(left, right, out_dtype), [*batch, m, n])

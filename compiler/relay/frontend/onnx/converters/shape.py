@@ -94,9 +94,8 @@ def _flatten(node: Node) -> RelayExpr:
     left, right = dims[:axis], dims[axis:]
     if axis == 1 and rank_of(x) > 1 and all(isinstance(d, int) for d in right):
         return ops.nn.batch_flatten(x) if rank_of(x) > 2 else x
-    if count_of(left) < 0 and count_of(right) < 0:
-        return merged(merged(x, axis, len(right)), 0, axis)
-    return reshape(x, [count_of(left), count_of(right)])
+    both = [count_of(left), count_of(right)]
+    return merged(merged(x, axis, len(right)), 0, axis) if both == [-1, -1] else reshape(x, both)
 
 
 @converter("Transpose")

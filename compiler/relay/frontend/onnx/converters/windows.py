@@ -197,14 +197,10 @@ def positions(extents: Sequence[int], w: Windows, ceil: bool = False) -> tuple[t
 
     Places outside of the image are -1; the array is (windows, elements of one).
     """
-    axes = []
-    for e, k, s, d, b, a, r in zip(extents, w.kernel, w.strides, w.dilations, w.before, w.after, w.reach, strict=True):
-        room = e + b + a - r
-        count = (-(-room // s) if ceil else room // s) + 1
-        if ceil and (count - 1) * s >= e + b:
-            count -= 1
-        bounded(max(count, 0), k)
-        axes.append(np.arange(count)[:, None] * s + np.arange(k) * d - b)
+    after = [a + s - 1 if ceil else a for a, s in zip(w.after, w.strides, strict=True)]
+    axes = list(map(windows_along, extents, w.kernel, w.strides, w.dilations, w.before, after))
+    if ceil:  # the last window must begin within the image or the padding before it
+        axes = [places[places[:, 0] < extent] for places, extent in zip(axes, extents, strict=True)]
     return tuple(len(a) for a in axes), places_in(axes, extents)
 
 

@@ -24,8 +24,7 @@ _MAX_WINDOW = 256
 def _places(x: RelayExpr, windows: Sequence[Array]) -> RelayExpr:
     """Return the index of the maximum of each window, over the flattened spatial axes.
 
-    ``windows`` has the coordinates of each window's elements along each spatial axis, outside of the image those that
-    make all as long.
+    ``windows`` has the coordinates of their elements along each axis; those outside of the image make all as long.
     """
     batch, channels, *spatial = static_shape(x)
     if (size := math.prod(axis.shape[1] for axis in windows)) > _MAX_WINDOW:

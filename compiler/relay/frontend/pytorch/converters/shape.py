@@ -160,11 +160,9 @@ def _as_in_memory(x: RelayExpr, strides: Sequence[int]) -> RelayExpr:
     """Transpose a tensor so that its elements follow each other as in memory."""
     dims = static_shape(x)
     order = sorted(range(len(dims)), key=lambda axis: -strides[axis])
-    far = 1
-    for axis in reversed(order):
-        if dims[axis] != 1 and strides[axis] != far:
-            raise ConversionError(f"its elements, {dims} of strides {tuple(strides)}, do not lie side by side")
-        far *= dims[axis]
+    sizes = [math.prod(dims[inner] for inner in order[i + 1 :]) for i in range(len(order))]
+    if any(dims[axis] != 1 and strides[axis] != size for axis, size in zip(order, sizes, strict=True)):
+        raise ConversionError(f"its elements, {dims} of strides {tuple(strides)}, do not lie side by side")
     return x if order == sorted(order) else transpose(x, order)
 
 

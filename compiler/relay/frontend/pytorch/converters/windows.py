@@ -219,9 +219,7 @@ def _im2col(x: RelayExpr, kernel_size: Ints, dilation: Ints, padding: Ints, stri
 def _col2im(
     x: RelayExpr, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
 ) -> RelayExpr:
-    image, kernel, holes, around, steps = (
-        repeated(v, 2) for v in (output_size, kernel_size, dilation, padding, stride)
-    )
+    image, *rest = (repeated(v, 2) for v in (output_size, kernel_size, stride, dilation, padding, padding))
     batched = x if rank_of(x) == 3 else unsqueeze(x, [0])
-    summed = sum_of_windows(batched, image, list(map(windows_along, image, kernel, steps, holes, around, around)))
+    summed = sum_of_windows(batched, image, list(map(windows_along, image, *rest)))
     return summed if rank_of(x) == 3 else reshape(summed, static_shape(summed)[1:])

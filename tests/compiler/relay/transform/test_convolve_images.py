@@ -1,4 +1,4 @@
-"""Convolutions of volumes as convolutions of images: which ones become such, and that they compute the same."""
+"""Convolutions of volumes and signals as those of images: which ones become such, and that they compute the same."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.driver.relay.build import build
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.transform.infer_type import InferType
-from compiler.relay.transform.simplify.flatten_conv3d import FlattenConv3D
+from compiler.relay.transform.simplify.convolve_images import ConvolveImages
 from compiler.target.target import Target
 
 RANDOM = np.random.default_rng(8)
@@ -30,7 +30,7 @@ def weight(outputs: int, *kernel: int, inputs: int = 16) -> Any:
 
 
 def text_of(call: Any) -> str:
-    return str(FlattenConv3D()(InferType()(IRModule.from_expr(call))))
+    return str(ConvolveImages()(InferType()(IRModule.from_expr(call))))
 
 
 def test_what_a_window_reads_of_its_slices_becomes_channels() -> None:
@@ -73,6 +73,22 @@ def test_other_convolutions_stay_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
+    ("outputs", "inputs", "kernel", "samples", "is_row"),
+    [(16, 256, 3, 40, True), (16, 255, 3, 40, False), (16, 16, 3, 1 << 15, True), (16, 16, 3, 1 << 14, False),
+     (15, 256, 3, 40, False)],
+)  # fmt: skip
+def test_signals_of_long_sums_or_many_samples_are_rows(
+    outputs: int, inputs: int, kernel: int, samples: int, is_row: bool
+) -> None:
+    x = relay.var("x", shape=(1, inputs, samples))
+    call = relay.nn.conv1d(x, weight(outputs, kernel, inputs=inputs), padding=(2, 1), strides=2, dilation=3)
+    assert ("nn.conv2d" in text_of(call)) == is_row
+    assert ("nn.conv1d" in text_of(call)) != is_row
+    if is_row and samples < 100:
+        same_at_levels(relay.nn.relu(call + relay.const(np.float32(0.5))), (1, inputs, samples), "conv1d")
+
+
+@pytest.mark.parametrize(
     ("kernel", "strides", "padding", "dilation"),
     [
         ((3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1)),
@@ -87,12 +103,16 @@ def test_other_convolutions_stay_as_they_are() -> None:
 )
 def test_results_are_those_of_the_convolution(kernel: Any, strides: Any, padding: Any, dilation: Any) -> None:
     call = relay.nn.conv3d(volume(), weight(24, *kernel), strides=strides, padding=padding, dilation=dilation)
-    module = IRModule.from_expr(relay.nn.relu(call + relay.const(np.float32(0.5))))
-    data, found = RANDOM.standard_normal(SHAPE).astype("float32"), []
+    same_at_levels(relay.nn.relu(call + relay.const(np.float32(0.5))), SHAPE, "conv3d")
+
+
+def same_at_levels(graph: Any, shape: tuple[int, ...], operator: str) -> None:
+    module = IRModule.from_expr(graph)
+    data, found = RANDOM.standard_normal(shape).astype("float32"), []
     for level in (0, 3):
         with PassContext(opt_level=level):
             lib = build(module, "llvm")
-        assert any("conv3d" in name for name in lib.kernels) == (level == 0)
+        assert any(operator in name for name in lib.kernels) == (level == 0)
         executor = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
         executor.run(x=data)
         found.append(executor.get_output(0).numpy())

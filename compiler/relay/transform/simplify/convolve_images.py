@@ -1,14 +1,15 @@
-"""FlattenConv3D: turns convolutions of volumes into convolutions of images."""
+"""ConvolveImages: turns convolutions of volumes and of wide signals into convolutions of images."""
 
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, Constant, Tuple, array_const
-from compiler.relay.op.nn.conv_attrs import PLAIN_LAYOUTS, Conv3DAttrs
+from compiler.relay.op.nn.conv_attrs import PLAIN_LAYOUTS, Conv1DAttrs, Conv3DAttrs, ConvAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, tensor_type, type_of
 from compiler.target.target import Target
@@ -16,18 +17,22 @@ from compiler.target.target import Target
 _FEW_RESULTS, _FEW_CHANNELS = 8, 16
 """Channels of the result that are not worth a copy of the volume for each step of the window's depth, and channels of
 images that fill no vector."""
+_LONG_SUM, _MANY_SAMPLES = 768, 1 << 18
+"""Steps of a sum from which on a signal is worth its copy with channels in blocks, and elements from which on it is for
+any sum: its schedule reads the signal from the second cache for every few channels of the result."""
 
 
-class FlattenConv3D(RewritePass, opt_level=3, required=("InferType",)):
-    """Compute convolutions of volumes as convolutions of images, which AlterOpLayout and Winograd then make faster.
+class ConvolveImages(RewritePass, opt_level=3, required=("InferType",)):
+    """Compute convolutions of volumes and signals as those of images, which AlterOpLayout and Winograd make faster.
 
     Level 3; requires InferType.  The slices of a volume are images, and what a window reads of its slices are their
     channels.  Where the window is a column of the volume, rows and columns of a slice are one axis instead, and nothing
-    is moved.  The convolutions are those on CPUs in float32 without groups whose weight is known, in the usual layouts.
+    is moved.  A signal is a row, where its sums are long or it leaves the second cache.  The convolutions are those on
+    CPUs in float32 without groups whose weight is known, in the usual layouts.
 
     Examples
     --------
-    ``FlattenConv3D()``, for a window of 3 x 3 x 3::
+    ``ConvolveImages()``, for a window of 3 x 3 x 3::
 
         def @main(%x: Tensor[(1, 16, 8, 14, 14), float32]) {
           nn.conv3d(%x, w, padding=[1, 1, 1, 1, 1, 1], kernel_size=[3, 3, 3])
@@ -35,9 +40,7 @@ class FlattenConv3D(RewritePass, opt_level=3, required=("InferType",)):
         ->
         def @main(%x: Tensor[(1, 16, 8, 14, 14), float32]) {
           %0 = nn.pad(%x, …);                          // 10 slices
-          %1 = strided_slice(%0, …);                   // the first of the window's slices, for 8 positions
-          %2 = strided_slice(%0, …);
-          %3 = strided_slice(%0, …);
+          %1, %2, %3 = strided_slice(%0, …), …;        // each of the window's slices, for 8 positions
           %4 = concatenate((%1, %2, %3), axis=1);      // 48 channels
           %5 = reshape(transpose(%4, …), newshape=[8, 48, 14, 14]);
           %6 = nn.conv2d(%5, w as 48 channels, padding=[1, 1, 1, 1], kernel_size=[3, 3]);
@@ -50,22 +53,32 @@ class FlattenConv3D(RewritePass, opt_level=3, required=("InferType",)):
         return _Flattener() if target.kind == "llvm" else GraphMutator()
 
 
+_KINDS: dict[str, type[ConvAttrs]] = {"nn.conv1d": Conv1DAttrs, "nn.conv3d": Conv3DAttrs}
+Shape: TypeAlias = tuple[int, ...]
+
+
 class _Flattener(GraphMutator):
     def visit_call(self, call: Call) -> RelayExpr:
         new = self.rebuilt_call(call)
-        if op_name(new) != "nn.conv3d" or not isinstance(weight := new.args[1], Constant):
+        kind = _KINDS.get(op_name(new))
+        if kind is None or not isinstance(weight := new.args[1], Constant):
             return new
-        data, result, attrs = tensor_type(call.args[0]), tensor_type(call), Conv3DAttrs.of(new)
+        data, result, attrs = tensor_type(call.args[0]), tensor_type(call), kind.of(new)
         if data is None or result is None or not data.is_static or {data.dtype, result.dtype} != {"float32"}:
             return new
         layouts = (attrs.data_layout, attrs.kernel_layout)
-        if layouts != PLAIN_LAYOUTS[3] or attrs.out_layout not in ("", layouts[0]) or attrs.groups != 1:
+        if layouts != PLAIN_LAYOUTS[kind.RANK] or attrs.out_layout not in ("", layouts[0]) or attrs.groups != 1:
             return new
         outputs, channels, depth = weight.value.shape[:3]
-        if outputs < _FEW_RESULTS or channels * depth < _FEW_CHANNELS:
+        if kind is Conv1DAttrs:
+            flat, is_long = _by_row, channels * depth >= _LONG_SUM or math.prod(data.concrete_shape) > _MANY_SAMPLES
+            is_worth = is_long and min(outputs, channels) >= _FEW_CHANNELS
+        else:
+            is_column = {*weight.value.shape[3:], *attrs.strides[1:]} == {1} and not any(_of_images(attrs.padding))
+            flat = _by_columns if is_column else _by_slices
+            is_worth = outputs >= _FEW_RESULTS and channels * depth >= _FEW_CHANNELS
+        if not is_worth:
             return new
-        is_column = {*weight.value.shape[3:], *attrs.strides[1:]} == {1} and not any(_of_images(attrs.padding))
-        flat = _by_columns if is_column else _by_slices
         made = flat(new.args[0], weight.value, data.concrete_shape, result.concrete_shape, attrs)
         type_of(made)
         return made
@@ -76,9 +89,17 @@ def _of_images(padding: tuple[int, ...]) -> tuple[int, ...]:
     return (*padding[1:3], *padding[4:])
 
 
-def _by_columns(
-    x: RelayExpr, weight: np.ndarray, shape: tuple[int, ...], result: tuple[int, ...], attrs: Conv3DAttrs
-) -> RelayExpr:
+def _by_row(x: RelayExpr, weight: np.ndarray, shape: Shape, result: Shape, attrs: ConvAttrs) -> RelayExpr:
+    """Convolve images of one row."""
+    (before, after), row = attrs.padding, call_op("reshape", x, newshape=(*shape[:2], 1, shape[2]))
+    out = call_op(
+        "nn.conv2d", row, array_const(weight[:, :, None]), strides=(1, *attrs.strides), channels=result[1],
+        padding=(0, before, 0, after), dilation=(1, *attrs.dilation), kernel_size=(1, weight.shape[2]),
+    )  # fmt: skip
+    return call_op("reshape", out, newshape=result)
+
+
+def _by_columns(x: RelayExpr, weight: np.ndarray, shape: Shape, result: Shape, attrs: ConvAttrs) -> RelayExpr:
     """Convolve images whose rows are the slices of a volume."""
     images = call_op("reshape", x, newshape=(*shape[:3], math.prod(shape[3:])))
     out = call_op(
@@ -89,9 +110,7 @@ def _by_columns(
     return call_op("reshape", out, newshape=result)
 
 
-def _by_slices(
-    x: RelayExpr, weight: np.ndarray, shape: tuple[int, ...], result: tuple[int, ...], attrs: Conv3DAttrs
-) -> RelayExpr:
+def _by_slices(x: RelayExpr, weight: np.ndarray, shape: Shape, result: Shape, attrs: ConvAttrs) -> RelayExpr:
     """Convolve images whose channels are those of all slices that a window reads."""
     batch, channels, _, height, width = shape
     _, outputs, depth, *size = result
