@@ -116,7 +116,7 @@ class _Walk:
         before, after = _cancel(before, after)
         known, divisor = (_product([d for d in side if isinstance(d, int)]) for side in (before, after))
         symbols = [d for d in before if not isinstance(d, int)]
-        if any(isinstance(d, AnyDim) for d in (*before, *after)):
+        if divisor == 0 and any(isinstance(d, AnyDim) for d in (*before, *after)):
             return AnyDim()
         if all(isinstance(d, int) for d in after):
             assert isinstance(known, int)
@@ -132,7 +132,7 @@ def _cancel(before: list[Dim], after: list[Dim]) -> tuple[list[Dim], list[Dim]]:
     """Take away symbolic extents that stand on both sides."""
     left, right = list(before), list(after)
     for d in before:
-        match = next((e for e in right if not isinstance(d, (int, AnyDim)) and same_dim(d, e)), None)
+        match = next((e for e in right if d is e or (not isinstance(d, (int, AnyDim)) and same_dim(d, e))), None)
         if match is not None:
             left = [x for x in left if x is not d]
             right = [x for x in right if x is not match]
@@ -140,11 +140,11 @@ def _cancel(before: list[Dim], after: list[Dim]) -> tuple[list[Dim], list[Dim]]:
 
 
 def _times(a: Dim, b: Dim) -> Dim:
-    if isinstance(a, AnyDim) or isinstance(b, AnyDim):
-        return AnyDim()
     if isinstance(b, int) and b == 1:
         return a
-    return b if isinstance(a, int) and a == 1 else a * b
+    if isinstance(a, int) and a == 1:
+        return b
+    return AnyDim() if isinstance(a, AnyDim) or isinstance(b, AnyDim) else a * b
 
 
 def _product(extents: Sequence[Dim]) -> Dim:

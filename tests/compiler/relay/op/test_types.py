@@ -57,6 +57,22 @@ def test_symbolic_extents_pass_through(make: Callable[[Any], Any], symbolic: str
     assert _type(make(_var(Any_(), 4, 6))) == f"Tensor[{unknown}, float32]"
 
 
+@pytest.mark.parametrize(
+    ("shape", "new", "at"), [((1, "?", 6), (-1, 6), 0), (("?", 2, 6), (2, -1, 6), 1), ((1, "?", 6), (-3, 0), 0)]
+)
+def test_an_unknown_extent_that_remains_alone_is_the_same_one(
+    shape: tuple[Any, ...], new: tuple[int, ...], at: int
+) -> None:
+    unknown = Any_()
+    x = _var(*(unknown if d == "?" else d for d in shape))
+    found: Any = infer_expr(relay.reshape(x, new))
+    assert found.shape[at] is unknown
+    several: Any = infer_expr(relay.reshape(_var(unknown, Any_(), 6), (-1, 6)))
+    doubled: Any = infer_expr(relay.reshape(x, (-1,)))
+    assert several.shape[0] is not unknown
+    assert doubled.shape[0] is not unknown
+
+
 def test_extents_beside_a_concatenation() -> None:
     """An extent that one input leaves open is static where the one along the axis is not, as in classic TVM."""
     free = _var(relay.Any(), relay.Any())
