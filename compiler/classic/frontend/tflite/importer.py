@@ -29,7 +29,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.names import take_name
 from compiler.ir.origin import Span, derived_from
 from compiler.relay.expr import Constant, Tuple, Var
-from compiler.relay.frontend.shared.errors import ModelError, UnsupportedOperatorError, naming_node
+from compiler.relay.frontend.shared.errors import ConversionError, ModelError, UnsupportedOperatorError, naming_node
 from compiler.relay.frontend.shared.folding import constant, keeping, settle
 from compiler.relay.frontend.shared.parameters import is_weight, module_of
 from compiler.relay.frontend.shared.telling import tell_imported, tell_read
@@ -198,6 +198,8 @@ class _Program:
 def _results(node: Node, convert: Convert) -> list[RelayExpr]:
     """Convert a node on quantized tensors if its converter supports them, otherwise on dequantized ones."""
     operation = node.operation
+    if any(isinstance(x, Tuple) for x in node.inputs):
+        return _of_complex(node, convert)
     if passes_on(operation.operator) or _stays_quantized(node):
         return _listed(convert(node))
     if (on_integers := find_quantized(operation.operator)) is not None and _is_quantized_node(node):
@@ -209,6 +211,17 @@ def _results(node: Node, convert: Convert) -> list[RelayExpr]:
     results = _listed(convert(replace(node, inputs=given)))
     pairs = zip(results, node.outputs, strict=False)
     return [quantized(result, tensor) if is_quantized(tensor) else result for result, tensor in pairs]
+
+
+def _of_complex(node: Node, convert: Convert) -> list[RelayExpr]:
+    """Convert a node on complex numbers; one that moves them moves their real and their imaginary parts alike."""
+    name, (first, *others) = node.operation.operator, node.inputs
+    if name in ("REAL", "IMAG", "COMPLEX_ABS", "CAST"):
+        return _listed(convert(node))
+    if not moves_elements(name) or not isinstance(first, Tuple) or any(isinstance(x, Tuple) for x in others):
+        raise ConversionError("of complex numbers only the shape, the parts and the magnitude can be computed")
+    parts = [_listed(convert(replace(node, inputs=[part, *others]))) for part in first.fields]
+    return [Tuple(pair) for pair in zip(*parts, strict=True)]
 
 
 def _is_quantized_node(node: Node) -> bool:

@@ -11,8 +11,9 @@ import numpy as np
 from compiler.classic.frontend.tflite.reader import Operation, TensorInfo
 from compiler.classic.frontend.tflite.variables import Variables
 from compiler.ir.expr import RelayExpr
+from compiler.relay.expr import Tuple
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
-from compiler.relay.frontend.shared.folding import Array, known
+from compiler.relay.frontend.shared.folding import Array, known, type_of
 
 Run: TypeAlias = Callable[[int, Sequence[RelayExpr]], list[RelayExpr]]
 """Converts a subgraph, given its number and arguments."""
@@ -36,6 +37,13 @@ class Node:
     def input(self, index: int) -> RelayExpr | None:
         """Return an input, or None if it is omitted."""
         return self.inputs[index] if index < len(self.inputs) else None
+
+    def complex(self, index: int) -> tuple[RelayExpr, ...]:
+        """Return the real and the imaginary parts of an input that must be complex."""
+        given = self.inputs[index]
+        if not isinstance(given, Tuple):
+            raise ConversionError(f"input {index} must be complex, as RFFT2D makes it, got {type_of(given)}")
+        return given.fields
 
     def option(self, name: str, default: object = 0) -> Any:
         """Return an option by the name of its accessor, or the default if the node has no options."""

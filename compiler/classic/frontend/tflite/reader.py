@@ -206,7 +206,10 @@ def _tensor(model: tflite.Model, tensor: tflite.Tensor) -> TensorInfo:
         raise ConversionError(
             f"from_tflite: tensor {name!r} has elements of type {_TYPE_NAMES.get(kind, kind)}, which are not supported"
         )
-    data = None if raw is None else _data(name, raw, shape, dtype, tensor.Sparsity())
+    if raw is None:  # a constant without elements has no buffer of its own; what a node computes takes its place
+        data = np.zeros(shape, dtype) if 0 in shape and dtype else None
+    else:
+        data = _data(name, raw, shape, dtype, tensor.Sparsity())
     return TensorInfo(name, shape, dtype, _quantization(tensor.Quantization()), data, bool(tensor.IsVariable()))
 
 

@@ -13,7 +13,8 @@ tf = pytest.importorskip("tensorflow")
 flatbuffers = pytest.importorskip("flatbuffers")
 from tensorflow.lite.python import schema_py_generated as schema  # noqa: E402
 
-TYPES = {"float32": 0, "int32": 2, "uint8": 3, "int64": 4, "bool": 6, "int16": 7, "int8": 9, "resource": 14}
+TYPES = {"float32": 0, "int32": 2, "uint8": 3, "int64": 4, "bool": 6, "int16": 7, "complex64": 8, "int8": 9}
+TYPES |= {"resource": 14}
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from compiler.classic.frontend.tflite.converters.activations import activated
 from compiler.classic.frontend.tflite.node import Node
 from compiler.classic.frontend.tflite.registry import Convert, converter, converters
 from compiler.ir.expr import RelayExpr
+from compiler.relay.expr import Tuple
 from compiler.relay.frontend.shared.folding import ops, scalar
 from compiler.relay.frontend.shared.tensors import bitcast, cast
 
@@ -80,8 +81,8 @@ def _select(node: Node) -> RelayExpr:
 
 @converter("CAST")
 def _cast(node: Node) -> RelayExpr:
-    x, dtype = node.inputs[0], node.outputs[0].dtype
-    return cast(x, dtype)
+    x = node.inputs[0]
+    return cast(node.complex(0)[0] if isinstance(x, Tuple) else x, node.outputs[0].dtype)
 
 
 @converter("QUANTIZE")

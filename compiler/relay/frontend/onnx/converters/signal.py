@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -49,17 +50,20 @@ def dft(x: RelayExpr, axis: int, length: int | None, onesided: bool, inverse: bo
         ends = _real_from_half(length, size)
         components = [ops.subtract(matmul(real, _as(ends[0], x)), matmul(_part(moved, 1), _as(ends[1], x)))]
         return transpose(ops.stack(components, axis=0), back)
-    matrices = _fourier(size, size // 2 + 1 if onesided else size, inverse)
-    cosine, sine = _as(matrices[0], x), _as(matrices[1], x)
-    if parts == 1:
-        components = [matmul(real, cosine), matmul(real, sine)]
-    else:
-        imaginary = _part(moved, 1)
-        components = [
-            ops.subtract(matmul(real, cosine), matmul(imaginary, sine)),
-            ops.add(matmul(real, sine), matmul(imaginary, cosine)),
-        ]
-    return transpose(ops.stack(components, axis=0), back)
+    given = [real] if parts == 1 else [real, _part(moved, 1)]
+    return transpose(ops.stack(spectrum(given, size, size // 2 + 1 if onesided else size, inverse), axis=0), back)
+
+
+def spectrum(parts: Sequence[RelayExpr], size: int, bins: int, inverse: bool = False) -> list[RelayExpr]:
+    """Return the real and the imaginary parts of the first bins of rows, given their real parts or both."""
+    real, cosine, sine = parts[0], *[_as(matrix, parts[0]) for matrix in _fourier(size, bins, inverse)]
+    if len(parts) == 1:
+        return [matmul(real, cosine), matmul(real, sine)]
+    imaginary = parts[1]
+    return [
+        ops.subtract(matmul(real, cosine), matmul(imaginary, sine)),
+        ops.add(matmul(real, sine), matmul(imaginary, cosine)),
+    ]
 
 
 def _as(matrix: Array, x: RelayExpr) -> RelayExpr:
