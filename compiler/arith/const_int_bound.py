@@ -93,7 +93,6 @@ class ConstIntBoundAnalyzer(Functor):
         return public_bound(self.visit(e))
 
     def visit(self, n: PrimExpr, *args: object) -> Interval:
-        """Return the interval of ``n``."""
         if type(n) is expr.IntImm:
             return (n.value, n.value)
         bound = self.memo.get(n)

@@ -61,7 +61,6 @@ class ModularSetAnalyzer(Functor):
         return self.visit(e)
 
     def visit(self, n: PrimExpr, *args: object) -> Congruence:
-        """Return the congruence of ``n``."""
         if type(n) is expr.IntImm:
             return Congruence(0, n.value)
         values = self.memo.get(n)

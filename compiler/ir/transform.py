@@ -97,7 +97,6 @@ class Sequential(Pass):
 
     @property
     def info(self) -> PassInfo:
-        """Level, name and requirements of the whole sequence."""
         return PassInfo(self.opt_level, self.name, tuple(self.required or ()), self.traceable)
 
     def options(self) -> dict[str, object]:
@@ -107,7 +106,6 @@ class Sequential(Pass):
         return {**given, "passes": list(self.passes)}
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Run the passes in their order."""
         for item in self.passes:
             mod = item.run_if_enabled(mod)
         return mod

@@ -188,13 +188,11 @@ class RelayOp(Op):
 
     @property
     def attrs_type_key(self) -> str:
-        """The type key of its calls' attributes; empty if it has none."""
         own = attrs_type_key(self.attrs_type) if self.attributes else ""
         return self.declaration.attrs_type_key or own
 
     @property
     def num_inputs(self) -> int:
-        """How many arguments a call has."""
         declared = self.declaration.num_inputs
         return len(self.inputs) if declared < 0 else declared
 
@@ -247,7 +245,6 @@ class RelayOp(Op):
         raise ArgumentError(f"{self.name}: {name} must be an expression, got {type(value).__name__} {show(value)}")
 
     def complete_attrs(self, given: Mapping[str, object]) -> Attrs:
-        """Return the attributes of a call: those given, and the defaults of the others."""
         if not given and not self.attributes:
             return NO_ATTRS
         return self.attrs_type.make(self.name, given)

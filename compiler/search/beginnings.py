@@ -34,7 +34,6 @@ class _Noting(Picker):
         self.asked: list[tuple[_Question, Value]] = []
 
     def pick(self, name: str, options: Iterable[Any]) -> Any:
-        """Return one of the options."""
         possible = tuple(options)
         made = self._picker.made
         chosen = made[name] if name in made else self._picker.pick(name, possible)

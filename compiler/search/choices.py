@@ -129,7 +129,6 @@ class Usual(Picker):
         self._options: dict[str, Sequence[Value]] = {}
 
     def pick(self, name: str, options: Iterable[Any]) -> Any:
-        """Return the first option."""
         self._options[name] = different = tuple(dict.fromkeys(options))
         if len(different) > 1:
             self.made[name] = different[0]

@@ -31,7 +31,6 @@ class PrintTableInfo(TaskSchedulerCallback):
     """Prints the best time of each task before each round."""
 
     def pre_tune(self, task_scheduler: TaskScheduler, task_id: int) -> None:
-        """Print the table."""
         print("|  ID  | Task                                             | Latency (ms) | Trials |")
         for at, (task, cost) in enumerate(zip(task_scheduler.tasks, task_scheduler.best_costs, strict=True)):
             shown = "-" if isinf(cost) else f"{cost * 1e3:.3f}"
@@ -49,7 +48,6 @@ class LogEstimatedLatency(TaskSchedulerCallback):
         self.log_file.unlink(missing_ok=True)
 
     def post_tune(self, task_scheduler: TaskScheduler, task_id: int) -> None:
-        """Write a line."""
         costs = task_scheduler.best_costs
         total = "N/A" if any(map(isinf, costs)) else f"{task_scheduler.objective_func(costs) * 1e3:.3f}"
         seconds = time.time() - task_scheduler.began

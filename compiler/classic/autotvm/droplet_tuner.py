@@ -34,7 +34,6 @@ class DropletTuner(Tuner):
         self._place, self._costs = self._start, [math.inf]
 
     def has_next(self) -> bool:
-        """Return whether there are candidates beside the fastest that were not measured."""
         return bool(self._open())
 
     def next_index(self) -> int:

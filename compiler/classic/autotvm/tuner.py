@@ -158,7 +158,6 @@ class _RangeTuner(Tuner):
                 expected("tuner", "range_idx", f"the first and the last number, within 0 and {most}", range_idx)
 
     def has_next(self) -> bool:
-        """Return whether there are candidates in the range that were not measured."""
         done = sum(self.begin_idx <= index < self.end_idx for index in self._visited)
         return done < self.space.subrange_length(self.begin_idx, self.end_idx)
 

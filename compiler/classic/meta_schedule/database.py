@@ -245,7 +245,6 @@ class UnionDatabase(Database):
         self.databases = databases
 
     def has_workload(self, mod: Program) -> bool:
-        """Return whether a program was committed to one of them."""
         return any(database.has_workload(mod) for database in self.databases)
 
     def query_tuning_record(self, mod: Program, target: TargetLike, workload_name: str = "main") -> TuningRecord | None:
@@ -256,7 +255,6 @@ class UnionDatabase(Database):
         return [record for record in asked if record is not None]
 
     def get_all_tuning_records(self) -> list[TuningRecord]:
-        """Return the records of all databases."""
         return [record for database in self.databases for record in database.get_all_tuning_records()]
 
     def __len__(self) -> int:
@@ -325,7 +323,6 @@ class JSONDatabase(Database):
         self._records = _said(self._file, lambda row: TuningRecord.from_json(row[1], self._workloads[row[0]]))
 
     def commit_workload(self, mod: Program) -> Workload:
-        """Add a program, unless it is there, and return it."""
         count, workload = len(self._workloads), super().commit_workload(mod)
         if len(self._workloads) > count:
             row = workload.as_json()

@@ -61,12 +61,10 @@ class _OfChoices(Mutator):
     ends: ClassVar[tuple[str, ...]] = ()
 
     def picker(self, candidate: Choices, sch: PickedSchedule, rng: random.Random) -> Picker | None:
-        """Return what makes all choices again but for one of them; None without any."""
         names = [name for name, _ in candidate if name.endswith(self.ends)]
         return Picker(rng, dict(candidate), rng.choice(names)) if names else None
 
     def apply(self, trace: Trace, _: int = 0) -> Trace | None:
-        """Return a trace in which a decision that a program's rules have sampled is another one."""
         sampled = [inst for inst in trace.decisions if inst.kind.primitive.endswith(self.ends)]
         if not sampled:
             return None

@@ -49,7 +49,6 @@ class PickedSchedule(Schedule):
         self, kind: InstructionKind, inputs: Sequence[object], attrs: Sequence[object], outputs: Sequence[object],
         decision: object,
     ) -> None:  # fmt: skip
-        """Note a step, and what its choice is called."""
         super().record(kind, inputs, attrs, outputs, decision)
         if kind.primitive in _OPTIONS and self._name and self.trace is not None:
             self.names[self.trace.insts[-1]], self._name = self._name, ""

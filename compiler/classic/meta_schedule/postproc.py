@@ -57,7 +57,6 @@ class _Derived(Postproc):
     """What the search's own rules do at the end."""
 
     def apply(self, sch: Schedule) -> bool:
-        """Change a schedule by choices at random."""
         self.act(derivation_of(sch))
         return True
 
@@ -96,7 +95,6 @@ class RewriteReductionBlock(_Derived):
     """Lets reductions begin outside their loops."""
 
     def act(self, d: Derivation) -> None:
-        """Decompose all reductions that can be."""
         for rv in blocks_of(d.sch, with_scopes=True):
             loops = d.sch.get_loops(rv)
             is_reduced = are_reduced(d, rv, loops)
@@ -121,7 +119,6 @@ class RewriteTensorize(Postproc):
         self.vectorize_init_loop = vectorize_init_loop
 
     def apply(self, sch: Schedule) -> bool:
-        """Replace the blocks; return whether all could be."""
         for rv in blocks_of(sch, with_scopes=True):
             block = sch.get_sref(rv).block
             if (name := block.annotations.get(TENSORIZE)) is None:
@@ -145,7 +142,6 @@ class RewriteLayout(Postproc):
     """
 
     def apply(self, sch: Schedule) -> bool:
-        """Pack the parameters, and return that the schedule may be a candidate."""
         self.rewrite(sch, lambda block: True)
         return True
 

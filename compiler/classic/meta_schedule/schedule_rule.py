@@ -88,7 +88,6 @@ class _BuiltIn(ScheduleRule):
             ROWS[self.row].apply(d, rv)
 
     def apply(self, sch: Schedule, block: BlockRV) -> list[Schedule]:
-        """Return a schedule in which the rule was applied to a block, by choices at random."""
         self.act(d := derivation_of(sch.copy()), block, "")
         return [d.sch]
 
@@ -99,7 +98,6 @@ class InlineConstantScalars(_BuiltIn):
     row = "inline"
 
     def is_for(self, sch: Schedule, rv: BlockRV) -> bool:
-        """Return whether a block computes a constant."""
         return not sch.get_loops(rv) and not sch.get_sref(rv).block.reads
 
 
@@ -120,7 +118,6 @@ class AutoInline(_BuiltIn):
         self._banned = {*(disallow_op or ()), *(["tir.if_then_else"] if disallow_if_then_else else [])}
 
     def is_for(self, sch: Schedule, rv: BlockRV) -> bool:
-        """Return whether a block may be inlined."""
         called = {getattr(call.op, "name", "") for call in nodes_of(sch.get_sref(rv).block.body, Call)}
         return self.into_consumer and not called & self._banned
 
@@ -178,7 +175,6 @@ class MultiLevelTiling(Reduction):
         self.is_own = structure == "SSRSRS"
 
     def is_for(self, sch: Schedule, rv: BlockRV) -> bool:
-        """Return whether the program wants the loops of a block to be tiled."""
         return self.filter_fn is None or bool(self.filter_fn(sch, rv))
 
     def act(self, d: Derivation, rv: BlockRV, name: str) -> None:
@@ -285,7 +281,6 @@ class ApplyCustomRule(ScheduleRule):
         self._keys = context.target.keys
 
     def apply(self, sch: Schedule, block: BlockRV) -> Sequence[Schedule]:
-        """Return what the function of a block makes of a schedule."""
         name = custom_rule(sch, block)
         for key in self._keys if name not in ("", "None") else ():
             if (function := get_global_func(f"meta_schedule.{key}.{name}", allow_missing=True)) is not None:

@@ -73,7 +73,6 @@ class SpaceGenerator(Part):
             part._initialize_with_tune_context(context)
 
     def clone(self) -> Self:
-        """Return a generator for another task, with clones of its parts."""
         twin = super().clone()
         twin._traces = None
         twin.sch_rules = None if self.sch_rules is None else [rule.clone() for rule in self.sch_rules]
@@ -159,11 +158,9 @@ class ScheduleFn(_Default):
         self.sch_fn = sch_fn
 
     def generate_design_space(self, mod: IRModule | PrimFunc) -> Sequence[Schedule]:
-        """Return what the function makes of a program."""
         return self._schedules(Schedule(mod))
 
     def derive(self, d: Derivation) -> None:
-        """Let the function make a schedule."""
         made = self._schedules(d.sch)
         d.sch = made[d.choose(f"function.{_RULE}", range(len(made)))]
 
@@ -185,7 +182,6 @@ class PostOrderApply(_Default):
         self.is_default = all(each in (None, _FROM_TARGET) for each in given)
 
     def generate_design_space(self, mod: IRModule | PrimFunc) -> list[Schedule]:
-        """Return the schedules of all that the rules return, with other choices at random."""
         rng, found, wanted = random.Random(0), list[Schedule](), [dict[str, int]()]
         while wanted:
             picker = _EveryRule(rng, wanted.pop(0))
@@ -195,7 +191,6 @@ class PostOrderApply(_Default):
         return found
 
     def derive(self, d: Derivation) -> None:
-        """Let the rules make a schedule."""
         derive(d, RULES if self.is_default else [self._filtered(rule, row) for rule, row in self._rows()])
 
     def _rows(self) -> Iterable[tuple[ScheduleRule | None, Rule]]:
@@ -238,7 +233,6 @@ class _EveryRule(Picker):
         self._decided = dict(wanted)
 
     def pick(self, name: str, options: Iterable[Any]) -> Any:
-        """Return the first option of a rule's choice, any of another one."""
         if not name.endswith(_RULE):
             return super().pick(name, options)
         first, *others = options
@@ -261,17 +255,14 @@ class SpaceGeneratorUnion(_Default):
             each._initialize_with_tune_context(context)
 
     def clone(self) -> Self:
-        """Return a union of clones."""
         twin = super().clone()
         twin.space_generators = [each.clone() for each in self.space_generators]
         return twin
 
     def generate_design_space(self, mod: IRModule | PrimFunc) -> list[Schedule]:
-        """Return the schedules of all generators."""
         return [sch for each in self.space_generators for sch in each.generate_design_space(mod)]
 
     def derive(self, d: Derivation) -> None:
-        """Let one of the generators make a schedule."""
         self.space_generators[d.choose(f"generator.{_RULE}", range(len(self.space_generators)))].derive(d)
 
 
@@ -309,7 +300,6 @@ class GeneratedSpace(ScheduleSpace):
         return d.sch
 
     def mutated(self, candidate: Choices, rng: random.Random) -> Choices:
-        """Return a candidate that one of the mutators makes of another."""
         probs = self.generator.mutator_probs
         if probs is None:
             return super().mutated(candidate, rng)

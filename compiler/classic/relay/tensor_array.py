@@ -6,6 +6,7 @@ An array is a list of tensors, which are of unknown rank (:class:`TensorArrayOps
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -93,7 +94,27 @@ def define_by_name(mod: IRModule, name: str) -> None:
             ops.register()
 
 
-class TensorArrayOps:
+class _Named(ABC):
+    prelude: HasModule
+
+    @abstractmethod
+    def get_name(self, canonical: str) -> str:
+        """Return what ``canonical``, e.g. ``tensor_array_read``, is called for this data type, and this shape."""
+
+    def get_global_var(self, canonical: str) -> GlobalVar:
+        """Return the variable of a function, given its name without these."""
+        return self.prelude.mod.get_global_var(self.get_name(canonical))
+
+    def get_type(self, canonical: str) -> GlobalTypeVar:
+        """Return a type, given its name without these: ``tensor_t``."""
+        return self.prelude.mod.get_global_type_var(self.get_name(canonical))
+
+    def get_ctor(self, canonical: str) -> Constructor:
+        """Return a constructor of the tensors: ``tensor_nil``, ``tensor_constructor``, ``tensor0`` to ``tensor6``."""
+        return constructor_of(self.prelude.mod, self.get_name("tensor_t"), self.get_name(canonical))
+
+
+class TensorArrayOps(_Named):
     """The functions over arrays of tensors of one data type whose rank is known only when they run.
 
     They are added to the module of ``prelude``.
@@ -105,20 +126,7 @@ class TensorArrayOps:
         self._names = Names(self.get_name, tensor, tensor, self.get_name("tensor_array_write"))
 
     def get_name(self, canonical: str) -> str:
-        """Return what ``canonical``, e.g. ``tensor_array_read``, is called for this data type."""
         return dynamic_name(canonical, self.dtype)
-
-    def get_global_var(self, canonical: str) -> GlobalVar:
-        """Return the variable of a function, given its name without the data type."""
-        return self.prelude.mod.get_global_var(self.get_name(canonical))
-
-    def get_type(self, canonical: str) -> GlobalTypeVar:
-        """Return a type, given its name without the data type: ``tensor_t``."""
-        return self.prelude.mod.get_global_type_var(self.get_name(canonical))
-
-    def get_ctor(self, canonical: str) -> Constructor:
-        """Return a constructor of the tensors: of ``tensor_nil``, or of ``tensor0`` to ``tensor6`` by the rank."""
-        return constructor_of(self.prelude.mod, self.get_name("tensor_t"), self.get_name(canonical))
 
     def define_tensor_adt(self) -> None:
         """Define the type, and those of the other data types, unless the module has them."""
@@ -136,7 +144,7 @@ class TensorArrayOps:
             _define(self.prelude.mod, dynamic_functions(self._names, self.dtype))
 
 
-class StaticTensorArrayOps:
+class StaticTensorArrayOps(_Named):
     """The functions over arrays of tensors of a stated shape, of one data type, added to the module of ``prelude``.
 
     ``batch_dim`` is the extent of the first axis of what stacking makes, where it is known.
@@ -146,20 +154,7 @@ class StaticTensorArrayOps:
         self.prelude, self.dtype, self.shape, self.batch_dim = prelude, dtype, tuple(shape), batch_dim
 
     def get_name(self, canonical: str) -> str:
-        """Return what ``canonical``, e.g. ``tensor_array_read``, is called for this data type and shape."""
         return static_name(canonical, self.dtype, self.shape, self.batch_dim)
-
-    def get_global_var(self, canonical: str) -> GlobalVar:
-        """Return the variable of a function, given its name without data type and shape."""
-        return self.prelude.mod.get_global_var(self.get_name(canonical))
-
-    def get_type(self, canonical: str) -> GlobalTypeVar:
-        """Return a type, given its name without data type and shape: ``tensor_t``."""
-        return self.prelude.mod.get_global_type_var(self.get_name(canonical))
-
-    def get_ctor(self, canonical: str) -> Constructor:
-        """Return a constructor of the tensors: ``tensor_nil`` or ``tensor_constructor``."""
-        return constructor_of(self.prelude.mod, self.get_name("tensor_t"), self.get_name(canonical))
 
     def is_cached(self, name: str) -> bool:
         """Return whether the module has a type or a function."""

@@ -58,7 +58,6 @@ class DictAttrs(Attrs):
         return hash(frozenset(self._entries.items()))
 
     def with_values(self, **changes: object) -> DictAttrs:
-        """Return a copy with some attributes changed or added."""
         return DictAttrs({**self._entries, **changes})
 
 

@@ -19,6 +19,5 @@ class PrintIR(Pass):
     show_meta_data: bool = False
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Write the module."""
         print(f"PrintIR({self.header}):\n{mod.astext(self.show_meta_data)}", file=sys.stderr)
         return mod

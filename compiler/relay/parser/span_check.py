@@ -20,7 +20,6 @@ class SpanCheck(ModulePass):
     """
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Look at every function."""
         for var, func in mod.items():
             parts = post_order(func) if isinstance(func, Function) else ()
             without = sum(isinstance(part, (Call, Tuple)) and not named_origins(part.span) for part in parts)

@@ -123,11 +123,9 @@ class GraphFormat(TextFormat):
     abstraction = 1
 
     def text(self, thing: IRModule | RelayExpr | Type) -> str:
-        """Return what ``str`` shows: without the values of large constants."""
         return text(thing)
 
     def astext(self, thing: IRModule | RelayExpr, show_meta_data: bool, annotate: Annotation | None = None) -> str:
-        """Return a whole text that can be parsed again."""
         return astext(thing, show_meta_data, annotate)
 
 

@@ -123,7 +123,6 @@ class CudaFunction(Function):
         self._on_device = lru_cache(_MAX_PLANS)(execution)
 
     def prepare(self, args: tuple[object, ...]) -> Callable[[], Returned]:
-        """Check arguments and return what runs the function on them."""
         self._binder.bind(args)
         execution = self._on_device(_sizes(args))
 

@@ -58,12 +58,10 @@ class AotExecutor(ModelExecutor):
 
     @property
     def input_names(self) -> list[str]:
-        """Names of the inputs."""
         return self.interface.inputs
 
     @property
     def num_outputs(self) -> int:
-        """How many outputs there are."""
         return len(self.interface.outputs)
 
     @property

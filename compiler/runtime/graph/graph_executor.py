@@ -57,7 +57,6 @@ class GraphExecutor(ModelExecutor):
 
     @property
     def num_outputs(self) -> int:
-        """How many outputs there are."""
         return len(self.graph.heads)
 
     @property

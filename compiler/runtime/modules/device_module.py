@@ -40,7 +40,6 @@ class KernelFunction(Function):
         self._kernels = module
 
     def prepare(self, args: tuple[object, ...]) -> Callable[[], Returned]:
-        """Return what launches the kernel."""
         launcher = self._kernels.launcher
         if launcher is None:
             self._code()
@@ -99,7 +98,6 @@ class DeviceModule(Module):
 
     @property
     def type_key(self) -> str:
-        """The kind of module, as TVM names it."""
         return self._kind
 
     @property

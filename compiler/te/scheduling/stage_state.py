@@ -145,7 +145,6 @@ class StageState(RecordedStage):
         self.relations, self.iter_var_attrs = other.relations[:], dict(other.iter_var_attrs)
 
     def checkpoint(self) -> Callable[[], None]:
-        """Return a function that brings the stage back to how it is now."""
         saved = self.copy(self.schedule)
         return lambda: self.take(saved)
 

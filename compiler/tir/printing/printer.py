@@ -341,7 +341,6 @@ class LoopFormat(TextFormat):
     abstraction = 0
 
     def text(self, thing: IRModule | PrimFunc | Stmt | PrimExpr) -> str:
-        """Return what ``str`` shows; lowered in simple mode, a module is shown in loop notation."""
         return module_text(thing) if isinstance(thing, IRModule) else text(thing)
 
     def script(self, thing: IRModule | Node, options: ScriptOptions) -> str:

@@ -53,7 +53,6 @@ class PythonSource(PythonExpression):
         self._loops = 0
 
     def memory_of(self, pointer: PrimExpr) -> str:
-        """Return the memory behind a pointer, and what was written of it, as source."""
         name = self._memory[pointer][0] if isinstance(pointer, Var) and pointer in self._memory else None
         if name is None:
             raise BuildError(f"interpret: {pointer} does not point to memory of this function")

@@ -48,7 +48,6 @@ class PointerAccess(Expressions):
         return any(buffer is view for view in self._views.values())
 
     def behind_pointer(self, n: ast.AST, pointer: Var, index: PrimExpr, dtype: str | None) -> BufferLoad:
-        """Return the element that a pointer and an index stand for."""
         if not isinstance(pointer, Var):
             raise self.source.error(n, f"expected a pointer, such as A.data, got {show(pointer)}")
         if pointer.dtype != "handle":
@@ -82,7 +81,6 @@ class PointerAccess(Expressions):
     def pointer_access(
         self, n: ast.AST, word: Callable[..., object], args: Sequence[object], options: Mapping[str, object]
     ) -> Value:
-        """Return what ``T.load`` or ``T.store`` mean."""
         bound = inspect.signature(word).bind(*args, **options)
         bound.apply_defaults()
         given = bound.arguments

@@ -285,7 +285,6 @@ class Statements(BlockStatements):
         return Evaluate(Call(value.dtype, RET, (value,)))
 
     def expanded(self, n: ast.AST, macro: Macro, args: Sequence[object], options: Mapping[str, object]) -> Stmt:
-        """Return the statements of a macro, with its arguments in place of its parameters."""
         with self.errors(n):
             arguments = macro.bound(args, options)
         if self._expansions == _MAX_EXPANSIONS:

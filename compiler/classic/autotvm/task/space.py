@@ -62,7 +62,6 @@ class ConfigSpace(IndexSpace):
 
     @property
     def dims(self) -> list[int]:
-        """The number of values of each knob."""
         return [len(knob) for knob in self.space_map.values()]
 
     @staticmethod

@@ -8,9 +8,11 @@ tensorflow/core/protobuf/{saved_model,meta_graph,saved_object_graph,trackable_ob
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import Message
 
 _FIELDS = {
     "Dim": "size 1 int64, name 2 string",
@@ -91,3 +93,14 @@ GraphDef: Any = _class("GraphDef")
 SavedModel: Any = _class("SavedModel")
 BundleHeader: Any = _class("BundleHeader")
 BundleEntry: Any = _class("BundleEntry")
+
+
+def calls_of(graph: Message) -> Iterator[tuple[Message, dict[str, str]]]:
+    """Return the functions that nodes of a graph call, each with the nodes that its parameters come from."""
+    functions = {function.signature.name: function for function in graph.library.function}
+    for node in graph.node:
+        called = next((entry.value.func.name for entry in node.attr if entry.key == "f"), "")
+        if called in functions:
+            parameters = [argument.name for argument in functions[called].signature.input_arg]
+            sources = [name.split(":")[0] for name in node.input if not name.startswith("^")]
+            yield functions[called], dict(zip(parameters, sources, strict=False))

@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from google.protobuf.message import DecodeError, Message
 
 from compiler.classic.frontend.tensorflow.checkpoint import Checkpoint, StoredTensor
-from compiler.classic.frontend.tensorflow.messages import SavedModel
+from compiler.classic.frontend.tensorflow.messages import SavedModel, calls_of
 from compiler.classic.frontend.tensorflow.object_graph import bound_variables
 from compiler.relay.frontend.shared.errors import ModelError
 
@@ -147,16 +147,10 @@ def _become_constant(node: Message, stored: StoredTensor) -> None:
 def _keys(graph: Message) -> Iterator[tuple[str, str]]:
     """Map variables to checkpoint keys, from the restore nodes of the graph and its functions."""
     yield from _restored({node.name: node for node in graph.node})
-    functions = {function.signature.name: function for function in graph.library.function}
-    for node in graph.node:
-        called = next((entry.value.func.name for entry in node.attr if entry.key == "f"), "")
-        if called in functions:
-            function = functions[called]
-            parameters = [argument.name for argument in function.signature.input_arg]
-            given = dict(zip(parameters, (name for name in node.input if not name.startswith("^")), strict=False))
-            for name, key in _restored({inner.name: inner for inner in function.node_def}):
-                if name in given:
-                    yield given[name].split(":")[0], key
+    for function, given in calls_of(graph):
+        for name, key in _restored({inner.name: inner for inner in function.node_def}):
+            if name in given:
+                yield given[name], key
 
 
 def _restored(nodes: Mapping[str, Message]) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from google.protobuf.message import Message
 
+from compiler.classic.frontend.tensorflow.messages import calls_of
 from compiler.classic.frontend.tensorflow.reader import attributes_of
 from compiler.relay.frontend.shared.errors import ModelError, naming_node
 from compiler.relay.frontend.shared.folding import Array
@@ -23,17 +24,9 @@ def contents_of(graph: Message) -> dict[str, Contents]:
     """Return the contents of tables by node name."""
     nodes = {node.name: node for node in graph.node}
     contents = dict(_imported(nodes, {}))
-    functions = {function.signature.name: function for function in graph.library.function}
-    for node in graph.node:
-        called = next((entry.value.func.name for entry in node.attr if entry.key == "f"), "")
-        if called in functions:
-            function = functions[called]
-            given = [source for source in node.input if not source.startswith("^")]
-            names = [argument.name for argument in function.signature.input_arg]
-            arguments = {
-                n: nodes[s.split(":")[0]] for n, s in zip(names, given, strict=False) if s.split(":")[0] in nodes
-            }
-            contents.update(_imported({inner.name: inner for inner in function.node_def}, arguments))
+    for function, given in calls_of(graph):
+        arguments = {name: nodes[source] for name, source in given.items() if source in nodes}
+        contents.update(_imported({inner.name: inner for inner in function.node_def}, arguments))
     return contents
 
 

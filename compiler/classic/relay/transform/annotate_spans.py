@@ -39,7 +39,6 @@ class AnnotateSpans(Pass):
     """
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Name the places in all functions of a module."""
         record_for_good()
         places = relay_text(mod, show_meta_data=False).positions
         annotated = {

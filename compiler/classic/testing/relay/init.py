@@ -100,7 +100,6 @@ class Constant(Initializer):
         self.value = value
 
     def fill_weight(self, name: str, arr: Array) -> None:
-        """Fill a weight with the value."""
         arr[:] = self.value
 
 

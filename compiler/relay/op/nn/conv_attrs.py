@@ -107,7 +107,6 @@ class Conv2DPackedAttrs(Conv2DAttrs):
 
     @classmethod
     def make(cls, owner: str, values: Mapping[str, object]) -> Self:
-        """Return attributes made of the values given; see :meth:`Attrs.make`."""
         block = str(values.get("data_layout", "NCHW8c")).removeprefix("NCHW").removesuffix("c")
         if block.isdigit() and values.get("kernel_layout", "OIHW") == "OIHW":
             values = {**values, "kernel_layout": f"OIHW{cls.INPUT_BLOCK or block}i{block}o"}

@@ -30,7 +30,6 @@ class FoldScaleAxis(Pass):
     """
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Run the passes in their order."""
         for each in (BackwardFoldScaleAxis(), FoldConstant(), ForwardFoldScaleAxis(), FoldConstant()):
             mod = each.run_if_enabled(mod)
         return mod

@@ -69,7 +69,6 @@ class _DataTypes(DataTypeUses):
         self._params = set(func.params)
 
     def require(self, dtype: str, what: str, n: Node) -> None:
-        """Check the data type of an entity."""
         element = dt.element(dtype)
         if element == "handle" or not self._refused(element):
             return
