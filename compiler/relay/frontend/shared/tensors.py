@@ -12,7 +12,7 @@ import numpy as np
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of, scalar
-from compiler.relay.frontend.shared.open_dims import asked_for
+from compiler.relay.frontend.shared.open_dims import asked_for, told_open
 from compiler.relay.ty import AnyDim, Dim
 
 _MODES = {"constant": None, "edge": "edge", "reflect": "reflect", "wrap": "wrap"}
@@ -46,7 +46,10 @@ def reshape(x: RelayExpr, wanted: Sequence[Extent]) -> RelayExpr:
             raise ConversionError(f"shape {tuple(dims)} cannot become {tuple(target)}")
         if count == 0:
             return constant(np.zeros(target, dtype_of(x)))
-    return x if tuple(target) == tuple(dims) else ops.reshape(x, target)
+    if tuple(target) == tuple(dims):
+        return x
+    made, at = ops.reshape(x, target), target.index(-1) if -1 in target else None
+    return made if at is None else told_open(made, at, wanted[at])
 
 
 def told(x: RelayExpr, extents: Sequence[Extent]) -> RelayExpr:

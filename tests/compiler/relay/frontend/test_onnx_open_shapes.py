@@ -227,6 +227,53 @@ def test_shapes_that_follow_from_others_are_not_computed(name):
     assert "dyn." not in text
 
 
+_WHERE_INPUTS_RECUR = {
+    "rows of heads": (
+        [helper.make_node("MatMul", ["x", "w"], ["product"]), helper.make_node("Reshape", ["product", "apart"], ["z"])],
+        {"w": _random(3, 6), "apart": np.array([0, -1, 2, 3])},
+    ),
+    "a range": (
+        [
+            helper.make_node("Squeeze", ["whole"], ["stop"]),
+            helper.make_node("Range", ["zero", "stop", "one"], ["places"]),
+            helper.make_node("Cast", ["places"], ["column"], to=TensorProto.FLOAT),
+            helper.make_node("Unsqueeze", ["column", "last"], ["z"]),
+        ],
+        {"zero": np.array(0), "one": np.array(1), "last": np.array([1, 2])},
+    ),
+    "a shape that is written": (
+        [
+            helper.make_node("Transpose", ["x"], ["t"], perm=[0, 2, 1]),
+            helper.make_node("Reshape", ["t", "all"], ["flat"]),
+            helper.make_node("Concat", ["whole", "rest"], ["rows"], axis=0),
+            helper.make_node("Reshape", ["flat", "rows"], ["z"]),
+        ],
+        {"all": np.array([-1]), "rest": np.array([3, 1])},
+    ),
+    "what is spread": (
+        [
+            helper.make_node("Concat", ["whole", "ones"], ["rows"], axis=0),
+            helper.make_node("Expand", ["w", "rows"], ["z"]),
+        ],
+        {"w": _random(1, 1, 3), "ones": np.array([1, 1])},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _WHERE_INPUTS_RECUR)
+def test_extents_are_known_to_be_those_of_inputs(name):
+    """The second axis of ``x`` is the first or second of ``z``, which is therefore not broadcast along it."""
+    nodes, weights = _WHERE_INPUTS_RECUR[name]
+    before = helper.make_node("Shape", ["x"], ["whole"], start=1, end=2)
+    model = _model([before, *nodes, helper.make_node("Identity", ["z"], ["y"])], _ROWS, weights)
+    mod = _compare(model, {"x": _random(2 - (name != "rows of heads"), 5, 3)})
+    x = mod["main"].params[0]
+    assert any(dim is x.checked_type.shape[1] for dim in mod["main"].body.checked_type.shape)
+
+
+_ROWS = {"x": (TensorProto.FLOAT, ["b", "s", 3])}
+
+
 def test_what_is_broadcast_to_a_computed_shape_keeps_known_extents():
     nodes = [
         helper.make_node("Shape", ["x"], ["own"]),

@@ -13,6 +13,7 @@ from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import FOLD_LIMIT, constant, dims_of, dtype_of, known, ops, scalar
+from compiler.relay.frontend.shared.open_dims import told_open
 from compiler.relay.frontend.shared.tensors import cast, places_along, reshape
 
 
@@ -43,7 +44,9 @@ def _range(node: Node) -> RelayExpr:
     start, limit, delta = (known(x) for x in node.inputs)
     if start is None or limit is None or delta is None:
         first, stop, step = (reshape(x, []) for x in node.inputs)
-        return ops.arange(first, stop, step, dtype=dtype_of(first))
+        places = ops.arange(first, stop, step, dtype=dtype_of(first))
+        is_counted = known(first) == 0 and known(step) == 1
+        return told_open(places, 0, (partial_of(node.inputs[1]) or [None])[0]) if is_counted else places
     count = max(math.ceil((limit.item() - start.item()) / delta.item()), 0)
     if count * start.itemsize > FOLD_LIMIT:
         raise ConversionError(f"a range of {count:,} numbers is too long")

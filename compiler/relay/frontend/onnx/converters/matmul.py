@@ -46,7 +46,7 @@ def _rows_times_matrix(a: RelayExpr, b: RelayExpr, out_dtype: str) -> RelayExpr:
     product = ops.nn.dense(rows, transpose(b, [1, 0]), out_dtype=out_dtype or dtype_of(a))
     if len(dims) == 2:
         return product
-    return reshape(product, [*dims[:-1], n]) if _unknown((*dims[:-1], n)) < 2 else _apart(product, a, len(dims) - 1)
+    return _apart(product, a, len(dims) - 1) if _unknown(dims[:-1]) else reshape(product, [*dims[:-1], n])
 
 
 def _apart(product: RelayExpr, a: RelayExpr, count: int) -> RelayExpr:

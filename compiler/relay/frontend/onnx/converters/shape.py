@@ -13,6 +13,7 @@ from compiler.relay.frontend.onnx.partial import partial_of, remember
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
+from compiler.relay.frontend.shared.open_dims import told_open
 from compiler.relay.frontend.shared.tensors import (
     Extent,
     cast,
@@ -196,7 +197,12 @@ def _expand(node: Node) -> RelayExpr:
     wanted = partial_of(shape)
     if wanted is not None and _is_settled(dims_of(x), wanted):
         return expand(x, wanted)
-    return told(ops.broadcast_to(x, joint_shape(x, shape)), _joint_extents(dims_of(x), wanted or []))
+    spread = told(ops.broadcast_to(x, joint_shape(x, shape)), _joint_extents(dims_of(x), wanted or []))
+    own = [*[1] * (rank_of(spread) - rank_of(x)), *dims_of(x)]
+    for axis, extent in enumerate(wanted or [], rank_of(spread) - len(wanted or [])):
+        if isinstance(own[axis], int) and own[axis] == 1:
+            spread = told_open(spread, axis, extent)
+    return spread
 
 
 def _joint_extents(dims: Sequence[Dim], wanted: Sequence[Extent]) -> list[Extent]:
