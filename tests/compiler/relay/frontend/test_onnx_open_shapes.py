@@ -328,6 +328,22 @@ def test_an_error_asks_for_the_dimensions_that_matter_by_name():
         from_onnx(nameless)
 
 
+def test_an_error_asks_for_the_dimensions_that_choose_a_branch():
+    """As models that PyTorch exports squeeze an axis where its extent is 1."""
+    result = [helper.make_tensor_value_info("r", _FLOAT, None)]
+    squeezed = helper.make_graph([helper.make_node("Squeeze", ["x", "one"], ["r"])], "then", [], result)
+    whole = helper.make_graph([helper.make_node("Identity", ["x"], ["r"])], "else", [], result)
+    nodes = [
+        helper.make_node("Shape", ["x"], ["extent"], start=1, end=2),
+        helper.make_node("Equal", ["extent", "one"], ["is_one"]),
+        helper.make_node("If", ["is_one"], ["y"], then_branch=squeezed, else_branch=whole),
+    ]
+    model = _model(nodes, {"x": (_FLOAT, [2, "t", 3])}, {"one": np.array([1])})
+    with pytest.raises(ConversionError, match=re.escape("dimensions must agree; give `shape`: {'t': …}")):
+        from_onnx(model)
+    assert "?" not in str(from_onnx(model, {"x": (2, 1, 3)})[0]["main"].checked_type)
+
+
 def test_automatic_padding_needs_only_the_extents_that_it_depends_on():
     weights = {"w": _random(4, 3, 3, 3)}
     inputs = {"x": (TensorProto.FLOAT, ["b", 3, "y", "x"])}

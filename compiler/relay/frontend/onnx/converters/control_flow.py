@@ -16,6 +16,7 @@ from compiler.relay.frontend.shared.carried_types import stable_types
 from compiler.relay.frontend.shared.control_flow import Outside, fitting, while_loop
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, known, ops, rank_of, settle, type_of
+from compiler.relay.frontend.shared.open_dims import asked_for
 from compiler.relay.frontend.shared.tensors import as_scalar, extent_of, static_dims, transpose, unsqueeze
 from compiler.relay.function import Function
 from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType, joined_dim
@@ -98,17 +99,21 @@ def _if(node: Node) -> list[RelayExpr]:
 
 def _chosen(condition: RelayExpr, yes: list[RelayExpr], no: list[RelayExpr]) -> list[RelayExpr]:
     condition = as_scalar(condition)
-    types = [_joined(i, type_of(a), type_of(b)) for i, (a, b) in enumerate(zip(yes, no, strict=True))]
+    how = asked_for(condition, [AnyDim()])
+    types = [_joined(i, type_of(a), type_of(b), how) for i, (a, b) in enumerate(zip(yes, no, strict=True))]
     whole = settle(If(condition, _of_types(yes, types), _of_types(no, types)))
     return [settle(TupleGetItem(whole, i)) for i in range(len(yes))]
 
 
-def _joined(index: int, yes: TensorType, no: TensorType) -> TensorType:
-    """Return the common type of an output of both branches: extents that differ are unknown."""
+def _joined(index: int, yes: TensorType, no: TensorType, how: str) -> TensorType:
+    """Return the common type of an output of both branches: extents that differ are unknown.
+
+    ``how`` says what would let the condition be known.
+    """
     if yes.dtype != no.dtype or len(yes.dims) != len(no.dims):
         raise ConversionError(
             f"output {index} is {yes} in one branch and {no} in the other, and the condition is known only at run"
-            f" time: data type and number of dimensions must agree"
+            f" time: data type and number of dimensions must agree{f'; {how}' if ':' in how else ''}"
         )
     dims = [joined_dim(a, b) for a, b in zip(yes.dims, no.dims, strict=True)]
     return TensorType(tuple(dims), yes.dtype)
@@ -224,7 +229,9 @@ def _scan_at_run_time(
 
     sample = [type_of(item) for item in after(constant(0, "int64"), states)[len(states) :]]
     if not all(t.is_static for t in sample):
-        raise ConversionError("the extents of what a turn adds to the outputs must be known while importing")
+        raise ConversionError(
+            "the extents of what a turn adds to the outputs must be known while importing; give `shape`"
+        )
     none = [constant(np.zeros((0, *t.concrete_shape)), t.dtype) for t in sample]
     first = [constant(0, "int64"), *states, *none]
     _, *results = while_loop(first, lambda carried: ops.less(carried[0], length), turn)
