@@ -58,9 +58,10 @@ def alter_conv2d_layout(call: Call, types: Sequence[TensorType], target: Target)
     bytewise = attrs.out_dtype == "int32" and has_byte_products(target, types[0].dtype, types[1].dtype)
     in_half = types[0].dtype == types[1].dtype == "float16" == (attrs.out_dtype or "float16")
     fast = types[0].dtype == "float32" or in_half or bytewise or (types[0].dtype, attrs.out_dtype) in known
-    if not plain or target.kind != "llvm" or not fast or not all(t.is_static for t in types[:2]):
+    channels = types[0].dims[1]
+    if not plain or target.kind != "llvm" or not fast or not types[1].is_static or not isinstance(channels, int):
         return None
-    channels, outputs = types[0].concrete_shape[1], types[1].concrete_shape[0]
+    outputs = types[1].concrete_shape[0]
     if channels != types[1].concrete_shape[1] * attrs.groups:
         return None  # several kernels for each channel
     width = tile_lanes(target, "float16" if in_half else "float32") * _vectors_of_a_row(types[0].dtype, target)

@@ -17,8 +17,8 @@ from tests.compiler.relay.transform.reading import after, module_of, relay, show
 from tests.properties.graphs import evaluate, random_inputs
 
 
-def network() -> Any:
-    x = relay.var("x", shape=(1, 3, 16, 16))
+def network(*image: Any) -> Any:
+    x = relay.var("x", shape=image or (1, 3, 16, 16))
     y = relay.nn.conv2d(x, relay.var("w", shape=(16, 3, 3, 3)), padding=(1, 1))
     y = relay.nn.relu(relay.nn.bias_add(y, relay.var("b", shape=(16,))))
     y = relay.nn.conv2d(y, relay.var("w2", shape=(16, 16, 3, 3)), padding=(1, 1))
@@ -52,6 +52,18 @@ def test_channels_in_blocks_as_classic_tvm_places_them() -> None:
         ("NCHW16c", "NCHW"),
     ]
     assert shown(body).startswith("nn.batch_flatten(layout_transform(nn.global_avg_pool2d(concatenate(")
+
+
+def test_channels_are_in_blocks_whatever_the_batch_and_the_size() -> None:
+    known = after(network(), transform.CanonicalizeOps(), transform.AlterOpLayout(Target("llvm -mcpu=haswell")))
+    for image in ((relay.Any(), 3, 16, 16), (relay.Any(), 3, relay.Any(), relay.Any())):
+        mod = module_of(network(*image))
+        with Target("llvm -mcpu=haswell"), PassContext(opt_level=3):
+            packed = transform.AlterOpLayout()(transform.CanonicalizeOps()(mod))
+        assert transforms(packed["main"].body) == transforms(known)
+        inputs = random_inputs(module_of(network(2, 3, 16, 16)))
+        wanted = evaluate(mod["main"], inputs)
+        np.testing.assert_allclose(evaluate(packed["main"], inputs), wanted, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(("cpu", "block"), [("nehalem", 4), ("haswell", 8), ("skylake-avx512", 16)])
