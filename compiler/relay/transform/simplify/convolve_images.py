@@ -64,22 +64,23 @@ class _Flattener(GraphMutator):
         if kind is None or not isinstance(weight := new.args[1], Constant):
             return new
         data, result, attrs = tensor_type(call.args[0]), tensor_type(call), kind.of(new)
-        if data is None or result is None or not data.is_static or {data.dtype, result.dtype} != {"float32"}:
+        if data is None or result is None or {data.dtype, result.dtype} != {"float32"}:
             return new
         layouts = (attrs.data_layout, attrs.kernel_layout)
         if layouts != PLAIN_LAYOUTS[kind.RANK] or attrs.out_layout not in ("", layouts[0]) or attrs.groups != 1:
             return new
         outputs, channels, depth = weight.value.shape[:3]
         if kind is Conv1DAttrs:
-            flat, is_long = _by_row, channels * depth >= _LONG_SUM or math.prod(data.concrete_shape) > _MANY_SAMPLES
-            is_worth = is_long and min(outputs, channels) >= _FEW_CHANNELS
+            is_large = data.is_static and math.prod(data.concrete_shape) > _MANY_SAMPLES
+            if min(outputs, channels) < _FEW_CHANNELS or not (is_large or channels * depth >= _LONG_SUM):
+                return new
+            made = _by_row(new.args[0], weight.value, attrs)
+        elif not data.is_static or outputs < _FEW_RESULTS or channels * depth < _FEW_CHANNELS:
+            return new
         else:
             is_column = {*weight.value.shape[3:], *attrs.strides[1:]} == {1} and not any(_of_images(attrs.padding))
             flat = _by_columns if is_column else _by_slices
-            is_worth = outputs >= _FEW_RESULTS and channels * depth >= _FEW_CHANNELS
-        if not is_worth:
-            return new
-        made = flat(new.args[0], weight.value, data.concrete_shape, result.concrete_shape, attrs)
+            made = flat(new.args[0], weight.value, data.concrete_shape, result.concrete_shape, attrs)
         type_of(made)
         return made
 
@@ -89,14 +90,15 @@ def _of_images(padding: tuple[int, ...]) -> tuple[int, ...]:
     return (*padding[1:3], *padding[4:])
 
 
-def _by_row(x: RelayExpr, weight: np.ndarray, shape: Shape, result: Shape, attrs: ConvAttrs) -> RelayExpr:
+def _by_row(x: RelayExpr, weight: np.ndarray, attrs: ConvAttrs) -> RelayExpr:
     """Convolve images of one row."""
-    (before, after), row = attrs.padding, call_op("reshape", x, newshape=(*shape[:2], 1, shape[2]))
+    before, after = attrs.padding
     out = call_op(
-        "nn.conv2d", row, array_const(weight[:, :, None]), strides=(1, *attrs.strides), channels=result[1],
-        padding=(0, before, 0, after), dilation=(1, *attrs.dilation), kernel_size=(1, weight.shape[2]),
+        "nn.conv2d", call_op("expand_dims", x, axis=2), array_const(weight[:, :, None]), strides=(1, *attrs.strides),
+        padding=(0, before, 0, after), dilation=(1, *attrs.dilation), channels=len(weight),
+        kernel_size=(1, weight.shape[2]),
     )  # fmt: skip
-    return call_op("reshape", out, newshape=result)
+    return call_op("squeeze", out, axis=(2,))
 
 
 def _by_columns(x: RelayExpr, weight: np.ndarray, shape: Shape, result: Shape, attrs: ConvAttrs) -> RelayExpr:

@@ -84,6 +84,9 @@ def test_signals_of_long_sums_or_many_samples_are_rows(
     call = relay.nn.conv1d(x, weight(outputs, kernel, inputs=inputs), padding=(2, 1), strides=2, dilation=3)
     assert ("nn.conv2d" in text_of(call)) == is_row
     assert ("nn.conv1d" in text_of(call)) != is_row
+    x = relay.var("x", shape=(relay.Any(), inputs, relay.Any()))
+    call_of_any = relay.nn.conv1d(x, weight(outputs, kernel, inputs=inputs))
+    assert ("nn.conv2d" in text_of(call_of_any)) == (is_row and samples < 100), "its sums are long"
     if is_row and samples < 100:
         same_at_levels(relay.nn.relu(call + relay.const(np.float32(0.5))), (1, inputs, samples), "conv1d")
 
