@@ -313,6 +313,41 @@ def test_a_scan_of_open_length(back):
     _compare(model, {"s": _random(2, 3), "x": _random(4, 2, 3)}, "vm")
 
 
+def test_a_scan_of_items_of_open_extent():
+    state, item = (helper.make_tensor_value_info(name, _FLOAT, ["n", 3]) for name in ("state", "item"))
+    results = [helper.make_tensor_value_info(name, _FLOAT, ["n", 3]) for name in ("sum", "row")]
+    nodes = [helper.make_node("Add", ["state", "item"], ["sum"]), helper.make_node("Tanh", ["sum"], ["row"])]
+    body = helper.make_graph(nodes, "body", [state, item], results)
+    node = helper.make_node("Scan", ["s", "x"], ["last", "rows"], body=body, num_scan_inputs=1)
+    model = _model(node, {"s": (_FLOAT, ["n", 3]), "x": (_FLOAT, ["t", "n", 3])}, {}, ("last", "rows"))
+    for turns, rows in ((4, 2), (1, 5)):
+        _compare(model, {"s": _random(rows, 3), "x": _random(turns, rows, 3)}, "vm")
+
+
+@pytest.mark.parametrize("turns", [0, 1, 3])
+def test_a_loop_that_appends_items_of_open_extent(turns):
+    """Without a turn nothing tells their extent."""
+    going = helper.make_tensor_value_info("going", TensorProto.BOOL, [])
+    turn, state = helper.make_tensor_value_info("i", _INT, []), helper.make_tensor_value_info("h", _FLOAT, ["n", 3])
+    nodes = [
+        helper.make_node("Tanh", ["h"], ["next"]),
+        helper.make_node("Mul", ["next", "x"], ["row"]),
+        helper.make_node("Identity", ["going"], ["on"]),
+    ]
+    on = helper.make_tensor_value_info("on", TensorProto.BOOL, [])
+    results = [on, *(helper.make_tensor_value_info(name, _FLOAT, ["n", 3]) for name in ("next", "row"))]
+    body = helper.make_graph(nodes, "body", [turn, going, state], results)
+    node = helper.make_node("Loop", ["count", "", "x"], ["last", "rows"], body=body)
+    model = _model(node, {"x": (_FLOAT, ["n", 3]), "count": (_INT, [])}, {}, ("last", "rows"))
+    feeds = {"x": _random(2, 3), "count": np.array(turns)}
+    mod, params = from_onnx(model)
+    last, rows = relay.create_executor("vm", mod=mod).evaluate()(*feeds.values(), **params)
+    wanted = ort.InferenceSession(model.SerializeToString()).run(None, feeds)
+    np.testing.assert_allclose(last.numpy(), wanted[0], rtol=1e-5)
+    assert rows.shape == ((turns, 2, 3) if turns else (0, 0, 3))
+    np.testing.assert_allclose(rows.numpy().ravel(), wanted[1].ravel(), rtol=1e-5)
+
+
 def test_an_error_asks_for_the_dimensions_that_matter_by_name():
     inputs = {"x": (_FLOAT, ["batch", "time"]), "z": (_FLOAT, ["batch", 3])}
     part = helper.make_node("Split", ["x"], ["a", "y"], axis=1)

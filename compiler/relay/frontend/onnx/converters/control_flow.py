@@ -19,7 +19,7 @@ from compiler.relay.frontend.shared.folding import constant, dims_of, known, ops
 from compiler.relay.frontend.shared.open_dims import asked_for
 from compiler.relay.frontend.shared.tensors import as_scalar, extent_of, static_dims, transpose, unsqueeze
 from compiler.relay.function import Function
-from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType, joined_dim
+from compiler.relay.ty import AnyDim, Dim, FuncType, TensorType, TupleType, joined_dim
 
 
 def loop_at_run_time(node: Node) -> list[RelayExpr]:
@@ -36,19 +36,19 @@ def loop_at_run_time(node: Node) -> list[RelayExpr]:
         body, [turn, going, *state], lambda value: remember(outside.named(value), partial_of(value))
     )
     added = outputs[len(state) :]
-    row_types = [TensorType((AnyDim(), *_known_dims(item)), type_of(item).dtype) for item in added]
+    row_types = [TensorType((AnyDim(), *_dims_of_any(item)), type_of(item).dtype) for item in added]
     rows = [Var(f"rows{i}", t) for i, t in enumerate(row_types)]
     _typed(rows)
     arguments = (TensorType((), "int64"), TensorType((), "bool"), *types, *row_types)
     again = Var("loop", FuncType(arguments, TupleType((*types, *row_types))))
-    more = [ops.concatenate([row, unsqueeze(item, [0])], axis=0) for row, item in zip(rows, added, strict=True)]
+    more = [_appended(row, item, turn) for row, item in zip(rows, added, strict=True)]
     one_more = ops.add(turn, constant(1, "int64"))
     turned = Call(again, (one_more, as_scalar(next_going), *outputs[: len(state)], *more))
     goes_on = going if trips is None else ops.logical_and(going, ops.less(turn, as_scalar(trips)))
     body_of_loop = If(goes_on, turned, Tuple((*state, *rows)))
     function = Function((turn, going, *state, *rows), body_of_loop, TupleType((*types, *row_types)))
     start = [constant(0, "int64"), constant(True) if condition is None else as_scalar(condition)]
-    none = [constant(np.zeros((0, *_known_dims(item)), type_of(item).dtype)) for item in added]
+    none = [_no_rows(type_of(item)) for item in added]
     whole = settle(outside.around(Let(again, function, Call(again, (*start, *initial, *none)))))
     return [settle(TupleGetItem(whole, i)) for i in range(len(types) + len(rows))]
 
@@ -58,13 +58,19 @@ def _typed(variables: Sequence[Var]) -> None:
         settle(v)
 
 
-def _known_dims(item: RelayExpr) -> tuple[int, ...]:
-    dims = type_of(item).dims
-    if not all(isinstance(d, int) for d in dims):
-        raise ConversionError(
-            "the extents of what an iteration appends to the outputs must be known while importing; give `shape`"
-        )
-    return tuple(int(d) for d in dims if isinstance(d, int))
+def _dims_of_any(item: RelayExpr) -> tuple[Dim, ...]:
+    return tuple(d if isinstance(d, int) else AnyDim() for d in type_of(item).dims)
+
+
+def _no_rows(item: TensorType) -> RelayExpr:
+    """Return what a loop appends to; without a first item, extents that only items tell are 0."""
+    return constant(np.zeros((0, *[d if isinstance(d, int) else 0 for d in item.dims])), item.dtype)
+
+
+def _appended(rows: RelayExpr, item: RelayExpr, turn: RelayExpr) -> RelayExpr:
+    row = unsqueeze(item, [0])
+    more = ops.concatenate([rows, row], axis=0)
+    return more if type_of(item).is_static else _chosen(ops.equal(turn, 0), [row], [more])[0]
 
 
 def _types_after(node: Node, types: list[TensorType]) -> list[TensorType]:
@@ -224,15 +230,11 @@ def _scan_at_run_time(
         at, *before = carried
         outputs = after(at, before[: len(states)])
         added = zip(before[len(states) :], outputs[len(states) :], strict=True)
-        more = [ops.concatenate([so_far, unsqueeze(item, [0])], axis=0) for so_far, item in added]
+        more = [_appended(so_far, item, at) for so_far, item in added]
         return [ops.add(at, 1), *outputs[: len(states)], *more]
 
     sample = [type_of(item) for item in after(constant(0, "int64"), states)[len(states) :]]
-    if not all(t.is_static for t in sample):
-        raise ConversionError(
-            "the extents of what a turn adds to the outputs must be known while importing; give `shape`"
-        )
-    none = [constant(np.zeros((0, *t.concrete_shape)), t.dtype) for t in sample]
+    none = [_no_rows(item) for item in sample]
     first = [constant(0, "int64"), *states, *none]
     _, *results = while_loop(first, lambda carried: ops.less(carried[0], length), turn)
     outputs = results[len(results) - rows :] if rows else []
