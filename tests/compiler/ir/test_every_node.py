@@ -8,6 +8,8 @@ from __future__ import annotations
 import copy
 import enum
 import pickle
+import subprocess
+import sys
 import types
 from collections.abc import Callable, Mapping
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -225,6 +227,23 @@ def _assert_equal(again: Any, node: Any) -> None:
     assert again is not node
     assert_structural_equal(again, node, map_free_vars=True)
     assert structural_hash(again, map_free_vars=True) == structural_hash(node, map_free_vars=True)
+
+
+_ALL_MODULES = """
+import contextlib, importlib, pkgutil, compiler
+from compiler.ir.serialization.type_keys import node_classes
+registered = set(node_classes())
+for module in pkgutil.walk_packages(compiler.__path__, "compiler."):
+    if not module.name.endswith(("__main__", "child_path.tvm")):
+        with contextlib.suppress(ImportError):  # of a package that is not installed
+            importlib.import_module(module.name)
+print(*(set(node_classes()) - registered))
+"""
+
+
+def test_all_are_registered_before_their_modules_are_used() -> None:
+    done = subprocess.run([sys.executable, "-c", _ALL_MODULES], capture_output=True, text=True, check=True)
+    assert not done.stdout.split()
 
 
 @pytest.mark.parametrize("key", KEYS)
