@@ -49,6 +49,7 @@ def test_loops_and_assembly_show_the_instruction(left: str, right: str) -> None:
     assert "T.tile_configuration(16, 64, 16, 64, " in loops
     for text in (loops, built.get_source(), built.get_source("asm")):
         assert instruction in text
+    assert " asm " not in built.get_source(), "on another processor LLVM would end the process"
 
 
 @pytest.mark.parametrize(

@@ -315,9 +315,8 @@ def _permission(state: FunctionState) -> ir.Function:
     first = builder.block
     builder.cbranch(builder.icmp_signed("==", before, ir.Constant(I32, 0)), ask, answer)
     builder.position_at_end(ask)
-    call = ir.InlineAsm(
-        ir.FunctionType(I64, [I64, I64, I64]), "syscall", "={rax},{rax},{rdi},{rsi},~{rcx},~{r11},~{memory}", True
-    )
+    # of the C library: LLVM reads inline assembly of its own processor only
+    call = shared.declare("syscall", I64, [I64, I64, I64])
     numbers = (158, 0x1023, 18)  # arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
     result = builder.call(call, [ir.Constant(I64, number) for number in numbers])
     refused = builder.zext(builder.icmp_signed("!=", result, ir.Constant(I64, 0)), I32)
