@@ -30,10 +30,9 @@ for them 5 to 60 microseconds, more than a small model takes."""
 _MIN_TILE_BITS, _WIDE_BITS = 128, 512
 _OPERAND_REGISTERS = 4
 """Vector registers that a tile leaves for what is multiplied."""
-_MAX_NARROW_REGISTERS = 16
-"""Vector registers that a tile counts on where one holds less than 16 floats, which rows of the result come in.
-
-With AArch64's 32, LLVM would spill a good part of them."""
+_MAX_NARROW_REGISTERS = 28
+"""Vector registers that a tile counts on where one holds less than 16 floats, which rows of the result come in: of
+AArch64's 32, LLVM needs some for itself."""
 
 
 # sizes

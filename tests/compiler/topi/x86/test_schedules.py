@@ -13,6 +13,7 @@ import compiler
 from compiler import relay, te, tir, topi
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import Instrument, instrumented
+from compiler.ir.module import IRModule
 from compiler.relay.inference import infer_expr
 from compiler.target.target import Target
 from compiler.tir.layout.data_layout import layout
@@ -312,6 +313,26 @@ def test_the_weight_of_a_product_is_fetched_ahead_where_that_was_measured(target
     hints = re.findall(r"T\.prefetch\(.*", str(compiler.lower(schedule, [*inputs, *outputs])))
     assert len(hints) == len(places)
     assert all(place in hint for place, hint in zip(places, hints, strict=True)), "48 rows, and a panel"
+
+
+@pytest.mark.parametrize("cpu", ["generic", "cortex-a53", "neoverse-n1", "apple-m1"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: nn.dense(relay.var("x", shape=(60, 96)), relay.var("w", shape=(64, 96))),
+        lambda: nn.batch_matmul(relay.var("x", shape=(2, 60, 64)), relay.var("w", shape=(2, 64, 64))),
+        lambda: nn.conv1d(relay.var("x", shape=(1, 32, 240)), relay.var("w", shape=(16, 32, 9)), padding=4),
+    ],
+)
+def test_sums_are_in_most_of_the_registers_of_arm_and_not_in_memory(make: Callable[[], Any], cpu: str) -> None:
+    """Apple's cores begin four additions a cycle, each of which takes four: fewer than 16 sums leave them waiting."""
+    call = make()
+    function = relay.Function(call.args, call)
+    target = f"llvm -mtriple=aarch64-linux-gnu -mcpu={cpu}"
+    text = relay.build(IRModule.from_expr(function), target).lib.get_source("asm")
+    hot = max(re.split(r"^\.\w+:", text, flags=re.MULTILINE), key=lambda block: block.count("fmla"))
+    assert len(set(re.findall(r"fmla\s+(v\d+)\.4s", hot))) >= 16
+    assert "[sp" not in hot
 
 
 def test_all_columns_of_tall_products_are_computed_from_rows_in_the_first_cache() -> None:
