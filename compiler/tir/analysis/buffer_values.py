@@ -17,7 +17,7 @@ from compiler.arith.integer_region import Region, certain_region, possible_regio
 from compiler.ir.expr.primexpr import EQ, LT, NE, And, Not, Or, PrimExpr, Var
 from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Mutator, nodes_of
-from compiler.tir.analysis.buffer_writes import Access, access_of, axes_of, equations, iterations, writes_of
+from compiler.tir.analysis.buffer_writes import Access, AxesOf, access_of, equations, iterations, writes_of
 from compiler.tir.expressions.op import all as all_of
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.stmt import BlockRealize, For, ForKind, Stmt
@@ -52,7 +52,7 @@ class BufferValues:
 
     def __init__(self, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
-        self._axes: dict[Buffer, tuple[Var, ...]] = {}
+        self._axes = AxesOf()
         self._facts: list[Fact] = []
         self.context = Region.everything()
         self._concurrent = False
@@ -107,7 +107,7 @@ class BufferValues:
             return
         for load, value in ((condition.a, condition.b), (condition.b, condition.a)):
             if isinstance(load, BufferLoad) and is_stable(value) and all(map(is_stable, load.indices)):
-                axes = self.axes_of(load.buffer)
+                axes = self._axes[load.buffer]
                 self._add([Fact(load.buffer, axes, region & equations(axes, load.indices), value)])
 
     def store(self, store: BufferStore) -> None:
@@ -123,7 +123,7 @@ class BufferValues:
             or not all(map(is_stable, write.indices))
         ):
             return
-        axes = self.axes_of(store.buffer)
+        axes = self._axes[store.buffer]
         region = equations(axes, write.indices) & write.region
         facts = [Fact(store.buffer, axes, region, self.analyzer.simplify(write.value))]
         for lane in write.variables:
@@ -234,12 +234,6 @@ class BufferValues:
         return self._projected(fact, var, None) if fact.uses(var) else (fact,)
 
     # Facts
-
-    def axes_of(self, buffer: Buffer) -> tuple[Var, ...]:
-        """Return the variables that stand for the indices of a buffer in facts."""
-        if buffer not in self._axes:
-            self._axes[buffer] = axes_of(buffer)
-        return self._axes[buffer]
 
     def _add(self, facts: Iterable[Fact]) -> None:
         """Add facts; those of one value are one fact."""

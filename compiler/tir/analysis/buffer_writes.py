@@ -47,9 +47,12 @@ class Access:
         return replace(self, indices=indices, value=value, region=self.region.substitute(places, unknown=True))
 
 
-def axes_of(buffer: Buffer) -> tuple[Var, ...]:
-    """Return new variables that stand for the indices of a buffer."""
-    return tuple(Var(f"{buffer.name}_{i}", dim.dtype) for i, dim in enumerate(buffer.shape))
+class AxesOf(dict[Buffer, tuple[Var, ...]]):
+    """The variables that stand for the indices of buffers, made when a buffer is first asked for."""
+
+    def __missing__(self, buffer: Buffer) -> tuple[Var, ...]:
+        self[buffer] = tuple(Var(f"{buffer.name}_{i}", dim.dtype) for i, dim in enumerate(buffer.shape))
+        return self[buffer]
 
 
 def equations(axes: Sequence[PrimExpr], indices: Sequence[PrimExpr]) -> Region:

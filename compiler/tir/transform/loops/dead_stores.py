@@ -10,7 +10,7 @@ from compiler.arith.integer_region import Conjunction, Region, certain_region, p
 from compiler.ir.expr.primexpr import GT, LT, NE, Not, PrimExpr, Var
 from compiler.ir.functor import nodes_of
 from compiler.ir.node import rebuild
-from compiler.tir.analysis.buffer_writes import Access, access_of, axes_of, equations, iterations, reads_of
+from compiler.tir.analysis.buffer_writes import Access, AxesOf, access_of, equations, iterations, reads_of
 from compiler.tir.analysis.side_effect import has_effect
 from compiler.tir.expressions.op import all as all_of
 from compiler.tir.statements import stmt as tir
@@ -40,7 +40,7 @@ class DeadStores(StmtExprMutator):
 
     def __init__(self, removes: bool = True) -> None:
         self.removes = removes
-        self._axes: dict[Buffer, tuple[Var, ...]] = {}
+        self._axes = AxesOf()
         self.dead: Dead = {}
         self.context = Region.everything()
 
@@ -65,7 +65,7 @@ class DeadStores(StmtExprMutator):
             and not access.variables
             and all(map(is_stable, access.indices))
         ):
-            overwritten = equations(self._axes_of(n.buffer), access.indices)
+            overwritten = equations(self._axes[n.buffer], access.indices)
             self.dead[n.buffer] = self.dead.get(n.buffer, Region()) | overwritten
         self._read(reads_of(n))
         return n
@@ -73,7 +73,7 @@ class DeadStores(StmtExprMutator):
     def _is_dead(self, access: Access) -> bool:
         if access.buffer is None or not all(map(is_stable, access.indices)):
             return False
-        places = dict(zip(self._axes_of(access.buffer), access.indices, strict=True))
+        places = dict(zip(self._axes[access.buffer], access.indices, strict=True))
         region = self.dead.get(access.buffer, Region()).substitute(places, unknown=False)
         return region.covers(self.context & access.region)
 
@@ -151,11 +151,6 @@ class DeadStores(StmtExprMutator):
 
     # The state
 
-    def _axes_of(self, buffer: Buffer) -> tuple[Var, ...]:
-        if buffer not in self._axes:
-            self._axes[buffer] = axes_of(buffer)
-        return self._axes[buffer]
-
     @contextmanager
     def where(self, condition: PrimExpr) -> Iterator[None]:
         outside = self.context
@@ -170,7 +165,7 @@ class DeadStores(StmtExprMutator):
         for buffer, region in self.dead.items():
             for access in reads:
                 if access.is_to(buffer):
-                    elements = access.elements(buffer, self._axes_of(buffer))
+                    elements = access.elements(buffer, self._axes[buffer])
                     elements = elements if where is None else elements & where
                     region = region.minus(elements.without([*access.variables, *variables]))
             self.dead[buffer] = region
