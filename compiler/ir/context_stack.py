@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from typing import Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 T = TypeVar("T")
 
@@ -32,6 +32,29 @@ class ContextStack(Generic[T]):
     def pop(self) -> None:
         """Leave the innermost object."""
         self._items.set(self._items.get()[:-1])
+
+
+class Entered:
+    """What is current within its ``with`` block; each class that derives from this one has a stack with its own."""
+
+    _blocks: ClassVar[ContextStack[Any]]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if Entered in cls.__bases__:
+            cls._blocks = ContextStack(cls.__name__)
+
+    def __enter__(self) -> Self:
+        self._blocks.push(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._blocks.pop()
+
+    @classmethod
+    def _innermost(cls) -> Self | None:
+        found: Self | None = cls._blocks.current()
+        return found
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
-from compiler.ir.context_stack import ContextStack
+from compiler.ir.context_stack import Entered
 from compiler.ir.error import TargetError
 from compiler.ir.extension import extension_point, public_module
 from compiler.ir.serialization.codecs import register_codec
@@ -22,7 +22,7 @@ TargetLike: TypeAlias = Union["Target", str, Mapping[str, object]]
 """The arguments that the constructor of a target takes."""
 
 
-class Target(TargetAttributes):
+class Target(TargetAttributes, Entered):
     """The machine to generate code for.
 
     As a context manager it sets the :meth:`current` target. Raises TargetError if a kind or option is unknown, or a
@@ -169,7 +169,7 @@ class Target(TargetAttributes):
 
         Raises TargetError if there is no current target and ``allow_none`` is False.
         """
-        target = _STACK.current()
+        target = Target._innermost()
         if target is not None or allow_none:
             return target
         raise TargetError('Target.current: there is no current target; use `with tvm.target.Target("llvm"):`')
@@ -180,13 +180,6 @@ class Target(TargetAttributes):
         if target is None:
             return Target.current() or Target("llvm")
         return target if isinstance(target, Target) else Target(target)
-
-    def __enter__(self) -> Target:
-        _STACK.push(self)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        _STACK.pop()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Target) and self._canonical_words() == other._canonical_words()
@@ -208,9 +201,6 @@ class Target(TargetAttributes):
         return tuple(sorted(self._words()))
 
     __repr__ = __str__
-
-
-_STACK: ContextStack[Target] = ContextStack("Target")
 
 
 def _host(host: object) -> Target | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.ir.context_stack import ContextStack
+from compiler.ir.context_stack import Entered
 from compiler.ir.expr.primexpr import PrimExpr, convert
 
 
-class SpecializedCondition:
+class SpecializedCondition(Entered):
     """A conjunction of conditions on shapes; current within a ``with`` block."""
 
     def __init__(self, conditions: PrimExpr | bool | Sequence[PrimExpr | bool]) -> None:
@@ -18,14 +18,4 @@ class SpecializedCondition:
     @staticmethod
     def current() -> SpecializedCondition | None:
         """Return the condition of the innermost ``with`` block."""
-        return _STACK.current()
-
-    def __enter__(self) -> SpecializedCondition:
-        _STACK.push(self)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        _STACK.pop()
-
-
-_STACK: ContextStack[SpecializedCondition] = ContextStack("SpecializedCondition")
+        return SpecializedCondition._innermost()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.ir.context_stack import ContextStack
+from compiler.ir.context_stack import Entered
 from compiler.ir.error import expected
 from compiler.relay.op_registry import composite
 from compiler.target.cpu.cpu_features import has_sse41
@@ -19,7 +19,7 @@ _DEFAULT_DTYPE = "int64"
 
 
 @dataclass(frozen=True)
-class RequantizeConfig:
+class RequantizeConfig(Entered):
     """How calls of ``qnn.requantize`` compute whose attributes do not say it; current within a ``with`` block.
 
     Raises ArgumentError if one of them is something else.
@@ -42,13 +42,6 @@ class RequantizeConfig:
         if self.compute_dtype not in COMPUTE_DTYPES:
             expected("requantize_config", "compute_dtype", " or ".join(map(repr, COMPUTE_DTYPES)), self.compute_dtype)
 
-    def __enter__(self) -> RequantizeConfig:
-        _STACK.push(self)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        _STACK.pop()
-
     def completed(self) -> RequantizeConfig:
         """Return what counts where the current context and the current target decide about what is left open."""
         current = current_requantize_config()
@@ -58,9 +51,6 @@ class RequantizeConfig:
         if dtype == "None":
             dtype = current.compute_dtype if current.compute_dtype != "None" else _usual_dtype()
         return RequantizeConfig(rounding, dtype)
-
-
-_STACK: ContextStack[RequantizeConfig] = ContextStack("RequantizeConfig")
 
 
 def _usual_dtype() -> str:
@@ -84,4 +74,4 @@ def requantize_config(rounding: str = "None", compute_dtype: str = "None") -> Re
 @composite
 def current_requantize_config() -> RequantizeConfig:
     """Return how ``qnn.requantize`` computes by the innermost ``with`` block, where its attributes do not say it."""
-    return _STACK.current() or RequantizeConfig()
+    return RequantizeConfig._innermost() or RequantizeConfig()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.ir.context_stack import ContextStack
+from compiler.ir.context_stack import Entered
 
 
-class LayoutConfig:
+class LayoutConfig(Entered):
     """Within its ``with`` block, some convolutions keep their layouts.
 
     ``skip_layers`` counts them from 0 in the order in which they are computed.
@@ -27,7 +27,7 @@ class LayoutConfig:
     @staticmethod
     def current() -> LayoutConfig | None:
         """Return the configuration of the innermost ``with`` block; None outside of such blocks."""
-        return _STACK.current()
+        return LayoutConfig._innermost()
 
     def check_skip(self) -> bool:
         """Count one more layer, and return whether it keeps its layout."""
@@ -38,13 +38,3 @@ class LayoutConfig:
     def reset(self) -> None:
         """Count from the beginning."""
         self.skip_counter = 0
-
-    def __enter__(self) -> LayoutConfig:
-        _STACK.push(self)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        _STACK.pop()
-
-
-_STACK: ContextStack[LayoutConfig] = ContextStack("LayoutConfig")
