@@ -49,9 +49,7 @@ class ExprFunctor(RewriteFunctor):
 
     @classmethod
     def rule_name(cls, kind: type) -> str:
-        """Return the name of the rule for a class of expressions as TVM calls it, e.g. ``visit_call``; empty if there
-        is none.
-        """
+        """Return the name of the rule for a class of expressions, e.g. ``visit_call``; empty if there is none."""
         return _RULES.get(kind, "")
 
 

@@ -37,9 +37,7 @@ class TypeFunctor(Functor):
 
     @classmethod
     def rule_name(cls, kind: type) -> str:
-        """Return the name of the rule for a class of types as TVM calls it, e.g. ``visit_tensor_type``; empty if there
-        is none.
-        """
+        """Return the name of the rule for a class of types, e.g. ``visit_tensor_type``; empty if there is none."""
         return _RULES.get(kind, "")
 
 

@@ -31,7 +31,8 @@ from compiler.relay.frontend.shared.tensors import (
     transpose,
     unsqueeze,
 )
-from compiler.relay.ty import Dim
+from compiler.relay.op.type_relations import broadcast_dims
+from compiler.relay.ty import AnyDim, Dim
 
 
 @converter("Shape")
@@ -197,20 +198,16 @@ def _expand(node: Node) -> RelayExpr:
     wanted = partial_of(shape)
     if wanted is not None and _is_settled(dims_of(x), wanted):
         return expand(x, wanted)
-    spread = told(ops.broadcast_to(x, joint_shape(x, shape)), _joint_extents(dims_of(x), wanted or []))
-    own = [*[1] * (rank_of(spread) - rank_of(x)), *dims_of(x)]
-    for axis, extent in enumerate(wanted or [], rank_of(spread) - len(wanted or [])):
-        if isinstance(own[axis], int) and own[axis] == 1:
-            spread = told_open(spread, axis, extent)
+    spread = ops.broadcast_to(x, joint_shape(x, shape))
+    extents = broadcast_dims(dims_of(x), [_extent_or_any(w) for w in wanted or [None] * rank_of(spread)])
+    spread = told(spread, extents)
+    for axis, extent in enumerate(extents):
+        spread = told_open(spread, axis, extent)
     return spread
 
 
-def _joint_extents(dims: Sequence[Dim], wanted: Sequence[Extent]) -> list[Extent]:
-    """Return what is known of the extents that a tensor and a shape broadcast to, nothing of a shape that is not."""
-    rank = max(len(dims), len(wanted))
-    own, other = ([*[1] * (rank - len(each)), *each] for each in (dims, wanted))
-    pairs = [[e for e in pair if isinstance(e, int)] for pair in zip(own, other, strict=True)]
-    return [max(pair) if pair and pair != [1] else None for pair in pairs] if wanted else []
+def _extent_or_any(extent: Extent) -> Dim:
+    return extent if isinstance(extent, AnyDim) or (isinstance(extent, int) and extent > 0) else AnyDim()
 
 
 def _is_settled(dims: Sequence[Dim], wanted: Sequence[Extent]) -> bool:
