@@ -189,7 +189,6 @@ class Region:
 
 
 def _pieces_outside(points: Conjunction, part: Conjunction) -> list[Conjunction]:
-    """Return the points that are not in ``part``."""
     if (points & part).is_empty():
         return [points]
     pieces = (points & Conjunction([LinearForm({}, -1).plus(form, -1)]) for form in part.forms)

@@ -27,7 +27,6 @@ def relay_build_config(
 
 
 def _of_functions(added: Pass | Callable[[Stmt], Stmt]) -> Pass:
-    """Return a pass over functions for a function over statements."""
     if isinstance(added, Pass):
         return added
     of_functions: Pass = prim_func_pass(

@@ -142,7 +142,6 @@ def register(
 
 
 def _computed_by(definition: Definition, inputs: Mapping[str, str | Input], attrs: type[Attrs]) -> Compute[Any]:
-    """Return what computes calls by a definition."""
     names = list(inspect.signature(definition).parameters)
     named = [name for name in names if name in attr_fields(attrs)]
     others = [name for name in names if name not in named]

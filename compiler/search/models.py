@@ -515,7 +515,6 @@ class ModelTuning:
         return ModelOutcome(default, ratio * default, self.tasks, self.ways, self._preparing)
 
     def _with(self, chosen: Sequence[KernelTask]) -> BuiltModel:
-        """Return the model with what was chosen for some of its kernels."""
         decided = Database()
         decided.add(self._decided_ways())
         for task in chosen:

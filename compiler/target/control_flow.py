@@ -306,7 +306,6 @@ def _common(one: int, other: int, dominator: dict[int, int], rank: dict[int, int
 
 
 def _dominates(block: int, other: int, dominator: dict[int, int]) -> bool:
-    """Return whether ``block`` dominates ``other``."""
     if other not in dominator or block not in dominator:
         return False
     while other != block and dominator[other] != other:

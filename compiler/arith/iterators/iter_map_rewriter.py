@@ -152,7 +152,6 @@ class IterMapRewriter(Functor):
     # Splitting
 
     def _quotient(self, s: IterSumExpr, divisor: PrimExpr) -> IterSumExpr:
-        """Return ``s // divisor`` of a fused sum."""
         (split,), base = s.args, s.base
         if is_const_int(divisor, 1):
             return s
@@ -168,7 +167,6 @@ class IterMapRewriter(Functor):
         return IterSumExpr((IterSplitExpr(inner.source, lower, extent),), self._simplify(quotient + carry))
 
     def _remainder(self, s: IterSumExpr, divisor: PrimExpr) -> IterSumExpr:
-        """Return ``s % divisor`` of a fused sum."""
         (split,), base = s.args, s.base
         if is_const_int(divisor, 1):
             return IterSumExpr((), const(0, s.dtype))

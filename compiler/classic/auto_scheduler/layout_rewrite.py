@@ -90,7 +90,6 @@ def _layout(stage: Stage, tensor: Tensor, domains: Domains) -> Layout | None:
 
 
 def _reads(op: Operation, tensor: Tensor) -> Iterator[Sequence[PrimExpr]]:
-    """Yield the indices of an operation's reads of a tensor."""
     bodies = op.body if isinstance(op, ComputeOp) else ()
     yield from (n.indices for n in nodes_of(bodies, ProducerLoad) if n.producer is tensor)
 

@@ -119,7 +119,6 @@ class ScheduledDAG(ComputeDAG):
 
 
 def _chosen(state: State | StepState | LoopState) -> State | StepState:
-    """Return what a state of a sketch or of steps chooses."""
     given = state.state_object if isinstance(state, LoopState) else state
     if not isinstance(given, (State, StepState)):
         expected("ComputeDAG", "state", "a state", given)

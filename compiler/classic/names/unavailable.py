@@ -11,7 +11,6 @@ from types import ModuleType
 
 
 def _each(package: str, names: str, reason: str) -> dict[str, str]:
-    """Return the same reason for several names of a package."""
     return {f"{package}.{name}": reason for name in names.split()}
 
 

@@ -67,7 +67,6 @@ class ConstantPoolInfo(PoolInfo):
 
 
 def _property(properties: PoolInfoProperties, owner: str, name: str) -> object:
-    """Return a field of the properties of a pool."""
     if name.startswith("_") or name not in PoolInfoProperties.__dataclass_fields__:
         raise AttributeError(f"{owner} has no attribute {name!r}")
     return getattr(properties, name)

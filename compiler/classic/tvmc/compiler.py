@@ -96,7 +96,6 @@ def _dump_code(path: str, kinds: Sequence[str], graph: IRModule, kernels: Any) -
 
 
 def _with_options(target: TargetLike, options: Mapping[str, Mapping[str, object]] | None) -> TargetLike:
-    """Add the further options to a target."""
     return target_from_cli(str(target), options)[0] if options else target
 
 

@@ -192,7 +192,6 @@ def _read_model(path: str) -> tuple[IRModule, dict[str, NDArray]]:
 
 
 def _load(library: bytes) -> Any:
-    """Return the library that bytes are."""
     with tempfile.TemporaryDirectory(prefix="tvmc-") as directory:
         path = os.path.join(directory, _LIBRARY)
         with open(path, "wb") as file:

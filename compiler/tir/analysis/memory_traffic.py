@@ -141,7 +141,6 @@ class _Reader(Visitor):
 
 
 def _fetched(loop: _Loop, capacity: int, line: int) -> float:
-    """Return the lines that a loop moves."""
     two = {var: extent for inner in loop.loops for var, extent in inner.inside().items()}
     if loop.var is not None:
         two[loop.var] = min(2, loop.extent)

@@ -278,7 +278,6 @@ def _call(n: ast.expr, name: str, arguments: Sequence[ast.expr], variables: Mapp
 
 
 def _variables(function: Callable[..., object], ndim: int | None, dtype: str) -> list[Var]:
-    """Return a variable for each parameter of a function."""
     names: list[str] = []
     variadic = None
     for parameter in inspect.signature(function).parameters.values():

@@ -97,7 +97,6 @@ def _at_paths(out: TextBuilder, root: object, paths: Iterable[ObjectPath]) -> It
 
 
 def _part_at(thing: Any, step: ObjectPath) -> object:
-    """Return the part of a thing that the last step of a path leads to."""
     if isinstance(step, AttributeAccessPath):
         is_number = isinstance(thing, (int, float)) and step.attr_key == "value"  # a constant of TVM's
         return thing if is_number else getattr(thing, step.attr_key)

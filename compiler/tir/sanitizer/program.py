@@ -82,7 +82,6 @@ def _warps(threads: Sequence[RunningThread]) -> list[list[RunningThread]]:
 
 
 def _all_wait(group: Sequence[RunningThread], of_warp: bool) -> bool:
-    """Return whether all threads of a block or warp wait at one barrier for it."""
     barrier = group[0].barrier
     if barrier is None or is_for_warps(barrier) != of_warp:
         return False

@@ -107,7 +107,6 @@ def _belongs_to(line: Line, nodes: set[Node], place: Node) -> bool:
 
 
 def _parts(place: Node) -> set[Node]:
-    """Return all nodes of a part of the program."""
     nodes: set[Node] = set()
     todo: list[object] = [place]
     while todo:

@@ -94,7 +94,6 @@ class Schedule:
         error_render_level: str = "detail",
         enable_check: bool = True,
     ) -> Schedule:
-        """Return a schedule that notes no trace."""
         sch = Schedule(
             mod, seed=seed, debug_mask=debug_mask, error_render_level=error_render_level, enable_check=enable_check
         )

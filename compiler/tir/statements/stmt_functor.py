@@ -190,7 +190,6 @@ def _same_sort(before: Node, after: object) -> object:
 
 
 def _class_named(name: str) -> str:
-    """Return the class that ``tir.For`` names."""
     short = name.rpartition(".")[2]
     if short not in _node_classes():
         raise ArgumentError(f"ir_transform: only_enable must name classes such as 'tir.For', got {show(name)}")

@@ -150,7 +150,6 @@ def _slice_by_values(a: Tensor, begin: Bounds, end: Bounds, strides: Bounds | No
 
 
 def _as_tensor(values: Bounds) -> Tensor:
-    """Return bounds as a tensor of int64."""
     if isinstance(values, Tensor):
         return values
 

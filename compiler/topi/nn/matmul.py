@@ -320,7 +320,6 @@ def _may_be_equal(a: Extent, b: Extent) -> bool:
 
 
 def _batch_product(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, out_dtype: str) -> Tensor:
-    """Return the products of matrices, batch by batch."""
     x, y = dims(a), dims(b)
     m, k = (x[2], x[1]) if transpose_a else (x[1], x[2])
     n = y[1] if transpose_b else y[2]

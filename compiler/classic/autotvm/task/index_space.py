@@ -125,6 +125,5 @@ class IndexSpace(ABC):
 
 
 def _position(indices: Sequence[int], index: int) -> int | None:
-    """Return the position of an index in a sorted sequence, or None."""
     place = bisect_left(indices, index)
     return place if place < len(indices) and indices[place] == index else None

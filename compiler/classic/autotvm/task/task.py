@@ -43,7 +43,6 @@ class TaskTemplate:
 
 
 def _placeholders(outputs: Sequence[Tensor]) -> list[Tensor]:
-    """Return the tensors that outputs are computed from, each once."""
     seen: dict[Tensor, None] = {}
     waiting = list(reversed(outputs))
     while waiting:

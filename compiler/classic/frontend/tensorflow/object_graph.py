@@ -35,7 +35,6 @@ def bound_variables(meta: Message, keys: Iterable[str]) -> Iterator[tuple[str, s
 
 
 def _object_at(objects: Message, key: str) -> int | None:
-    """Return the id of the object with a key, or None."""
     if not key.endswith(_VALUE) or not objects.nodes:
         return None
     place = 0

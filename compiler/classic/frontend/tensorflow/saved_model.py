@@ -163,7 +163,6 @@ def _restored(nodes: Mapping[str, Message]) -> Iterator[tuple[str, str]]:
 
 
 def _key_of(nodes: Mapping[str, Message], value: str) -> str | None:
-    """Return the checkpoint key of a value, or None."""
     source, *place = value.split(":")
     seen: set[str] = set()
     while source in nodes and nodes[source].op == "Identity" and nodes[source].input and source not in seen:

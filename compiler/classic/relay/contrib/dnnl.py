@@ -94,7 +94,6 @@ def _is_bias_of(convolution: Call, addition: Call) -> bool:
 
 
 def _adds_bias(expr: RelayExpr) -> bool:
-    """Return whether all that is added to a convolution is a bias."""
     sums, convolution = _chain(expr)
     return convolution is not None and all(_is_bias_of(convolution, each) for each in sums)
 

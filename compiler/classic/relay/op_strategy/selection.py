@@ -204,7 +204,6 @@ def select_implementation(
 def _fastest_tuned(
     valid: Sequence[OpImplementation], attrs: Attrs, inputs: Sequence[Tensor], out_type: Type, target: Target
 ) -> tuple[OpImplementation, list[Tensor]] | None:
-    """Return the template with the fastest record; None if none was tuned."""
     if type(DispatchContext.current) is FallbackContext:
         return None
     best, best_cost = None, float("inf")

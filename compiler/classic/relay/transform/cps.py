@@ -179,7 +179,6 @@ class _Converter:
         return Let(name, after, make(lambda value: Call(name, (value,))))
 
     def _reified(self, t: Type, k: Continuation) -> Function:
-        """Return a continuation as a function of the program."""
         arg = Var("arg", self.type(t))
         return Function((arg,), k(arg), self._answer)
 

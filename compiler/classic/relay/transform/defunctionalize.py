@@ -54,7 +54,6 @@ def Defunctionalization(func: Function, mod: IRModule) -> Function:
 
 
 def _has_functions(t: Type) -> bool:
-    """Return whether values of a type are or hold functions."""
     return isinstance(t, FuncType) or any(map(_has_functions, type_parts(t)))
 
 

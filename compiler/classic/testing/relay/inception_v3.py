@@ -118,7 +118,6 @@ def _numbered(name: str, index: int) -> str:
 
 
 def _tower(data: Expr, tower: Tower, name: str) -> list[Expr]:
-    """Return the outputs of a tower."""
     outputs = [data]
     for index, part in enumerate(tower):
         if isinstance(part, _Fork):

@@ -40,7 +40,6 @@ def _number(estimate: Any) -> float:
 
 
 def _operations(n: Node) -> float:
-    """Return the operations of a statement."""
     annotations = getattr(n, "annotations", None) or {}
     if ESTIMATED in annotations:
         return _number(annotations[ESTIMATED])

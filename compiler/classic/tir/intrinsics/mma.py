@@ -116,7 +116,6 @@ def get_ldmatrix_intrin(
 
 
 def _load(operand: _Operand, matrix: str, transposed: bool) -> str:
-    """Return what a thread does to load an operand."""
     needs_transposition = (matrix == "A") == transposed
     if needs_transposition and operand is not _HALF:
         return f"""            for local_id in range({operand.elements}):

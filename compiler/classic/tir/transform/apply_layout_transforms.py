@@ -43,7 +43,6 @@ class ApplyLayoutTransforms(FunctionRewrite):
 
 
 def _checked(layouts: object) -> dict[Buffer, tuple[IndexMap, ...]]:
-    """Return the layouts of an attribute."""
     if not isinstance(layouts, Mapping):
         raise ArgumentError(f"{ATTRIBUTE}: expected a map from buffers to lists of IndexMap, got {show(layouts)}")
     result = {}

@@ -92,7 +92,6 @@ def _schedule(sch: Schedule, name: str, target: FunctionTarget) -> None:
 
 
 def _reduced(block: Block, loops: list[For]) -> set[Var]:
-    """Return the variables of the loops that a block reduces over."""
     realize = loops[-1].body if loops else None
     if not isinstance(realize, BlockRealize):
         return set()

@@ -115,7 +115,6 @@ def pool_grad(
 
 
 def _kind(function: str, pool_type: str) -> str:
-    """Return what definitions call a type of pooling."""
     _check_type(function, pool_type)
     return "mean" if pool_type == "avg" else "max"
 

@@ -57,7 +57,6 @@ def _mix(a: Array, b: Array, rotation: int) -> tuple[Array, Array]:
 
 
 def _split(key: Array) -> tuple[Array, Array]:
-    """Return the two keys that one splits into."""
     left = key.copy()
     if left[8] == 0:
         left[:4] = _block(key[:4], key[None, 4:8])[0]

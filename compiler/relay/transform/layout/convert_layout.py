@@ -115,7 +115,6 @@ def _changes(call: Call, named: NamedLayouts, names: Sequence[str], types: Seque
 
 
 def _weight_layout(call: Call, data: str, types: Sequence[Type]) -> str:
-    """Return the usual layout of weights for a layout of data."""
     given = call.attrs.get_str("kernel_layout")
     plain = layout(given)
     if plain.ndim != len(plain.letters) or layout(data).ndim != len(layout(data).letters):

@@ -154,7 +154,6 @@ class _Multiplier(GraphMutator):
         return in_panels(call.args[0], weight, self._group, None)
 
     def _as_multiplied(self, data: _Bytes) -> _Bytes:
-        """Return bytes of the signedness that is multiplied."""
         t = tensor_type(data.values)
         if t is None or t.dtype == self._dtype:
             return data

@@ -102,7 +102,6 @@ class _Lanes(Mutator):
         return body
 
     def _guarded(self, n: BufferStore, lane: PrimExpr | None, store: Stmt) -> Stmt:
-        """Guard a store by its condition."""
         condition = _condition(n)
         if condition is None:
             return store

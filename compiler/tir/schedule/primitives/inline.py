@@ -115,7 +115,6 @@ def _refuse_body(state: ScheduleState, block: StmtSRef) -> None:
 
 
 def _only_store(state: ScheduleState, block: StmtSRef) -> BufferStore:
-    """Return the store that is all that a block does."""
     body = block.block.body
     if not isinstance(body, BufferStore) or block.block.init is not None:
         _refuse_body(state, block)
@@ -137,7 +136,6 @@ def _distinct_variables(state: ScheduleState, block: StmtSRef, store: BufferStor
 
 
 def _only_indices(state: ScheduleState, block: StmtSRef, store: BufferStore, buffer: Buffer) -> tuple[PrimExpr, ...]:
-    """Return the indices of all loads of a buffer in the block that consumes it."""
     loads = [n for n in nodes_of(store, BufferLoad) if n.buffer is buffer]
     if not loads or any(not structural_equal(load.indices, loads[0].indices) for load in loads):
         _refuse_body(state, block)

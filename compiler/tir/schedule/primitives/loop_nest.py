@@ -315,7 +315,6 @@ def _check_order_free(state: ScheduleState, block: StmtSRef) -> None:
 
 
 def _extents(state: ScheduleState, loop: For, factors: Sequence[int | PrimExpr | None]) -> list[PrimExpr]:
-    """Return the extents of the loops that a loop is split into."""
     if sum(factor is None for factor in factors) > 1:
         refuse(state.mod, "Only one factor can be None", "Only one factor can be specified as -1 or none", loop)
     if not factors:

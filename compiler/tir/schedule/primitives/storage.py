@@ -63,7 +63,6 @@ def storage_align(
 
 
 def _alignments(state: ScheduleState, block: StmtSRef) -> list[Sequence[int]]:
-    """Return the alignments that a block states, as numbers."""
     given = block.block.annotations.get(ALIGNMENTS, ())
     entries: list[Sequence[int]] = []
     for entry in given:
@@ -88,7 +87,6 @@ def _number(value: object) -> int | None:
 
 
 def _allocating_block(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> StmtSRef:
-    """Return the block around another one that allocates a buffer."""
     blocks = (around for around in ancestors(block) if around.is_block)
     home = next((around for around in blocks if any(buffer is other for other in around.block.alloc_buffers)), None)
     if home is None:

@@ -117,7 +117,6 @@ def copy_tile(tiles: Tiles, source: Place, target: Place) -> BlockRealize:
 
 
 def _tile(name: str, place: Place, size: int) -> MatchBufferRegion:
-    """Return the buffer that stands for a tile."""
     dtype = place.indices[-1].dtype
     ones = [const(1, dtype)] * (len(place.indices) - 2) + [const(size, dtype)] * 2
     region = tuple(map(Range.from_fields, place.indices, ones))
@@ -155,6 +154,5 @@ def _mma_store(memory: Buffer, fragment: Buffer) -> Stmt:
 
 
 def _number(fragment: Buffer, size: int) -> PrimExpr:
-    """Return which of the fragments of a buffer a tile is."""
     offset, tile = fragment.elem_offset, const(size * size, fragment.elem_offset.dtype)
     return floordiv(offset, tile) + floordiv(floormod(offset, tile), const(size, offset.dtype))

@@ -144,7 +144,6 @@ def _scalar(condition: PrimExpr) -> PrimExpr | None:
 
 
 def _is_zero(value: PrimExpr) -> bool:
-    """Return whether all bits of a value are zero."""
     if isinstance(value, Broadcast):
         return _is_zero(value.value)
     if isinstance(value, FloatImm):

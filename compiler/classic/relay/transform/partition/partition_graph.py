@@ -129,7 +129,6 @@ class _Partitioner(ExprMutator):
         return function.params[value]
 
     def _make(self, region: AnnotatedRegion, function: _RegionFunction) -> None:
-        """Make the function of a region, and the call of it."""
         values = list(dict.fromkeys(end.args[0] for end in region.rets))
         bodies = [self.visit(value) for value in values]
         body = bodies[0] if len(bodies) == 1 else Tuple(tuple(bodies))

@@ -72,7 +72,6 @@ def realize() -> QuantizeRealize:
 
 
 def _quantized(args: Sequence[Argument]) -> list[QRealizeIntExpr] | None:
-    """Return arguments all of which are quantized; None if one is not."""
     values = [arg for arg in args if isinstance(arg, QRealizeIntExpr)]
     return values if len(values) == len(args) else None
 
@@ -104,7 +103,6 @@ def _scaled(data: RelayExpr, factor: float) -> RelayExpr:
 
 
 def _power_of_two(factor: float) -> int | None:
-    """Return the exponent of a factor that is a power of two."""
     exponent = math.log2(factor)
     return int(exponent) if exponent == int(exponent) else None
 
@@ -154,7 +152,6 @@ def _product(call: Call, args: Sequence[Argument]) -> QRealizeIntExpr | None:
 
 
 def _rescaled(value: QRealizeIntExpr, scale: float, dtype: str) -> RelayExpr:
-    """Return a value in steps of another scale."""
     data, factor = _as(value, dtype), value.dom_scale / scale
     if factor == 1:
         return data

@@ -171,7 +171,6 @@ def _zeros_beside(x: RelayExpr, count: int) -> RelayExpr:
 
 
 def _rows(product: RelayExpr, step: Time, size: int) -> RelayExpr:
-    """Return the rows of a step that is known."""
     assert isinstance(step, int)
     return slice_axis(product, 0, step * size, (step + 1) * size)
 
