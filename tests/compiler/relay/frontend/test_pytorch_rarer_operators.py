@@ -90,6 +90,14 @@ def test_elements_are_put_back_where_a_pool_took_them() -> None:
     compare(torch.export.export(Back(), (IMAGE[:, :, :6],)), (IMAGE[:, :, :6],))
 
 
+@pytest.mark.parametrize("track", [False, True])
+def test_norms_of_an_exported_program_that_is_decomposed(track: bool) -> None:
+    """What is done in place makes PyTorch decompose a program; the statistics are the batch's, or those of training."""
+    norm = torch.nn.BatchNorm1d(3, track_running_stats=track)
+    model, x = torch.nn.Sequential(norm, torch.nn.ReLU(inplace=True)).eval(), numbers(2, 3, 7)
+    compare(torch.export.export(model, (x,)), (x,))
+
+
 @pytest.mark.parametrize("export", [False, True])
 def test_strides_are_those_of_memory(export: bool) -> None:
     def chunks(x: Any) -> Any:

@@ -25,7 +25,7 @@ def _per_channel(value: RelayExpr | None, fill: float, x: RelayExpr, count: int)
     return ops.full(scalar(fill, x), [count], dtype_of(x)) if value is None else value
 
 
-@converter("batch_norm", "_native_batch_norm_legit", "cudnn_batch_norm")
+@converter("batch_norm", "cudnn_batch_norm")
 def _batch_norm(x: RelayExpr, weight: RelayExpr | None, bias: RelayExpr | None, running_mean: RelayExpr | None,
                 running_var: RelayExpr | None, training: bool, momentum: float = 0.1, eps: float = 1e-5,
                 cudnn_enabled: bool = True) -> RelayExpr:  # fmt: skip
@@ -46,10 +46,11 @@ def static_shape_of_axis(x: RelayExpr, axis: int) -> int:
     return extent
 
 
-@converter("native_batch_norm", "_native_batch_norm_legit_no_training")
-def _native_batch_norm(x: RelayExpr, weight: RelayExpr | None, bias: RelayExpr | None, running_mean: RelayExpr | None,
-                       running_var: RelayExpr | None, momentum: float = 0.1, eps: float = 1e-5,
-                       training: bool = False) -> tuple[RelayExpr | None, ...]:  # fmt: skip
+@converter("native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_no_training")
+def _native_batch_norm(
+    x: RelayExpr, weight: RelayExpr | None, bias: RelayExpr | None, running_mean: RelayExpr | None = None,
+    running_var: RelayExpr | None = None, momentum: float = 0.1, eps: float = 1e-5, training: bool = False
+) -> tuple[RelayExpr | None, ...]:  # fmt: skip
     y = _batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps)
     return y, running_mean, running_var
 
