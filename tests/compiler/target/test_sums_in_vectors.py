@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler import te
+from compiler import relay, te
 from compiler.driver.build import build
 from compiler.driver.lower import lower
+from compiler.ir.module import IRModule
 from compiler.target.codegen.llvm.generate import codegen
 from compiler.target.target import Target
 from tests.machines import require
@@ -48,19 +49,26 @@ def kept(columns: int, dtype: str, target: str) -> set[int]:
     [
         ("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell", 10, "float32", {8, 2}),
         ("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell", 6, "float32", {6}),
-        ("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell", 24, "float32", {16, 8}),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell", 24, "float32", {8}),
         ("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64", 6, "float32", {4, 2}),
         ("llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512", 10, "float32", {10}),
         ("llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512 -mattr=-prefer-256-bit", 24, "float32", {16, 8}),
-        (f"{ARM}neoverse-n1", 14, "float32", {8, 4, 2}),
-        (f"{ARM}neoverse-n1", 5, "float64", {4, 1}),
-        (f"{ARM}neoverse-n1", 12, "int32", {8, 4}),
+        (f"{ARM}neoverse-n1", 14, "float32", {4, 2}),
+        (f"{ARM}neoverse-n1", 7, "float64", {2}),
+        (f"{ARM}neoverse-n1", 12, "int32", {4}),
     ],
 )
 def test_parts_of_a_vector_are_kept_where_no_register_holds_it(
     target: str, columns: int, dtype: str, lanes: set[int]
 ) -> None:
     assert kept(columns, dtype, target) == lanes
+
+
+def test_no_longer_vector_is_kept_where_tiles_do_not_divide_the_rows() -> None:
+    x, w = relay.var("x", shape=(64, 500)), relay.var("w", shape=(10, 500))
+    module = IRModule.from_expr(relay.Function([x, w], relay.nn.dense(x, w)))
+    built = relay.build(module, "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell")
+    assert max(int(lanes) for lanes in re.findall(r"= phi <(\d+) x float>", built.lib.get_source())) == 8
 
 
 @pytest.mark.parametrize("cpu", ["x86-64", "haswell", "skylake-avx512"])

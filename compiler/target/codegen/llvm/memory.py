@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from itertools import accumulate
 
 from llvmlite import ir
 
@@ -41,9 +40,10 @@ class Memory:
         count = dt.lanes(index.dtype)
         if mask is not None:
             value = self._masked_load(buffer, index, mask)
-        elif count == 1 or (isinstance(index, Ramp) and is_const_int(index.stride, 1)):
-            first = index.base if isinstance(index, Ramp) else index
-            value = self._load_row(buffer, first, count * dt.lanes(buffer.dtype))
+        elif count == 1:
+            value = self._load_at(buffer, index, buffer.dtype)
+        elif isinstance(index, Ramp) and is_const_int(index.stride, 1):
+            value = self._load_row(buffer, index.base, count * dt.lanes(buffer.dtype))
         elif dt.lanes(buffer.dtype) != 1:
             raise BuildError(f"LLVM code generation: vector index into {buffer.name}, whose elements are vectors")
         elif isinstance(index, Broadcast):
@@ -81,8 +81,6 @@ class Memory:
 
     def _load_row(self, buffer: Buffer, base: PrimExpr, count: int) -> ir.Value:
         """Load contiguous elements."""
-        if parts := self._parts_of_sum(buffer, count):
-            return self._state.joined([self._load_part(buffer, base, at, size) for at, size in parts])
         mask = self._mask_of_part(buffer, count)
         if mask is None:
             return self._load_at(buffer, base, dt.with_lanes(buffer.dtype, count))
@@ -92,13 +90,6 @@ class Memory:
     def _store_row(self, buffer: Buffer, base: PrimExpr, value: ir.Value) -> None:
         """Store contiguous elements."""
         count = lanes_of(value.type)
-        if parts := self._parts_of_sum(buffer, count):
-            for at, size in parts:
-                pointer, align = self._lane_address(buffer, base, at)
-                lanes = lane_mask(list(range(at, at + size)))
-                part = self._state.builder.shuffle_vector(value, poison(value.type), lanes)
-                self._state.builder.store(part, pointer, align=align)
-            return
         mask = self._mask_of_part(buffer, count)
         if mask is None:
             self._state.builder.store(value, self.address(buffer, base), align=self._alignment(buffer, base))
@@ -107,34 +98,6 @@ class Memory:
         lanes = lane_mask([min(lane, count - 1) for lane in range(size)])
         whole = self._state.builder.shuffle_vector(value, poison(value.type), lanes)
         self._masked_store(buffer, Ramp(base, const(1, base.dtype), size), whole, mask)
-
-    def _parts_of_sum(self, buffer: Buffer, count: int) -> list[tuple[int, int]]:
-        """Return where the vectors begin that a vector of sums is accessed in, and their lanes, if it is in several.
-
-        Of ten floats and registers of eight, eight and two: LLVM keeps no vector of ten from one iteration of a loop to
-        the next, but ten numbers, which it puts together and takes apart again.
-        """
-        size, bits = _power_of_two(count), dt.bits(buffer.dtype)
-        if size == count or size * bits <= self._state.shared.target.vector_bits:
-            return []
-        if buffer.data not in self._state.accumulated or count < 0:
-            return []
-        sizes = [1 << bit for bit in reversed(range(count.bit_length())) if count >> bit & 1]
-        return list(zip(accumulate(sizes, initial=0), sizes, strict=False))
-
-    def _load_part(self, buffer: Buffer, base: PrimExpr, at: int, count: int) -> ir.Value:
-        pointer, align = self._lane_address(buffer, base, at)
-        typ = ir.VectorType(memory_type(dt.element(buffer.dtype)), count)
-        return self._state.builder.load(pointer, align=align, typ=typ)
-
-    def _lane_address(self, buffer: Buffer, base: PrimExpr, lane: int) -> tuple[ir.Value, int]:
-        """Return a pointer to a lane of a row that begins at an element, and its alignment."""
-        scalar = dt.element(buffer.dtype)
-        pointer, align = self.address(buffer, base), self._alignment(buffer, base)
-        place = self._state.builder.gep(
-            pointer, [ir.Constant(I64, lane)], inbounds=True, source_etype=memory_type(scalar)
-        )
-        return place, math.gcd(align, lane * dt.storage_bytes(scalar))
 
     def _mask_of_part(self, buffer: Buffer, count: int) -> ir.Value | None:
         """Return the mask of the lanes that a vector fills of a register; None where LLVM has no better code with it.

@@ -21,6 +21,7 @@ from compiler.target.codegen.llvm.memory import divisor
 from compiler.target.codegen.llvm.parallel import OutlinedLoop
 from compiler.target.codegen.llvm.selection.matrix_products import matrix_product
 from compiler.target.codegen.llvm.selection.speculation import is_speculatable
+from compiler.target.codegen.llvm.selection.sum_parts import sum_parts
 from compiler.target.codegen.llvm.selection.tile_products import tile_product
 from compiler.target.codegen.llvm.selection.turned_loads import TurnedLoad, columns, turned_load
 from compiler.target.codegen.llvm.state import NOT_UNROLLED, FunctionState
@@ -103,6 +104,11 @@ class Statements(Functor):
         state.enter(after)
 
     def visit_BufferStore(self, n: tir.BufferStore) -> None:
+        parts = sum_parts(n, self.state.accumulated, self.state.shared.target.vector_bits)
+        for part, value in [(part, self.expressions.visit(part.value)) for part in parts]:
+            self.expressions.memory.store(part.buffer, part.indices, value)
+        if parts:
+            return
         value = self.expressions.visit(n.value)
         mask = None if n.predicate is None else self.expressions.visit(n.predicate)
         self.expressions.memory.store(n.buffer, n.indices, value, mask)
