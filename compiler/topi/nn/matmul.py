@@ -137,7 +137,8 @@ class _Product:
         """
         whole = next((n for n in (_WIDTH, 8, 4) if columns % n == 0), 0)
         is_copied = self.is_depth_contiguous or not isinstance(self.rows, int) or self.rows >= FEW_ROWS
-        if is_copied and -columns % _WIDTH * _FEW_ZEROS <= columns:
+        is_narrow = whole == 4 and columns > _WIDTH
+        if is_copied and (is_narrow or -columns % _WIDTH * _FEW_ZEROS <= columns):
             return _WIDTH
         return whole or (_WIDTH if columns > 8 else 8)
 

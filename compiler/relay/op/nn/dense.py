@@ -42,7 +42,7 @@ from compiler.topi.schedules.x86.matmul import schedule_matmul
 from compiler.topi.schedules.x86.strassen import schedule_strassen
 
 _FLOATS = ("float32", *HALF_TYPES)
-_FILLED_UP = 8 * PANEL
+_FILLED_UP = 12
 """Units from which on the last panel of a weight may be filled up with zeros."""
 _OUTER_AXES = "ABDEFGHIJKLM"
 _UNITS = optional(INT)
