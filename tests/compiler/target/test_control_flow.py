@@ -52,7 +52,9 @@ def test_jumps_lead_to_labels_and_below() -> None:
     assert graph.hot_lines == [3, 4, 5, 6]
 
 
-@pytest.mark.parametrize("target", ["llvm -mcpu=skylake-avx512", "llvm -mtriple=riscv64 -mcpu=sifive-x280"])
+@pytest.mark.parametrize(
+    "target", ["llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512", "llvm -mtriple=riscv64 -mcpu=sifive-x280"]
+)
 def test_of_loops_that_are_equally_deep_the_one_that_multiplies_is_hot(target: str) -> None:
     """Columns are transposed into panels by more instructions than rows are multiplied with them."""
     q, k = (te.placeholder((2, 128, 64), name=name) for name in "qk")

@@ -14,8 +14,11 @@ from compiler.driver.build import build
     ("target", "attributes"),
     [
         ("llvm", []),
-        ("llvm -mcpu=skylake", ['"target-cpu"="skylake"']),
-        ("llvm -mcpu=skylake -mattr=+avx512f", ['"target-cpu"="skylake"', '"target-features"="+avx512f"']),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=skylake", ['"target-cpu"="skylake"']),
+        (
+            "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake -mattr=+avx512f",
+            ['"target-cpu"="skylake"', '"target-features"="+avx512f"'],
+        ),
         ("llvm -mtriple=aarch64-linux-gnu -mattr=+sve", ["vscale_range(1,16)", '"target-features"="+sve"']),
     ],
 )

@@ -46,7 +46,7 @@ def schedule_of_remainders() -> tuple[te.Schedule, list[te.Tensor]]:
 @pytest.mark.parametrize("cpu", ["znver4", "znver5", "skylake-avx512", "sapphirerapids"])
 def test_no_mask_is_read_that_nothing_has_set(cpu: str) -> None:
     s, args = schedule_of_remainders()
-    assembly = tvm.build(s, args, f"llvm -mcpu={cpu}").get_source("asm")
+    assembly = tvm.build(s, args, f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}").get_source("asm")
     assert undefined_masks(assembly) == []
 
 
@@ -93,6 +93,6 @@ def test_all_functions_are_compiled_for_the_changed_features() -> None:
 def test_vectors_with_masks_are_of_512_bits_where_shorter_ones_have_none() -> None:
     """Sapphire Rapids prefers 256 bits, in which masks need the instructions that the module does without."""
     s, args = schedule_of_remainders()
-    built = tvm.build(s, args, "llvm -mcpu=sapphirerapids")
+    built = tvm.build(s, args, "llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids")
     assert "-avx512vl,-prefer-256-bit" in built.get_source("ll")
     assert "zmm" in built.get_source("asm")
