@@ -68,7 +68,8 @@ async function load() {
   const first = !$("#graph");
   const copy = drawing.copy();
   const stays = svg()?.dataset.name === copy.querySelector("#graph")?.dataset.name; // a file's nodes have places of their own
-  const change = common === steps && stays ? beginChange() : null;
+  const same = common === steps && stays;
+  const change = same ? beginChange() : null;
   const places = stays && !fitted ? heights() : new Map();
   steps = common;
   body.replaceChildren(copy);
@@ -78,9 +79,9 @@ async function load() {
   if ($("#graph")) $("#graph").dataset.common = common;
   cursor = -1;
   const moved = hold(places);
-  if (first || !stays || body.dataset.folded !== folding) fit(); else place();
+  if (first || !stays || body.dataset.folded !== folding || (!same && (moved === null || !showsNode()))) fit(); else place();
   body.dataset.folded = folding;
-  showChange(change, moved);
+  showChange(change, moved ?? 0);
   matches = [];
   const sought = $("#graph-search")?.value;
   if (sought) search(sought);
@@ -92,14 +93,21 @@ async function load() {
 /** How high each node stands, by what it is in all steps. */
 const heights = () => new Map(nodes().map((node) => [node.dataset.slot, middleOf(node).y]));
 
-/** Keep what stands in the middle of the pane there: rows without a node are left out. Says how far that moved. */
+/** Keep what stands in the middle of the pane there: rows without a node are left out. Says how far that moved; null if
+ * nothing stays. */
 function hold(places) {
   const middle = view.y + room.height / view.scale / 2;
   const distance = ([slot]) => Math.abs(places.get(slot) - middle);
   const [nearest] = [...heights()].filter(([slot]) => places.has(slot)).sort((a, b) => distance(a) - distance(b));
-  const moved = nearest ? nearest[1] - places.get(nearest[0]) : 0;
-  view.y += moved;
+  const moved = nearest ? nearest[1] - places.get(nearest[0]) : null;
+  view.y += moved ?? 0;
   return moved;
+}
+
+/** Whether the view is of a place that some node stands at. */
+function showsNode() {
+  const [right, bottom] = [view.x + room.width / view.scale, view.y + room.height / view.scale];
+  return nodes().map(middleOf).some(({ x, y }) => x > view.x && x < right && y > view.y && y < bottom);
 }
 
 const svg = () => $("#graph");

@@ -479,3 +479,32 @@ def test_branches_clauses_and_closures_are_nested_boxes(explorer: str, open_page
         page.wait_for_function(INSIDE, arg=[label, title])
         assert not page.evaluate(INSIDE, ["zeros_like", title])
     page.wait_for_function(INSIDE, arg=["zeros_like", " _"])
+
+
+WIDE = """\
+import tvm
+from tvm import relay
+
+x = relay.var("x", shape=(1, 8, 16, 16))
+y = relay.concatenate([relay.nn.leaky_relu(x, alpha=k / 8) for k in range(16)], axis=1)
+mod = tvm.IRModule.from_expr(relay.Function([x], y))
+lib = relay.build(mod, target="llvm")
+"""
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_another_model_is_shown_from_its_beginning(network: Page, moved: bool) -> None:
+    drawing = network.locator("#body-drawing")
+    if moved:
+        drawing.click(position={"x": 5, "y": 5})
+        for _ in range(9):
+            network.keyboard.press("ArrowLeft")
+    write(network, WIDE)
+    settled(network)
+    expect(network.locator("#graph .node")).not_to_have_count(0)
+    expect(network.locator("#graph title", has_text="concatenate").first).to_be_attached()
+    expect(network.locator("#graph .node").first).to_be_in_viewport()
+    room, first = drawing.bounding_box(), network.locator("#graph .node").first.bounding_box()
+    assert room is not None
+    assert first is not None
+    assert room["x"] <= first["x"] < room["x"] + room["width"]
