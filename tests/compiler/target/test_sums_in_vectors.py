@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from compiler import relay, te
+from compiler import relay, te, tir
 from compiler.driver.build import build
 from compiler.driver.lower import lower
 from compiler.ir.module import IRModule
@@ -20,12 +21,13 @@ ARM = "llvm -mtriple=aarch64-linux-gnu -mcpu="
 
 
 def product(
-    columns: int, dtype: str = "float32", rows: int = 4, depth: int = 500
+    columns: int, dtype: str, term: Callable[[Any, Any, Any], Any] = lambda x, y, k: x * y, depth: int = 500
 ) -> tuple[te.Schedule, list[te.Tensor]]:
-    """Return a product of matrices whose rows are vectors of sums."""
+    """Return a product of matrices whose rows are vectors of sums, of terms of two elements and their place."""
+    rows = 4
     a, b = te.placeholder((rows, depth), dtype, name="a"), te.placeholder((depth, columns), dtype, name="b")
     k = te.reduce_axis((0, depth), name="k")
-    c: Any = te.compute((rows, columns), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="c")
+    c: Any = te.compute((rows, columns), lambda i, j: te.sum(term(a[i, k], b[k, j], k), axis=k), name="c")
     s = te.create_schedule(c.op)
     tile = s.cache_write(c, "local")
     i, j = c.op.axis
@@ -82,3 +84,23 @@ def test_every_element_is_right(columns: int, dtype: str, cpu: str) -> None:
     c = np.full((4, columns), 99, dtype)
     build(s, args, f"llvm -mcpu={cpu}")(a, b, c)
     np.testing.assert_array_equal(c, a @ b)
+
+
+@pytest.mark.parametrize("cpu", ["x86-64", "haswell"])
+@pytest.mark.parametrize(
+    ("term", "expected"),
+    [
+        (lambda x, y, k: te.exp(y) * x, lambda a, b: a @ np.exp(b)),  # a call, which is computed as a whole
+        (lambda x, y, k: te.if_then_else(k < 300, x * y, 0.0), lambda a, b: a[:, :300] @ b[:300]),
+        (lambda x, y, k: tir.Select(y > x, y, x), lambda a, b: np.maximum(a[:, :, None], b).sum(1)),
+        (lambda x, y, k: y.astype("int8").astype("float32"), lambda a, b: 0 * a @ b + np.trunc(b).sum(0)),
+    ],
+)
+def test_terms_of_many_kinds_are_right(term: Callable[..., Any], expected: Callable[..., Any], cpu: str) -> None:
+    require(f"llvm -mcpu={cpu}")
+    s, args = product(11, "float32", term)
+    rng = np.random.default_rng(1)
+    a, b = (rng.uniform(-2, 2, shape).astype("float32") for shape in ((4, 500), (500, 11)))
+    c = np.full((4, 11), 99, "float32")
+    build(s, args, f"llvm -mcpu={cpu}")(a, b, c)
+    np.testing.assert_allclose(c, expected(a.astype("float64"), b.astype("float64")), rtol=1e-4, atol=1e-3)

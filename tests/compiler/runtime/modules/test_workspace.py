@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -83,8 +84,11 @@ def test_what_is_kept_is_given_back_before_memory_runs_out() -> None:
     library = ctypes.CDLL(None)
     library.aligned_alloc.restype, library.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
     # what the C library keeps of what the process used before
-    spare = list(iter(lambda: library.aligned_alloc(ctypes.c_size_t(64), ctypes.c_size_t(48 << 20)), None))
+    more = iter(lambda: library.aligned_alloc(ctypes.c_size_t(64), ctypes.c_size_t(48 << 20)), None)
+    spare = list(islice(more, 100))
     try:
+        if len(spare) == 100:
+            pytest.skip("this system does not bound a process's addresses")
         block = blocks.take(48 << 20)
         assert block
         assert blocks.kept.value == 0

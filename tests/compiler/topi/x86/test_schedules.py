@@ -203,6 +203,7 @@ def test_known_weights_of_many_rows_stand_in_panels() -> None:
 
     assert altered(64, 32, True).attrs.weight_layout == "NC16n"
     assert altered(relay.Any(), 32, True) is not None
+    assert altered(64, 12, True).attrs.units == 12
     assert altered(64, 32, False) is altered(1, 32, True) is altered(64, 11, True) is None
     x, w = random(64, 20), random(32, 20)
     packed = layout("NC16n").from_plain(w, "NC")
