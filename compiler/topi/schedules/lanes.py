@@ -11,7 +11,7 @@ from compiler.ir.expr.substitute import free_vars
 from compiler.ir.functor import nodes_of
 from compiler.te.definition.operation import ComputeOp
 from compiler.topi.operands import dims
-from compiler.topi.schedules.kit import MIN_LANES, divisor, extent, is_worth_parallel, parallel
+from compiler.topi.schedules.kit import MIN_LANES, extent, is_worth_parallel, parallel
 
 _MIN_STEPS_OF_TUPLES = 8
 """Steps over a row that are worth the comparisons of the lanes' results, of which tuples take many."""
@@ -70,7 +70,9 @@ def partial_results(schedule: te.Schedule, stage: te.Stage, lanes: int) -> te.St
 def _width(size: int, lanes: int, is_tuple: bool) -> int:
     if not is_tuple and not size % (_VECTORS * lanes) and size > _VECTORS * lanes:
         return _VECTORS * lanes
-    return lanes if size > 2 * lanes else divisor(size, lanes)  # the last of many steps has fewer
+    while size < 2 * lanes:
+        lanes //= 2
+    return lanes  # the last of many steps has fewer
 
 
 def in_lanes(schedule: te.Schedule, stage: te.Stage, lanes: int) -> None:

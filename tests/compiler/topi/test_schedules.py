@@ -183,6 +183,20 @@ def test_axes_that_lie_behind_each_other_are_one_row_whose_end_may_fill_part_of_
         np.testing.assert_allclose(found, a.sum(axes), rtol=1e-5)
 
 
+@pytest.mark.parametrize("size", [8, 9, 13, 15, 16, 17, 20, 24, 28, 31])
+def test_short_rows_are_reduced_in_vectors_that_some_register_holds(size: int) -> None:
+    """Of ten or twelve lanes, a processor makes several times as many instructions."""
+    x = te.placeholder((40, size), name="x")
+    total = topi.sum(x, 1)
+    schedule = schedule_reduce(total, Target("llvm -mcpu=skylake-avx512"))
+    (lanes,) = (p.kwargs["factor"] for p in schedule.primitives if p.name == "split")
+    assert lanes in (4, 8)
+    function = compiler.build(schedule_reduce(total, Target("llvm")), [x, total], "llvm")
+    a, found = np.random.default_rng(0).random((40, size), "float32"), compiler.nd.empty((40,))
+    function(compiler.nd.array(a), found)
+    np.testing.assert_allclose(found.numpy(), a.sum(1), rtol=1e-6)
+
+
 def test_the_places_of_extremes_are_sought_in_lanes_over_long_rows() -> None:
     rng = np.random.default_rng(3)
     for size, in_lanes in ((512, True), (203, True), (20, False)):
