@@ -48,7 +48,7 @@ def run(func: Any, cpu: str, dtype: str) -> tuple[NumPyArray, NumPyArray]:
 
 @pytest.mark.parametrize("cpu", PROCESSORS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "uint32", "float16"])
-@pytest.mark.parametrize(("rows", "lanes"), [(64, 16), (40, 8), (12, 32), (4, 4), (8, 64), (24, 12)])
+@pytest.mark.parametrize(("rows", "lanes"), [(64, 16), (40, 8), (12, 32), (4, 4), (8, 64), (24, 12), (61, 16)])
 def test_squares_and_what_is_made_of_several_are_turned(cpu: str, dtype: str, rows: int, lanes: int) -> None:
     if dtype == "float16" and cpu.startswith("x86-64"):
         pytest.skip("half precision is converted element by element there")
@@ -58,6 +58,20 @@ def test_squares_and_what_is_made_of_several_are_turned(cpu: str, dtype: str, ro
     np.testing.assert_array_equal(b[:rows, :lanes], a.T[:rows, :lanes])
     assert not b[rows:].any()
     assert not b[:, lanes:].any()
+
+
+@pytest.mark.parametrize(("value", "rows", "turned"), [("B[j + 9]", 61, 0), ("B[j + 9]", 48, 16), ("A[j]", 61, 32)])
+def test_iterations_are_not_done_again_where_others_change_what_they_read(value: str, rows: int, turned: int) -> None:
+    """The last square of 61 rows begins at 45."""
+    func = program(f"A[v * 64 + j] + {value}", rows, attrs=NO_ALIAS)
+    text = codegen(lower(func), Target("llvm -mcpu=skylake-avx512")).emitted
+    assert text.count("load <16 x float>") == turned
+    a, b = run(func, "haswell", "float32")
+    expected = np.zeros((64, 64), "float32")
+    for j in range(rows):
+        read = {"A": a, "B": expected}[value[0]].reshape(-1)
+        expected[j, :16] = a[:16, j] + read[j + (9 if value[0] == "B" else 0)]
+    np.testing.assert_array_equal(b, expected)
 
 
 def test_what_else_is_computed_is_of_the_same_row() -> None:

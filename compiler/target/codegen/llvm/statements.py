@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.expr.primexpr import Add, IntImm, IterVar, Max, Min, Mul, StringImm, Var, const, is_const_int
+from compiler.ir.expr.primexpr import Add, IntImm, IterVar, Max, Min, Mul, PrimExpr, StringImm, Var, const, is_const_int
 from compiler.ir.expr.scalars import int_value
 from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Functor
@@ -177,11 +177,10 @@ class Statements(Functor):
 
     def _turned(self, n: For, of: TurnedLoad) -> None:
         """Generate a loop that loads whole rows, and in one iteration does as many as a vector has lanes."""
-        steps = int_value(n.extent) // of.width
+        steps, rest = divmod(int_value(n.extent), of.width)
         outer = Var(n.loop_var.name, n.loop_var.dtype)
 
-        def write() -> None:
-            first = n.min + outer * of.width
+        def write(first: PrimExpr) -> None:
             rows = [self.expressions.visit(row) for row in of.rows(n.loop_var, first)]
             for at, column in enumerate(columns(self.state, rows)):
                 value = Var("column", of.load.dtype)
@@ -189,7 +188,10 @@ class Statements(Functor):
                 self.visit(substitute(of.replaced(n.body, value), {n.loop_var: first + at}))
 
         loop = For(outer, const(0, outer.dtype), const(steps, outer.dtype), tir.ForKind.SERIAL, n.body)
-        self.loop(loop, self.expressions.index(loop.min), self.expressions.index(loop.extent), False, write)
+        begin, end = self.expressions.index(loop.min), self.expressions.index(loop.extent)
+        self.loop(loop, begin, end, False, lambda: write(n.min + outer * of.width))
+        if rest:
+            write(n.min + (n.extent - of.width))
 
     def loop(
         self, n: For, begin: ir.Value, end: ir.Value, may_be_empty: bool, write: Callable[[], None] | None = None

@@ -7,6 +7,8 @@ Each iteration takes one element of each of several rows; as many iterations tak
                                                   →           columns = turned(rows)
                                                               for c in range(16):
                                                                   P[(k + c) * 16 : …] = columns[c]
+
+Of 100 iterations, the last 16 begin at 84, and twelve are done again, where that changes nothing.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from compiler.target.codegen.llvm.memory import flat_index
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import lane_mask
 from compiler.target.cpu.vector_registers import vector_bits
+from compiler.tir.analysis.side_effect import has_effect
 from compiler.tir.expressions.builtin import IF_THEN_ELSE
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.stmt import BufferStore, For, ForKind, Stmt
@@ -66,14 +69,19 @@ def turned_load(n: For, state: FunctionState) -> TurnedLoad | None:
         return None
     if any(call.op is IF_THEN_ELSE for call in nodes_of(store.value, Call)):
         return None  # it may guard the load
-    found = [load for each in nodes_of(store.value, BufferLoad) if (load := _across(each, n, state))]
-    if len(found) != 1:
-        return None
-    own, other = store.buffer.data, found[0].load.buffer.data
-    return found[0] if own is not other and {own, other} & state.distinct else None
+    again = not any(_may_overlap(store, load, state) for load in nodes_of(store, BufferLoad))
+    again &= not has_effect(store.value) and not uses_var(store.value, store.buffer.data)
+    found = [load for each in nodes_of(store.value, BufferLoad) if (load := _across(each, n, state, again))]
+    return found[0] if len(found) == 1 and not _may_overlap(store, found[0].load, state) else None
 
 
-def _across(load: BufferLoad, n: For, state: FunctionState) -> TurnedLoad | None:
+def _may_overlap(store: BufferStore, load: BufferLoad, state: FunctionState) -> bool:
+    own, other = store.buffer.data, load.buffer.data
+    return own is other or not {own, other} & state.distinct
+
+
+def _across(load: BufferLoad, n: For, state: FunctionState, again: bool) -> TurnedLoad | None:
+    """Return a load that can be turned; None of others.  Iterations may be done ``again`` at the end."""
     target, index, bits = state.shared.target, flat_index(load.buffer, load.indices), dt.bits(load.buffer.dtype)
     if load.predicate is not None or not isinstance(index, Ramp) or dt.is_vector(load.buffer.dtype):
         return None
@@ -81,7 +89,8 @@ def _across(load: BufferLoad, n: For, state: FunctionState) -> TurnedLoad | None
     if bits not in _BITS or not isinstance(n.extent, IntImm) or n.extent.value < 1 or uses_var(stride, n.loop_var):
         return None
     most = vector_bits(target.triple, target.cpu, target.llvm_features) // bits
-    width = next((w for w in _WIDTHS if w <= most and not lanes % w and not n.extent.value % w), 0)
+    most = min(most, n.extent.value)
+    width = next((w for w in _WIDTHS if w <= most and not lanes % w and (again or not n.extent.value % w)), 0)
     step = Analyzer().simplify(substitute(index.base, {n.loop_var: n.loop_var + 1}) - index.base)
     if not width or not is_const_int(step, 1) or (isinstance(stride, IntImm) and abs(stride.value) <= _NEAR):
         return None
