@@ -192,11 +192,11 @@ def _in_tiles(stage: te.Stage, at: int, size: int, lanes: int) -> bool:
 
 
 def _is_elementwise(op: ComputeOp) -> bool:
-    """Return whether each element is computed from those at the same place, whatever the dimensions are."""
+    """Return whether each element is computed from those at the same place, and from scalars."""
     shape = dims(op.outputs[0])
     if op.tag == Tag.BROADCAST:
-        return all(isinstance(d, int) for d in shape) and all(dims(t) == shape for t in op.input_tensors)
-    return op.tag == Tag.ELEMWISE
+        return all(isinstance(d, int) for d in shape) and all(dims(t) in (shape, ()) for t in op.input_tensors)
+    return op.tag == Tag.ELEMWISE or not shape
 
 
 def _computed(schedule: te.Schedule) -> list[ComputeOp]:

@@ -96,6 +96,17 @@ def test_short_rows_of_one_shape_become_whole_vectors() -> None:
     np.testing.assert_allclose(found, np.exp(a), rtol=1e-5)
 
 
+@pytest.mark.parametrize(("shape", "fused"), [((), True), ((7,), False)])
+def test_what_is_multiplied_by_a_scalar_has_one_shape(shape: tuple[int, ...], fused: bool) -> None:
+    x = te.placeholder((2, 16, 7, 7), name="x")
+    scale = te.compute(shape, lambda *i: te.const(0.5, "float32"), name="scale")
+    result = topi.nn.relu(topi.multiply(x, scale))
+    names = [p.name for p in schedule_injective(result, TARGET).primitives]
+    assert ("fuse" in names) == fused
+    _, (a,), (found,) = _run(schedule_injective, [x], [result])
+    np.testing.assert_array_equal(found, np.maximum(a * 0.5, 0))
+
+
 @pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap"])
 @pytest.mark.parametrize("around", [(2, 3), (0, 4), (5, 0)])
 def test_rows_are_copied_between_what_pads_them(mode: str, around: tuple[int, int]) -> None:
