@@ -81,15 +81,16 @@ class Completion:
         self._assemble()
         self._show_device_code()
 
-    def show_refusal(self) -> None:
-        """Build the schedule as it was before the primitive that failed."""
+    def run_after_failure(self) -> None:
+        """Build the schedule as it was before a primitive that failed, and show the code of what the script built."""
         schedule = self._recorder.last_schedule
-        if schedule is None or not schedule.primitives or schedule.primitives[-1].error is None:
-            return
-        try:
-            self._build_last_schedule()
-        except TVMError as error:
-            self._note(f"the program before {schedule.primitives[-1].name} is not shown: {error}")
+        if schedule is not None and schedule.primitives and schedule.primitives[-1].error is not None:
+            try:
+                self._build_last_schedule()
+            except TVMError as error:
+                self._note(f"the program before {schedule.primitives[-1].name} is not shown: {error}")
+        self._assemble()
+        self._show_device_code()
 
     def check_graphs(self) -> None:
         """Check that the passes of the last graph preserve its results; for longer in run mode."""

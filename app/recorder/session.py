@@ -113,7 +113,7 @@ class Session:
         comments = commented_assembly() if "comments" in self._request.options.assembly_filters else nullcontext()
         with recording(self._table, process_wide=True), instruments, guard, comments, self._exits_noted():
             self._script.run(
-                self._allowance, self._completion.run, self._completion.show_refusal, self._policy.has_broken_off
+                self._allowance, self._completion.run, self._completion.run_after_failure, self._policy.has_broken_off
             )
         for program in self._completion.cuda_programs():
             self._send(program)

@@ -85,6 +85,10 @@ class UnavailableError(TVMError, NotImplementedError):
     """A device, library or service that is not available; tests that need it can skip on this class."""
 
 
+class DeviceError(UnavailableError, ArgumentError):
+    """A device that this machine does not have."""
+
+
 class DiagnosticError(TVMError):
     """A program rejected with one diagnostic per fault."""
 

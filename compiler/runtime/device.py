@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.error import ArgumentError, DeviceError, show
 from compiler.runtime.cuda.driver import find_driver, why_no_driver
 from compiler.runtime.machine import available_cores
 
@@ -170,11 +170,11 @@ class Device:
     def require(self, operation: str) -> Device:
         """Return the device if memory on it can be used, as an operation, named in the error, needs it.
 
-        Raises ArgumentError if there is no runtime for it.
+        Raises DeviceError if there is no runtime for it.
         """
         if not self.exist:
             why = f": {why_no_driver()}" if self.device_type == Device.kDLCUDA and why_no_driver() else ""
-            raise ArgumentError(f"{operation}: device {self} has no runtime on this machine; only cpu(0) has{why}")
+            raise DeviceError(f"{operation}: device {self} has no runtime on this machine; only cpu(0) has{why}")
         return self
 
     def remote_array(self, shape: tuple[int, ...], dtype: str) -> NDArray | None:

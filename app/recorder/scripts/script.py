@@ -21,13 +21,17 @@ import msgspec
 from app.artifacts import SCRIPT_NAME, Console, ConsoleStream, Problem, Severity
 from app.recorder.scripts.allowance import Allowance
 from app.recorder.scripts.cells import CellRunner, cells_of
-from app.recorder.scripts.failures import exit_problem, printable, problem, problems_of
+from app.recorder.scripts.failures import class_name, exit_problem, printable, problem, problems_of
 from app.recorder.scripts.frames import deepest_line, first_line, lines_after, main_thread_statement, script_lines
 from app.recorder.scripts.terminal import as_shown
 from app.sandbox.handler import INTERRUPT
+from compiler.ir.error import DeviceError
 
 CONSOLE_LIMIT = 200_000
 """Characters of output that are kept; what comes after is counted and dropped."""
+_NO_DEVICE = (
+    "scripts here run on cpu(0) alone; for kernels of another device there are On a GPU and, in your browser, Your GPU"
+)
 
 
 class BudgetExceeded(BaseException):
@@ -211,6 +215,8 @@ class Script:
                     left = exit_problem(exc)
                     if left is not None:
                         self._end(_Ending((self._in_cell(left),)))
+                except DeviceError as exc:  # no fault of the script, and what it has built for the device is shown
+                    self._end(_Ending((self._in_cell(self._lacking(exc)),)))
                 except Exception:
                     if after_failure is not None:
                         after_failure()
@@ -261,6 +267,12 @@ class Script:
             return problem
         where = f"cell {at + 1} {self.cells[at].title}".strip()
         return msgspec.structs.replace(problem, message=f"{problem.message} (in {where})")
+
+    def _lacking(self, exc: DeviceError) -> Problem:
+        """Return the problem of a script that has come to a statement for which there is no device."""
+        rest = self._rest(first_line(exc.__traceback__))
+        lacking = problem(class_name(exc), _NO_DEVICE + rest, exc)
+        return msgspec.structs.replace(lacking, cut_short=True, severity="warning")
 
     def _show(self, value: object) -> None:
         """Show the value of a cell's last statement; what has no representation of its own is shown as text."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from compiler.ir.error import ArgumentError, UnavailableError
+from compiler.ir.error import ArgumentError, DeviceError, UnavailableError
 from compiler.ir.module import IRModule
 from compiler.ir.serialization.json_format import load_json, save_json
 from compiler.runtime.arrays.marked_data import KERNELS_MARK, marked
@@ -140,7 +140,7 @@ class DeviceModule(Module):
 
     def _explain(self) -> NativeCode:
         why = f" ({why_no_driver()})" if self._kind == "cuda" and why_no_driver() else ""
-        raise UnavailableError(
+        raise DeviceError(
             f"launch: this machine has no runtime for {self._kind} devices{why}; see the kernels with"
             f" imported_modules[0].get_source(), or build for target 'llvm' to run on the CPU"
         )

@@ -50,6 +50,29 @@ def listing_of(unit: Unit, group: str, listings: dict[str, Listing]) -> Listing:
     return listings[step.listing]
 
 
+@pytest.mark.parametrize(
+    ("rest", "kind", "severity"),
+    [
+        ("x = tvm.nd.array([1.0], tvm.cuda(0))\ny = x\n", "DeviceError", "warning"),
+        ("f(*[tvm.nd.empty((n, n)) for _ in range(3)])\ny = 1\n", "DeviceError", "warning"),
+        ("x = nowhere\n", "NameError", "error"),
+    ],
+)
+def test_kernels_are_shown_of_a_script_that_goes_on_where_it_cannot(rest: str, kind: str, severity: str) -> None:
+    answer, listings = answered(BUILT + rest)
+    [problem] = answer.problems
+    assert (problem.kind, problem.severity, problem.line) == (kind, severity, BUILT.count("\n") + 1)
+    assert ("line {} did not run".format(BUILT.count("\n") + 2) in problem.message) == (kind == "DeviceError")
+    assert listing_of(answer.units[-1], "kernel", listings).language == "opencl"
+    assert answer.units[-1].device is not None
+
+
+def test_what_a_script_makes_before_it_asks_for_another_device_is_built() -> None:
+    answer, listings = answered(MATMUL + "x = tvm.nd.array([1.0], tvm.cuda(0))\n")
+    assert answer.status == "ok"
+    assert listing_of(answer.units[-1], "kernel", listings).language == "cuda"
+
+
 def test_a_schedule_with_threads_ends_as_cuda_that_links_to_the_loops() -> None:
     answer, listings = answered(MATMUL)
     [unit] = answer.units
