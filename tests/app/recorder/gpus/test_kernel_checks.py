@@ -40,6 +40,19 @@ s.bind(block, "blockIdx.x")
 s.bind(thread, "threadIdx.x")
 f = tvm.build(s.mod, target="cuda")
 """
+OPEN = """\
+import tvm
+from tvm import te
+
+n = te.var("n")
+A = te.placeholder((n,), name="A")
+B = te.compute((n,), lambda i: A[i] * 2, name="B")
+s = te.create_schedule(B.op)
+block, thread = s[B].split(B.op.axis[0], factor=64)
+s[B].bind(block, te.thread_axis("blockIdx.x"))
+s[B].bind(thread, te.thread_axis("threadIdx.x"))
+f = tvm.build(s, [A, B], target="cuda")
+"""
 TOO_LARGE = BY_HAND.replace("256", "4194304").replace('"blockIdx.x", 4', '"blockIdx.x", 65536')
 
 
@@ -89,3 +102,9 @@ def test_faults_are_told_of_a_kernel_by_hand_too() -> None:
     assert checked.faults[0].kind == "data race"
     assert GpuContent(checked).faults == "✗ Sanitizer: 1 fault"
     assert "against the interpreter" in checked.emulation
+
+
+def test_kernels_of_open_sizes_are_not_run_and_the_sizes_are_named() -> None:
+    checked = report(OPEN)
+    assert checked.emulation == checked.sanitizer == "sizes are open (n): with numbers in their place, kernels run here"
+    assert (checked.emulated, checked.sanitized) == ("unchecked", "nothing")
