@@ -80,7 +80,9 @@ function takePin() {
 function pinKept() {
   const place = placeAt(toPin);
   toPin = null;
-  if (place && !isEmpty(place.footprint)) pin(place);
+  if (!place || isEmpty(place.footprint)) return;
+  pin(place);
+  if (place.pane === SOURCE) editor.reveal(model.primary(place.footprint)); // who clicked on the line saw it
 }
 
 function placeAt([, pane, text]) {
@@ -319,22 +321,28 @@ const innermostShown = new Set(); // panes that were scrolled there
 
 const isOpen = (pane) => !$(`#pane-${pane}`).matches(".closed, .behind"); // by class: asking for its size would lay out the page
 
-/** At first, show where the work is done: the loops with their innermost statement, and what became of it. */
+/** The innermost statement of the loops, null if none links to anything. */
+function innermost(loops) {
+  const depth = (line) => /^\s*/.exec($("span", line).textContent)[0].length;
+  const linked = $$(`#body-${loops} .l`).filter((line) => !isEmpty(model.of(loops, Number(line.dataset.i))));
+  return linked.reduce((best, line) => (best && depth(best) > depth(line) ? best : line), null);
+}
+
+/** At first, show what is pinned, or else where the work is done: the innermost loops, and what became of them. */
 function showInnermost() {
   const loops = steppedAt("code").name;
   const panes = PANES.filter(({ name, listing, level }) => listing && level === "code" && !innermostShown.has(name) && isOpen(name))
     .map(({ name }) => name).filter((pane) => $(`#body-${pane}`).clientHeight > 0);
   if (!panes.length || !readJson("answer").origins.length) return;
-  const depth = (line) => /^\s*/.exec($("span", line).textContent)[0].length;
-  const linked = $$(`#body-${loops} .l`).filter((line) => !isEmpty(model.of(loops, Number(line.dataset.i))));
-  const deepest = linked.reduce((best, line) => (best && depth(best) > depth(line) ? best : line), null);
-  if (!deepest) return;
-  const footprint = model.of(loops, Number(deepest.dataset.i));
+  const deepest = pinned ? null : innermost(loops);
+  const footprint = pinned?.footprint ?? (deepest && model.of(loops, Number(deepest.dataset.i)));
+  if (!footprint) return;
   for (const pane of panes) {
     const related = model.relatedLines(pane, footprint);
     if (!related.length) continue;
     innermostShown.add(pane);
-    if (pane === loops) showNest(deepest);
+    if (pinned) scrollTo(pane, pane === pinned.pane ? [pinned.index] : related);
+    else if (pane === loops) showNest(deepest);
     else scrollTo(pane, related.slice(related.length >> 1)); // its first lines load what the others compute with
   }
 }

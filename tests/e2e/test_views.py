@@ -199,6 +199,43 @@ def test_a_link_keeps_what_is_pinned_and_the_sizes(explorer: str, open_page: Cal
     assert other.locator(".l.related").count() == 0
 
 
+CHAIN = f"""\
+import tvm
+from tvm import te
+
+{"# what is scheduled below" + chr(10) * 40}
+A = te.placeholder((64, 64), name="A")
+stages = [te.compute((64, 64), lambda i, j: A[i, j] * 2, name="first")]
+for step in range(30):
+    before = stages[-1]
+    stages.append(te.compute((64, 64), lambda i, j: before[i, j] + step, name="step"))
+k = te.reduce_axis((0, 64), name="k")
+last = te.compute((64, 64), lambda i, j: te.sum(stages[-1][i, k] * A[k, j], axis=k), name="last")
+s = te.create_schedule(last.op)
+s[stages[15]].vectorize(stages[15].op.axis[1])
+f = tvm.build(s, [A, last], target="llvm")
+"""
+IN_SIGHT = """(pane) => {
+  const box = document.querySelector(pane).getBoundingClientRect();
+  return [...document.querySelectorAll(`${pane} .related`)].some((line) => {
+    const { top, bottom } = line.getBoundingClientRect();
+    return top >= box.top && bottom <= box.bottom;
+  });
+}"""
+
+
+def test_what_a_link_had_pinned_is_in_sight_in_every_pane(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, CHAIN)
+    page.locator(".cm-line", has_text="vectorize").click()
+    page.keyboard.press("Control+s")
+    expect(page.locator("#shared-link")).to_have_value(re.compile("/z/"))
+    other = open_page(page.locator("#shared-link").input_value())
+    settled(other)
+    for pane in ("#pane-source .cm-scroller", "#body-loops", "#body-asm"):
+        assert other.evaluate(IN_SIGHT, pane), pane
+
+
 @pytest.mark.long
 def test_two_tabs_keep_their_own_work(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
