@@ -97,6 +97,12 @@ def test_students_see_what_the_teacher_does_and_leave_with_one_key(teacher: Page
     for page in (student, phone):
         expect(page.locator(".cm-content")).to_have_text("theirs = 2")
         expect(page.locator(".cm-content")).to_be_visible()
+        expect(page.locator("#class-following")).to_be_visible()
+    assert violations(phone) == []
+    phone.click("#class-leave")
+    expect(phone.locator(".cm-content")).not_to_have_text("theirs = 2")
+    phone.click("#class-follow")
+    expect(phone.locator(".cm-content")).to_have_text("theirs = 2")
     teacher.click("[data-lesson-step='2']")
     expect(student.locator("article:visible h3")).to_have_text("State what you expect")
     assert violations(student) == []
