@@ -70,6 +70,12 @@ class AnswerCache:
             self._use(entry)
             return entry.answer
 
+    def of_key(self, key: str) -> StoredAnswer | None:
+        """Return the answer with this content hash, or None."""
+        with self._lock:
+            entry = self._entries.get(key)
+            return entry.answer if entry is not None else None
+
     def holding(self, content: str) -> StoredAnswer | None:
         """Return the latest answer with a listing or drawing of this key, or None."""
         with self._lock:

@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 
 import msgspec
 
-from app.artifacts import Workspace
+from app.artifacts import Options, Workspace
 from app.counts import ANSWERS
 from app.errors import RequestError, Superseded
 from app.jobs.answer_reader import AnswerReader, IncomingMessages
@@ -85,6 +85,13 @@ class RunUpdate:
     """The complete answer, in the last update."""
 
 
+def _run_key(workspace: Workspace) -> bytes:
+    """Return a hash of what the times of kernels depend on: not on which texts of the workspace are shown."""
+    chosen = workspace.options
+    options = Options(target=chosen.target, opt_level=chosen.opt_level, threads=chosen.threads, prefix=chosen.prefix)
+    return content_key("run", msgspec.structs.replace(workspace, options=options))
+
+
 def _updates(reader: AnswerReader) -> Iterator[RunUpdate]:
     """Yield an update of the newest message, and repeat the last update as a heartbeat."""
     updates: SimpleQueue[RunUpdate | RequestError | None] = SimpleQueue()
@@ -140,6 +147,8 @@ class Compiler:
         self._kernels = KernelCache()
         self._single_flight: SingleFlight[StoredAnswer] = SingleFlight()
         self._tabs: OrderedDict[Client, _PendingRequest] = OrderedDict()
+        self._runs: OrderedDict[Client, tuple[bytes, str]] = OrderedDict()
+        """What each tab ran last, and the key of the answer."""
         self._lock = threading.Lock()
 
     def compile(self, workspace: Workspace, client: Client, seq: int | None = None) -> StoredAnswer:
@@ -182,6 +191,12 @@ class Compiler:
     def holding(self, content: str) -> StoredAnswer | None:
         """Return the latest answer with a listing or drawing of this key, or None."""
         return self._cache.holding(content)
+
+    def measured(self, workspace: Workspace, client: Client) -> StoredAnswer | None:
+        """Return the answer of the tab's last run, if it ran this workspace, whatever of it was shown; else None."""
+        with self._lock:
+            ran, key = self._runs.get(client, (b"", ""))
+        return self._cache.of_key(key) if ran == _run_key(workspace) else None
 
     def run(self, workspace: Workspace, client: Client, seq: int | None = None) -> StoredAnswer:
         """Run the script in full, on exclusive cores, and return everything recorded and measured.
@@ -232,6 +247,7 @@ class Compiler:
                     compiler.begin(reader.programs)
                     answer = reader.finish(compiler.finish())
             self._cache.put(answer, client.address)
+            self._remember(workspace, client, answer)
             yield RunUpdate(answer=answer)
         finally:
             ticket.end()
@@ -243,6 +259,14 @@ class Compiler:
             answer = reader.finish(kernels)
         self._cache.put(answer, client.address, key if answer.status in CACHED else None)
         return answer
+
+    def _remember(self, workspace: Workspace, client: Client, answer: StoredAnswer) -> None:
+        if client.tab and answer.status in CACHED:
+            with self._lock:
+                self._runs[client] = _run_key(workspace), answer.key
+                self._runs.move_to_end(client)
+                while len(self._runs) > MAX_TABS:
+                    self._runs.popitem(last=False)
 
     def _cuda_compiler(self, workspace: Workspace, client: Client, pending: _PendingRequest) -> CudaCompiler:
         def hold(job: Job) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.artifacts import GraphNode, Kernel, ModelRace, OwnKernel, Unit
+import msgspec
+
+from app.artifacts import Answer, GraphNode, Kernel, ModelRace, OwnKernel, Unit
 from app.panes.limits import MAX_KERNELS
 from app.panes.numbers import BUSY, DISTURBED, count, duration
 from app.panes.pane import Pane
@@ -174,6 +176,24 @@ def became(unit: Unit | None, group: Sequence[GraphNode], stored: bool = False) 
         return near
     same = [row for row in near if sorted(row.kernel.operators) == operators]
     return same or [row for row in near if set(operators).intersection(row.kernel.operators)]
+
+
+def with_times(answer: Answer, run: Answer) -> Answer:
+    """Return an answer with the times that a run of the same script gave the kernels of its graphs."""
+    graphs = iter([unit for unit in run.units if unit.kind == "graph"])
+    units = [_timed(unit, next(graphs, unit)) if unit.kind == "graph" else unit for unit in answer.units]
+    return msgspec.structs.replace(answer, units=units)
+
+
+def _timed(unit: Unit, run: Unit) -> Unit:
+    ran = {kernel.name: kernel for kernel in run.kernels}
+    if ran.keys() != {kernel.name for kernel in unit.kernels}:
+        return unit
+    kernels = [
+        msgspec.structs.replace(kernel, seconds=ran[kernel.name].seconds, disturbed=ran[kernel.name].disturbed)
+        for kernel in unit.kernels
+    ]
+    return msgspec.structs.replace(unit, kernels=kernels, unmeasured=run.unmeasured, race=run.race)
 
 
 def produce_kernels(pane: Pane, selection: Selection) -> KernelTable | None:

@@ -299,9 +299,11 @@ def panes() -> Response:
     seq, began = request.form.get("seq", 0, type=int), time.perf_counter()
     try:
         workspace = _read_workspace()
-        answer = current_services().compiler.compile(workspace, _tab(), seq)
+        compiler = current_services().compiler
+        answer = compiler.compile(workspace, _tab(), seq)
         answered = time.perf_counter()
-        html = _answer_html(answer, _view(), workspace.options, _shown(), _replaced())
+        measured = compiler.measured(workspace, _tab())
+        html = _answer_html(answer, _view(), workspace.options, _shown(), _replaced(), measured)
     except Superseded:
         return Response(status=204)  # an error status would be logged in the browser's console
     except RequestError as error:
@@ -397,9 +399,15 @@ def _view() -> View:
 
 
 def _answer_html(
-    answer: StoredAnswer, view: View, options: Options, shown: tuple[str, ...] = (), replaced: bool = False
+    answer: StoredAnswer,
+    view: View,
+    options: Options,
+    shown: tuple[str, ...] = (),
+    replaced: bool = False,
+    measured: StoredAnswer | None = None,
 ) -> str:
-    return render(RenderPanes(view, options, shown, replaced, answer.recalled), [answer])
+    answers = [answer] if measured is None else [answer, measured]
+    return render(RenderPanes(view, options, shown, replaced, answer.recalled), answers)
 
 
 def _replaced() -> bool:

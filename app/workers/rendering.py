@@ -26,6 +26,7 @@ from app.panes.differences import diff
 from app.panes.fingerprints import fingerprints
 from app.panes.highlighting import renew_budget
 from app.panes.instruction_tips import instruction_tips
+from app.panes.kernels import with_times
 from app.panes.listing_pane import PaneListing
 from app.panes.listings import CHUNK_LINES, draw_chunk, file_name
 from app.panes.page import Page, page
@@ -151,7 +152,8 @@ def _assemble(task: Assemble, _: Sequence[DecodedAnswer]) -> Packed:
 
 
 def _panes(task: RenderPanes, answers: Sequence[DecodedAnswer]) -> Html:
-    shown = page(answers[0].answer, task.view, task.options, _bare(task.shown))
+    answer = answers[0].answer if len(answers) < 2 else with_times(answers[0].answer, answers[1].answer)
+    shown = page(answer, task.view, task.options, _bare(task.shown))
     contents = {name: _omitted(content, task.shown) for name, content in shown.contents.items()}
     shown = replace(shown, contents=contents, replaced=task.replaced, recalled=task.recalled)
     return Html(_template("panes/_answer.html", page=shown))

@@ -211,7 +211,7 @@ class Assemble(msgspec.Struct, frozen=True, tag=True):
 
 
 class RenderPanes(msgspec.Struct, frozen=True, tag=True):
-    """Render the panes that an answer changes."""
+    """Render the panes that an answer changes; the times of a second answer are of the same kernels."""
 
     view: View
     options: Options

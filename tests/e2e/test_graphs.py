@@ -199,6 +199,13 @@ def test_a_kernel_opens_down_to_its_assembly_and_as_a_script(network: Page) -> N
     expect(page.locator(".levels [data-level=code]")).to_have_attribute("aria-pressed", "true")
     assert violations(page) == []
     page.click(".levels [data-level=graph]")
+    page.click("#run-button")
+    expect(page.locator(".kernels thead")).to_contain_text("share")
+    times = page.locator(".kernels td.share").all_inner_texts()
+    page.click(".kernels tr:first-child [data-show-kernel]")
+    settled(page)
+    page.click(".levels [data-level=graph]")
+    assert page.locator(".kernels td.share").all_inner_texts() == times
     page.click(".kernels tr:first-child [data-open-kernel]")
     settled(page)
     expect(page.locator(".cm-content")).to_contain_text("one kernel of a model")

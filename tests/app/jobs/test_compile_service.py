@@ -62,6 +62,20 @@ def test_a_script_s_own_mistakes_are_kept_but_not_what_was_stopped(services: Ser
     assert [request.script for request in runner.requests] == ["wrong", "slow", "slow"]
 
 
+def test_a_tab_s_last_run_is_known_whatever_is_shown_of_its_workspace(
+    services: Services, runner: ScriptedRunner
+) -> None:
+    ran = services.compiler.run(Workspace(script="s"), ME)
+    for options in (Options(kernel="dense"), Options(assembly="x86-64-sse2"), Options(llvm_passes=True)):
+        assert services.compiler.measured(Workspace(script="s", options=options), ME) == ran
+    assert services.compiler.measured(Workspace(script="s", options=Options(threads=2)), ME) is None
+    assert services.compiler.measured(Workspace(script="t"), ME) is None
+    assert services.compiler.measured(Workspace(script="s"), Client(ME.address, "another")) is None
+    runner.scripts["s"] = Script([snapshot(status="timeout")])
+    services.compiler.run(Workspace(script="s"), ME)
+    assert services.compiler.measured(Workspace(script="s"), ME) == ran
+
+
 ENDS = [
     ("timeout", "timeout", "Timeout", "line 7 ran native code"),
     ("memory", "limit", "MemoryLimit", "more memory"),
