@@ -36,6 +36,12 @@ class ConvolutionAttrs(SpatialAttrs):
     out_layout: str
     out_dtype: str
 
+    @classmethod
+    def plain_layouts(cls) -> tuple[str, str]:
+        """Return the layouts of data and weight that need not be named, such as ``NCHW`` and ``OIHW``."""
+        fields = cls.__attr_fields__
+        return str(fields["data_layout"].default), str(fields["kernel_layout"].default)
+
     @property
     def result_layout(self) -> str:
         """The layout of the result."""

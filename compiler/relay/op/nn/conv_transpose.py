@@ -30,8 +30,6 @@ from compiler.topi.nn.convolution.conv_transpose import conv_transpose as topi_c
 from compiler.topi.nn.convolution.conv_transpose import transposed_extent
 from compiler.topi.schedules.x86.conv import schedule_conv
 
-_PLAIN_LAYOUTS = {1: ("NCW", "IOW"), 2: ("NCHW", "IOHW"), 3: ("NCDHW", "IODHW")}
-
 
 def transpose_relation(types: Types, attrs: ConvTransposeAttrs) -> Type:
     """The transposed images, of ``out_layout`` and ``out_dtype``."""
@@ -96,10 +94,8 @@ def _gradient(call: Call, grad: Expr) -> Sequence[Expr]:
     """Gradients of data and weight: convolutions again, for plain layouts and one group."""
     attrs, (data, weight) = ConvTransposeAttrs.of(call), call.args
     rank = len(attrs.strides)
-    if attrs.groups != 1 or (attrs.data_layout, attrs.kernel_layout) != _PLAIN_LAYOUTS[rank]:
-        raise ArgumentError(
-            f"gradient of {operator_of(call).name}: groups must be 1 and the layouts {_PLAIN_LAYOUTS[rank]}"
-        )
+    if attrs.groups != 1 or (attrs.data_layout, attrs.kernel_layout) != (plain := attrs.plain_layouts()):
+        raise ArgumentError(f"gradient of {operator_of(call).name}: groups must be 1 and the layouts {plain}")
     # As the kernel of a convolution, I is what comes out and O what goes in: its first axis is the output's.
     to_data = call_op(
         f"nn.conv{rank}d", grad, weight, strides=attrs.strides, padding=attrs.padding, dilation=attrs.dilation

@@ -1,4 +1,4 @@
-"""ConvolveImages: turns convolutions of volumes and of wide signals into convolutions of images."""
+"""ConvolveImages: turns convolutions of volumes, of wide signals and transposed ones into convolutions of images."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, Constant, Tuple, array_const
-from compiler.relay.op.nn.conv_attrs import PLAIN_LAYOUTS, Conv1DAttrs, Conv3DAttrs, ConvAttrs
+from compiler.relay.op.nn.conv_attrs import (
+    Conv1DAttrs,
+    Conv1DTransposeAttrs,
+    Conv2DTransposeAttrs,
+    Conv3DAttrs,
+    ConvolutionAttrs,
+    ConvTransposeAttrs,
+)
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, tensor_type, type_of
 from compiler.target.target import Target
@@ -23,12 +30,13 @@ any sum: its schedule reads the signal from the second cache for every few chann
 
 
 class ConvolveImages(RewritePass, opt_level=3, required=("InferType",)):
-    """Compute convolutions of volumes and signals as those of images, which AlterOpLayout and Winograd make faster.
+    """Compute other convolutions as those of images, which AlterOpLayout and Winograd make faster.
 
     Level 3; requires InferType.  The slices of a volume are images, and what a window reads of its slices are their
     channels.  Where the window is a column of the volume, rows and columns of a slice are one axis instead, and nothing
-    is moved.  A signal is a row, where its sums are long or it leaves the second cache.  The convolutions are those on
-    CPUs in float32 without groups whose weight is known, in the usual layouts.
+    is moved.  A signal is a row, where its sums are long or it leaves the second cache.  What the same taps of a
+    transposed convolution reach are channels, whose elements are put side by side.  The convolutions are those on CPUs
+    in float32 without groups whose weight is known, in the usual layouts.
 
     Examples
     --------
@@ -53,7 +61,12 @@ class ConvolveImages(RewritePass, opt_level=3, required=("InferType",)):
         return _Flattener() if target.kind == "llvm" else GraphMutator()
 
 
-_KINDS: dict[str, type[ConvAttrs]] = {"nn.conv1d": Conv1DAttrs, "nn.conv3d": Conv3DAttrs}
+_KINDS: dict[str, type[ConvolutionAttrs]] = {
+    "nn.conv1d": Conv1DAttrs,
+    "nn.conv3d": Conv3DAttrs,
+    "nn.conv1d_transpose": Conv1DTransposeAttrs,
+    "nn.conv2d_transpose": Conv2DTransposeAttrs,
+}
 Shape: TypeAlias = tuple[int, ...]
 
 
@@ -67,10 +80,14 @@ class _Flattener(GraphMutator):
         if data is None or result is None or {data.dtype, result.dtype} != {"float32"}:
             return new
         layouts = (attrs.data_layout, attrs.kernel_layout)
-        if layouts != PLAIN_LAYOUTS[kind.RANK] or attrs.out_layout not in ("", layouts[0]) or attrs.groups != 1:
+        if layouts != kind.plain_layouts() or attrs.out_layout not in ("", layouts[0]) or attrs.groups != 1:
             return new
         outputs, channels, depth = weight.value.shape[:3]
-        if kind is Conv1DAttrs:
+        if isinstance(attrs, ConvTransposeAttrs):
+            if not data.is_static or {*attrs.dilation} != {1} or min(attrs.padding) < 0:
+                return new
+            made = _in_place(new.args[0], weight.value, data.concrete_shape, result.concrete_shape, attrs)
+        elif kind is Conv1DAttrs:
             is_large = data.is_static and math.prod(data.concrete_shape) > _MANY_SAMPLES
             if min(outputs, channels) < _FEW_CHANNELS or not (is_large or channels * depth >= _LONG_SUM):
                 return new
@@ -90,7 +107,7 @@ def _of_images(padding: tuple[int, ...]) -> tuple[int, ...]:
     return (*padding[1:3], *padding[4:])
 
 
-def _by_row(x: RelayExpr, weight: np.ndarray, attrs: ConvAttrs) -> RelayExpr:
+def _by_row(x: RelayExpr, weight: np.ndarray, attrs: ConvolutionAttrs) -> RelayExpr:
     """Convolve images of one row."""
     before, after = attrs.padding
     out = call_op(
@@ -101,7 +118,45 @@ def _by_row(x: RelayExpr, weight: np.ndarray, attrs: ConvAttrs) -> RelayExpr:
     return call_op("squeeze", out, axis=(2,))
 
 
-def _by_columns(x: RelayExpr, weight: np.ndarray, shape: Shape, result: Shape, attrs: ConvAttrs) -> RelayExpr:
+def _in_place(x: RelayExpr, weight: np.ndarray, shape: Shape, result: Shape, attrs: ConvTransposeAttrs) -> RelayExpr:
+    """Compute a transposed convolution of images, or of signals as images of one row."""
+    strides, before, out = attrs.strides, attrs.padding[: attrs.RANK], result[2:]
+    if attrs.RANK == 2:
+        return _by_phases(x, weight, shape, strides, before, out)
+    row = call_op("expand_dims", x, axis=2), weight[:, :, None], (*shape[:2], 1, shape[2])
+    return call_op("squeeze", _by_phases(*row, (1, *strides), (0, *before), (1, *out)), axis=(2,))
+
+
+def _by_phases(x: RelayExpr, weight: np.ndarray, shape: Shape, strides: Shape, before: Shape, out: Shape) -> RelayExpr:
+    """Convolve images to the elements that the same taps reach, as channels, and put these side by side.
+
+    With a stride of ``s``, element ``q`` of the result, before some are cut off, sums the taps ``q % s + s * t`` times
+    the elements ``q // s - t`` of the data.  Those from ``first * s`` on are computed.
+    """
+    inputs, outputs, *taps = weight.shape
+    steps = [-(-k // s) for k, s in zip(taps, strides, strict=True)]
+    first = [min(b // s, n - 1) for b, s, n in zip(before, strides, steps, strict=True)]
+    low = [n - 1 - f for n, f in zip(steps, first, strict=True)]
+    ends = [-(-(b + o) // s) for b, o, s in zip(before, out, strides, strict=True)]
+    high = [max(end - e, 0) for end, e in zip(ends, shape[2:], strict=True)]
+    more = [(0, n * s - k) for n, s, k in zip(steps, strides, taps, strict=True)]
+    parts = np.pad(weight, [(0, 0), (0, 0), *more]).reshape(inputs, outputs, steps[0], strides[0], steps[1], strides[1])
+    kernel = parts[:, :, ::-1, :, ::-1].transpose(1, 3, 5, 0, 2, 4).reshape(-1, inputs, *steps)
+    images = call_op(
+        "nn.conv2d", x, array_const(kernel), padding=(*low, *high), channels=len(kernel), kernel_size=steps
+    )
+    if max(strides) > 1:
+        rows, columns = (e - f + h for e, f, h in zip(shape[2:], first, high, strict=True))
+        split = call_op("reshape", images, newshape=(shape[0], outputs, *strides, rows, columns))
+        moved = call_op("transpose", split, axes=(0, 1, 4, 2, 5, 3))
+        images = call_op("reshape", moved, newshape=(shape[0], outputs, rows * strides[0], columns * strides[1]))
+    begin = [b - f * s for b, f, s in zip(before, first, strides, strict=True)]
+    return call_op(
+        "strided_slice", images, begin=begin, end=[b + o for b, o in zip(begin, out, strict=True)], axes=(2, 3)
+    )
+
+
+def _by_columns(x: RelayExpr, weight: np.ndarray, shape: Shape, result: Shape, attrs: ConvolutionAttrs) -> RelayExpr:
     """Convolve images whose rows are the slices of a volume."""
     images = call_op("reshape", x, newshape=(*shape[:3], math.prod(shape[3:])))
     out = call_op(
@@ -112,7 +167,7 @@ def _by_columns(x: RelayExpr, weight: np.ndarray, shape: Shape, result: Shape, a
     return call_op("reshape", out, newshape=result)
 
 
-def _by_slices(x: RelayExpr, weight: np.ndarray, shape: Shape, result: Shape, attrs: ConvAttrs) -> RelayExpr:
+def _by_slices(x: RelayExpr, weight: np.ndarray, shape: Shape, result: Shape, attrs: ConvolutionAttrs) -> RelayExpr:
     """Convolve images whose channels are those of all slices that a window reads."""
     batch, channels, _, height, width = shape
     _, outputs, depth, *size = result

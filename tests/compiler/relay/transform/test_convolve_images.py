@@ -109,6 +109,50 @@ def test_results_are_those_of_the_convolution(kernel: Any, strides: Any, padding
     same_at_levels(relay.nn.relu(call + relay.const(np.float32(0.5))), SHAPE, "conv3d")
 
 
+@pytest.mark.parametrize(
+    ("size", "kernel", "strides", "padding", "more"),
+    [
+        ((9, 10), (4, 4), (2, 2), (1, 1), (0, 0)),
+        ((9, 10), (2, 2), (2, 2), (0, 0), (0, 0)),
+        ((9, 10), (3, 5), (2, 3), (0, 1, 2, 0), (1, 2)),
+        ((9, 10), (3, 3), (1, 1), (1, 2), (0, 0)),
+        ((4, 4), (2, 3), (3, 5), (1, 0), (1, 1)),
+        ((9, 10), (3, 4), (1, 2), (4, 5, 4, 6), (0, 1)),
+        ((40,), (16,), (8,), (4,), (0,)),
+        ((40,), (11,), (5,), (3,), (0,)),
+        ((40,), (3,), (1,), (1,), (0,)),
+    ],
+)
+def test_transposed_convolutions_are_those_to_what_the_same_taps_reach(
+    size: Any, kernel: Any, strides: Any, padding: Any, more: Any
+) -> None:
+    rank = len(size)
+    operator = getattr(relay.nn, f"conv{rank}d_transpose")
+    x, w = relay.var("x", shape=(2, 12, *size)), weight(12, *kernel, inputs=20)
+    call = operator(
+        x, w, channels=20, kernel_size=kernel, strides=strides, padding=padding, output_padding=more
+    )  # fmt: skip
+    text = text_of(call)
+    assert "_transpose" not in text
+    assert "nn.conv2d" in text
+    same_at_levels(relay.nn.relu(call + relay.const(np.float32(0.5))), (2, 12, *size), "d_transpose")
+
+
+def test_other_transposed_convolutions_stay_as_they_are() -> None:
+    x, conv, known = relay.var("x", shape=(1, 12, 9, 10)), relay.nn.conv2d_transpose, weight(12, 4, 4, inputs=20)
+    usual = {"channels": 20, "kernel_size": (4, 4), "strides": (2, 2)}
+    others = {
+        "groups": conv(x, weight(12, 4, 4, inputs=1), groups=12, **{**usual, "channels": 12}),
+        "a weight that is computed": conv(x, relay.var("w", shape=(12, 20, 4, 4)), **usual),
+        "dilation": conv(x, known, dilation=(2, 2), **usual),
+        "channels last": conv(relay.var("x", shape=(1, 9, 10, 12)), known, data_layout="NHWC", **usual),
+        "the weight in another order": conv(x, weight(20, 4, 4, inputs=12), kernel_layout="OIHW", **usual),
+        "an unknown extent": conv(relay.var("x", shape=(relay.Any(), 12, 9, 10)), known, **usual),
+    }
+    for name, call in others.items():
+        assert "conv2d_transpose" in text_of(call), name
+
+
 def same_at_levels(graph: Any, shape: tuple[int, ...], operator: str) -> None:
     module = IRModule.from_expr(graph)
     data, found = RANDOM.standard_normal(shape).astype("float32"), []
