@@ -23,6 +23,7 @@ MAX_COMMENTED = 400
 """Lines that are made comments at once."""
 
 _NEAR = re.compile(r"did you mean '([^'\n]{1,80})'\?")
+_UNKNOWN_CPU = re.compile(r"unknown CPU '([^'\n]{1,80})' for .*(?:did you mean '(\S{1,80})'\?|(-mtriple=\S{1,80}))$")
 _QUOTED = re.compile(r"'([^'\n]{1,80})'")
 _TEXT = re.compile(r"\s*//|[^\"'#]*[\u2190-\u21ff\u2500-\u25ff]")
 """Lines that no program has, wherever they stand: arrows, frames, comments of other languages."""
@@ -70,7 +71,7 @@ def fixes_of(failure: Failure) -> list[Fix]:
     if not 1 <= failure.line <= len(failure.lines):
         return []
     found = [fix for rule in RULES if (fix := rule(failure)) is not None]
-    return [fix for fix in found if _is_small(fix)][:MAX_FIXES]
+    return [fix for at, fix in enumerate(found) if _is_small(fix) and fix not in found[:at]][:MAX_FIXES]
 
 
 def _is_small(fix: Fix) -> bool:
@@ -174,6 +175,18 @@ def _misspelt(failure: Failure) -> Fix | None:
         if wrong and count and wrong != near[1]:
             return Fix(label=f"Write {near[1]}", edits=[Edit(line=failure.line, removed=1, text=text)])
     return None
+
+
+def _cpu(failure: Failure) -> Fix | None:
+    """Write the near CPU of a target, or name the architecture that has it, wherever the script says the target."""
+    found = _UNKNOWN_CPU.search(failure.message)
+    if found is None:
+        return None
+    old, near, triple = f"-mcpu={found[1]}", found[2], found[3]
+    new = f"-mcpu={near}" if near else f"{triple} {old}"
+    lines = [(at, re.sub(rf"{re.escape(old)}(?![\w.+-])", new, line)) for at, line in enumerate(failure.lines, 1)]
+    edits = [Edit(line=at, removed=1, text=text) for at, text in lines if text != failure.lines[at - 1]]
+    return Fix(label=f"Write {near}" if near else f"Add {triple}", edits=edits) if edits else None
 
 
 # files
@@ -358,5 +371,5 @@ def _parsed(source: str) -> ast.Module | None:
         return None
 
 
-RULES: tuple[Rule, ...] = (_import, _size, _misspelt, _attach, _indent, _read_relay, _comment_out)
+RULES: tuple[Rule, ...] = (_import, _size, _cpu, _misspelt, _attach, _indent, _read_relay, _comment_out)
 """What may mend an error; the first ones are the likeliest."""

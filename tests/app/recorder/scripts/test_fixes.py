@@ -27,6 +27,11 @@ def problem(source: str) -> Problem:
 
 
 TE = "import tvm\nfrom tvm import te\n"
+BUILT = """target = '{}'
+A = te.placeholder((4,), name="A")
+B = te.compute((4,), lambda i: A[i], name="B")
+tvm.build(te.create_schedule(B.op), [A, B], target)
+"""
 IF_LOST = "def f(x):\n    if x:\n    return 1\n    return 2\nf(1)\n"
 
 
@@ -60,6 +65,13 @@ IF_LOST = "def f(x):\n    if x:\n    return 1\n    return 2\nf(1)\n"
         ("matmul = 1\nprint(matmull, 'matmull')\n", "Write matmul", "matmul = 1\nprint(matmul, 'matmul')\n"),
         (TE + "te.plaeholder((1,))\n", "Write placeholder", TE + "te.placeholder((1,))\n"),
         (TE + "tvm.target.Target('lvm -mcpu=znver4')\n", "Write llvm", TE + "tvm.target.Target('llvm -mcpu=znver4')\n"),
+        # CPUs: near ones, and those of another architecture
+        (TE + BUILT.format("llvm -mcpu=znvre4"), "Write znver4", TE + BUILT.format("llvm -mcpu=znver4")),
+        (
+            TE + BUILT.format("llvm -mcpu=neoverse-n1"),
+            "Add -mtriple=aarch64-unknown-linux-gnu",
+            TE + BUILT.format("llvm -mtriple=aarch64-unknown-linux-gnu -mcpu=neoverse-n1"),
+        ),
         # indentation that is lost, too deep, of no block, or of tabs
         ("if 1:\nx = 1\n", "Indent line 2 anew", "if 1:\n    x = 1\n"),
         (IF_LOST, "Indent line 3 anew", IF_LOST.replace("    return 1", "        return 1")),
@@ -148,3 +160,8 @@ def test_a_fix_that_is_too_long_for_the_page_is_left_out() -> None:
     many = "x = 1\n" + "    y = 2\n" * MAX_EDITS
     assert problem(many).fixes
     assert problem(f"{many}    y = 2\n").fixes == []
+
+
+def test_a_fix_that_two_rules_find_is_offered_once() -> None:
+    built = BUILT.replace("target = '{}'\n", "").replace("target)", "'llvm -mcpu=znvre4')")
+    assert [fix.label for fix in problem(TE + built).fixes] == ["Write znver4"]
