@@ -429,11 +429,15 @@ _REFERENCES: dict[Reference, str] = {"default": "the definition without a schedu
 
 
 def judge(checks: list[Check], evidence: Evidence) -> list[Verdict]:
-    """Judge all checks; a script that fails passes none."""
+    """Judge all checks; a script that fails passes none, and the first says why."""
     errors = [problem for problem in evidence.answer.problems if problem.severity == "error"]
     if evidence.answer.status != "ok" or errors:
         detail = _late(evidence.answer.problems) if evidence.answer.status == "timeout" else _failed(errors)
-        return [Verdict(words=check.sentence, passed=False, detail=detail) for check in checks]
+        details = [detail, *[""] * (len(checks) - 1)]
+        return [
+            Verdict(words=check.sentence, passed=False, detail=said)
+            for check, said in zip(checks, details, strict=True)
+        ]
     return [check.verdict(evidence) for check in checks]
 
 

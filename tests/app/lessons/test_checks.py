@@ -232,6 +232,13 @@ def test_a_script_that_fails_passes_nothing() -> None:
     assert (made.passed, made.detail) == (False, "the script fails: axis j")
 
 
+def test_why_a_script_fails_is_said_once() -> None:
+    answer = Answer(status="error", problems=[Problem(kind="E", message="axis j")])
+    checks = msgspec.convert([{"kind": "loops", "order": ["i"]}] * 2, list[Check])
+    made = judge(checks, Evidence(answer, [], {}))
+    assert [(one.passed, one.detail) for one in made] == [(False, "the script fails: axis j"), (False, "")]
+
+
 def test_a_script_whose_time_was_over_is_told_what_helps() -> None:
     stopped = Problem(kind="Timeout", message="it was stopped; Run allows more time", line=7, severity="info")
     made = verdict({"kind": "right"}, answer=Answer(status="timeout", problems=[stopped], units=ANSWER.units))
