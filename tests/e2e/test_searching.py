@@ -89,6 +89,9 @@ def test_a_log_opens_and_its_best_candidate_becomes_a_script(explorer: str, open
     search.get_by_role("button", name="Open as script").press("Enter")
     expect(page.locator("#strip .chip", has_text="vectorize").first).to_be_visible(timeout=20_000)
     expect(page.locator("#pane-source .file", has_text="original.py")).to_be_visible()
+    expect(page.locator("#pane-search")).to_have_class(re.compile("stale"))
+    page.locator(".cm-content").press("Control+z")
+    expect(page.locator("#pane-search")).not_to_have_class(re.compile("stale"))
 
 
 def test_the_tree_of_sketches_filters_the_charts_and_opens_candidates(

@@ -44,7 +44,7 @@ function begin() {
   });
   on("options", openLog);
   on("answered", offer);
-  on("edited", () => { if (shown) pane.classList.add("stale"); });
+  on("edited", () => { if (shown) pane.classList.toggle("stale", editor.text !== shown.script); });
   on("sharing", () => {
     if (!running || !lines.length) return;
     keepLines();
