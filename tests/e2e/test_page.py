@@ -218,6 +218,15 @@ def test_titles_are_not_cut_short(fixed: str, open_page: Callable[..., Page], wi
     ), "the most telling facts are on the line that shows"
 
 
+def test_paper_is_light(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed, color_scheme="dark")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(ground) == "rgb(14, 18, 24)"
+    page.emulate_media(media="print")
+    assert page.evaluate(ground) == "rgb(246, 247, 249)"
+    page.emulate_media(media="screen")
+
+
 @pytest.mark.long
 def test_a_line_that_maps_to_nothing_says_why(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
