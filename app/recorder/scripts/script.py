@@ -29,9 +29,7 @@ from compiler.ir.error import DeviceError
 
 CONSOLE_LIMIT = 200_000
 """Characters of output that are kept; what comes after is counted and dropped."""
-_NO_DEVICE = (
-    "scripts here run on cpu(0) alone; for kernels of another device there are On a GPU and, in your browser, Your GPU"
-)
+_NO_DEVICE = "scripts here run on cpu(0) alone; kernels of other devices are shown, and Your GPU runs them in a browser"
 
 
 class BudgetExceeded(BaseException):
