@@ -95,7 +95,7 @@ class Zygote:
 
     def serve(self) -> NoReturn:
         """Serve requests until the server exits; all children are killed then."""
-        self._control.send(wire.encode(wire.ZygoteReady()))
+        _tell(CONTROL, wire.ZygoteReady())
         self._poll.register(CONTROL, select.POLLIN)
         while True:
             ready = self._poll.poll(self._milliseconds_left())
@@ -123,7 +123,7 @@ class Zygote:
         self._further = None
         huge_pages.collapse(self._processes)
         self._check_threads()
-        self._control.send(wire.encode(wire.ZygoteWarm()))
+        _tell(CONTROL, wire.ZygoteWarm())
 
     def _check_threads(self) -> None:
         """Raise an error if there are threads: a fork would copy locks that are never released."""
@@ -283,11 +283,13 @@ def _send(job: _Job, number: int) -> None:
         return  # it has already exited
 
 
-def _tell(status: int, message: wire.StatusMessage) -> None:
+def _tell(to: int, message: wire.StatusMessage | wire.BootMessage) -> bool:
+    """Tell the server something of a job or of this process; return whether it still listens there."""
     try:
-        os.write(status, wire.encode(message))
+        os.write(to, wire.encode(message))
     except (BrokenPipeError, ConnectionResetError):
-        return  # the server no longer waits for this job
+        return False
+    return True
 
 
 def _preload(settings: wire.Settings) -> handler.Handler:
@@ -379,12 +381,12 @@ def main() -> NoReturn:
         mechanisms = settings.mechanisms
         if mechanisms is None:
             tier = probe.try_all(settings.scratch)
-            os.write(CONTROL, wire.encode(wire.Tried(tier)))
+            _tell(CONTROL, wire.Tried(tier))
             mechanisms = tier.mechanisms
         _enter_namespaces(mechanisms)
         zygote = Zygote(settings, mechanisms)
     except BaseException as error:
-        failure = wire.BootFailed(f"{type(error).__name__}: {error}"[:2000])
-        os.write(CONTROL, wire.encode(failure))
+        if not _tell(CONTROL, wire.BootFailed(f"{type(error).__name__}: {error}"[:2000])):
+            os._exit(1)
         raise
     zygote.serve()

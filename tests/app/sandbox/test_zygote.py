@@ -52,6 +52,15 @@ process.wait_until_booted()
 process.close()
 """
 """Starts a zygote whose control group is a file, with the number that its control socket will have."""
+ABANDONED = f"""
+import os
+from app.sandbox import Tier
+from app.sandbox.client import ZygoteProcess
+
+ZygoteProcess("{HANDLERS}:run_script", ["json"], ["{TESTS}"], %s, 0, None)
+os._exit(0)
+"""
+"""Ends before the zygote that it starts has anything to say."""
 THE_SERVERS = {"flask", "werkzeug", "sqlalchemy", "sqlite3", "h11", "jinja2", "ssl"}
 
 
@@ -61,6 +70,15 @@ def test_it_holds_nothing_of_the_server() -> None:
     imported = set(json.loads(message))
     assert {"numpy", "llvmlite", "compiler"} <= imported
     assert not imported & THE_SERVERS
+
+
+@pytest.mark.parametrize("tier", ["Tier()", "None"])
+def test_one_whose_server_has_ended_meanwhile_says_nothing(tier: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", ABANDONED % tier]
+    ended = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, env={**os.environ, "TMPDIR": str(tmp_path)}
+    )
+    assert (ended.returncode, ended.stderr) == (0, ""), "it ends too: the pipe of errors is closed"
 
 
 @pytest.mark.parametrize(
