@@ -90,6 +90,8 @@ def main(arguments: Sequence[str] | None = None, called: str = f"python -m {__pa
     try:
         config = Config.read(given)
         logs.configure()
+        for ends in (signal.SIGINT, signal.SIGTERM):  # until there is a server: what has been started is ended
+            signal.signal(ends, lambda number, _: sys.exit(128 + number))
         print(f"Strata {__version__} is starting: it loads the compiler and the page", file=sys.stderr, flush=True)
         logging.getLogger("app.access").setLevel(logging.INFO if config.access_log else logging.WARNING)
         app = make_app(config)

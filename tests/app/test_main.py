@@ -22,6 +22,7 @@ from app.config import ConfigurationError
 from app.store.data_directory import open_data_directory
 
 COMMAND = [sys.executable, "-m", "app"]
+INSTALLED = Path(__file__).parents[2] / "app/deployment/strata_explorer/__main__.py"
 
 
 @pytest.mark.parametrize("ends", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGTERM])
@@ -62,6 +63,53 @@ def test_it_says_where_it_is_and_answers_there(tmp_path: Path, ends: signal.Sign
         with closing(sqlite3.connect(alone)) as copy:
             assert copy.execute("SELECT id FROM links").fetchall() == [(saved,)], "each is complete by itself"
     assert data.stat().st_mode & 0o077 == 0, "what people stored is nobody else's business"
+
+
+@pytest.mark.parametrize("ends", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
+def test_one_that_is_ended_while_it_starts_leaves_nothing(tmp_path: Path, ends: signal.Signals) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with subprocess.Popen(
+        [*COMMAND, "--port", "0", "--data", str(tmp_path / "data")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(scratch)},
+    ) as server:
+        assert server.stderr is not None
+        assert "is starting" in server.stderr.readline()
+        server.send_signal(ends)
+        _, said = server.communicate(timeout=60)
+    assert server.returncode == 128 + ends
+    assert "Traceback" not in said
+    assert not [*scratch.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("command", "module", "source", "code"),
+    [
+        ("main", "app.shell.main", "import os, signal\nos.kill(os.getpid(), signal.SIGINT)", -signal.SIGINT),
+        (
+            "tvmc",
+            "compiler.classic.tvmc.main",
+            "import os, signal\nos.kill(os.getpid(), signal.SIGINT)",
+            -signal.SIGINT,
+        ),
+        ("tvmc", "compiler.classic.tvmc.main", "import signal\ndef main(): signal.raise_signal(signal.SIGINT)", 130),
+    ],
+)
+def test_an_interrupted_command_shows_no_traceback(
+    command: str, module: str, source: str, code: int, tmp_path: Path
+) -> None:
+    file = tmp_path / (module.replace(".", "/") + ".py")
+    file.parent.mkdir(parents=True)
+    file.write_text(source)
+    for folder in list(file.parents)[: module.count(".")]:
+        (folder / "__init__.py").touch()
+    called = f"import runpy, sys; sys.exit(runpy.run_path({str(INSTALLED)!r})[{command!r}]())"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    ended = subprocess.run([sys.executable, "-P", "-c", called], stderr=subprocess.PIPE, env=environment, timeout=30)
+    assert (ended.returncode, ended.stderr) == (code, b"")
 
 
 def test_a_data_directory_whose_name_the_locale_cannot_read_is_refused() -> None:
