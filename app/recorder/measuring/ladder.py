@@ -26,7 +26,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.structural import structural_equal
 from compiler.runtime.arrays.ndarray import NDArray, array
 from compiler.runtime.device import cpu
-from compiler.runtime.parallel.threads import set_num_threads
+from compiler.runtime.parallel.threads import openmp, parallel_runtime, set_num_threads
 from compiler.target.cpu.bandwidth import measure_bandwidth
 from compiler.target.cpu.caches import TYPICAL
 from compiler.target.cpu.frequency import measure_frequency
@@ -208,10 +208,13 @@ class Ladder:
         first = time_call(call := prepare())
         check = self._check([arrays[i].view().copy() for i in self._program.outputs], step)
         timing = time_calls(call, first) if check is None or check.ok else None
-        if timing and step is not None and self._options.threads > 1 and has_parallel_loop(module):
+        parallel = self._options.threads > 1 and has_parallel_loop(module)
+        if timing and step is not None and parallel and openmp() is not None:
             self._emit(Measured(measurement=self._on_one_thread(kind, name, prepare, check, step)))
         alone = timing is not None and self._options.threads == 1
         measurement = self._measurement(kind, name, timing, check, step)
+        if timing and parallel and openmp() is None:
+            measurement = msgspec.structs.replace(measurement, threads=1, note=parallel_runtime())
         frequency = measure_frequency() if alone else None
         return msgspec.structs.replace(
             measurement, traffic=_modelled_traffic(module), frequency=frequency, definition=self._definition

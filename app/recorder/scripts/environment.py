@@ -23,5 +23,5 @@ def environment() -> dict[str, str]:
         "llvm": ".".join(str(part) for part in binding.llvm_version_info),
         "cpu": CPU,
         "cores": str(CORES),
-        "parallel": parallel_runtime() or "none: parallel loops run serially",
+        "parallel": parallel_runtime(),
     }

@@ -96,7 +96,7 @@ def parallel_runtime() -> str:
     """Say in a few words what parallel loops run on."""
     runtime = openmp()
     if runtime is None:
-        return "no OpenMP runtime found: parallel loops run serially"
+        return "no OpenMP runtime is installed (`apt install libgomp1`): parallel loops run serially"
     return f"OpenMP ({runtime.file}), {num_threads()} thread{'s' if num_threads() != 1 else ''}"
 
 

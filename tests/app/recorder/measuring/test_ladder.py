@@ -13,8 +13,11 @@ from app.recorder.measuring.ladder import Ladder, steadied
 from app.recorder.measuring.measured_program import TensorProgram
 from compiler import te
 from compiler.ir.error import TVMError
+from compiler.runtime.modules import native_code
 from compiler.runtime.modules.function import Function
+from compiler.runtime.parallel import threads as parallel_threads
 from compiler.runtime.parallel.threads import num_threads, set_num_threads
+from compiler.target.codegen.llvm import generate
 from compiler.target.target import Target
 
 
@@ -151,6 +154,25 @@ def test_arguments_are_not_checked_again_in_each_call_that_is_timed(monkeypatch:
     assert not [event for event in climb() if isinstance(event, Failed)]
 
 
+def test_a_parallel_step_says_that_there_is_nothing_to_run_it_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = te.placeholder((32,), name="a")
+    b = te.compute((32,), lambda i: a[i] * 2.0, name="b")
+    schedule = te.create_schedule(b.op)
+    schedule[b].parallel(b.op.axis[0])
+    threads = num_threads()
+    for module in (ladder, parallel_threads, generate, native_code):
+        monkeypatch.setattr(module, "openmp", lambda: None)
+    events: list[Event] = []
+    Ladder(TensorProgram(schedule, [a, b]), Target("llvm"), Options(threads=2), events.append).run()
+    set_num_threads(threads)
+    rows = [event.measurement for event in events if isinstance(event, Measured)]
+    [before, step] = [row for row in rows if row.kind == "prefix"]
+    assert before.note == ""
+    assert (step.threads, step.checked) == (1, "ok")
+    assert "libgomp1" in step.note
+
+
+@pytest.mark.skipif(parallel_threads.openmp() is None, reason="needs libgomp")
 def test_a_parallel_step_is_timed_on_one_thread_too(monkeypatch: pytest.MonkeyPatch) -> None:
     a = te.placeholder((32,), name="a")
     b = te.compute((32,), lambda i: a[i] * 2.0, name="b")

@@ -67,7 +67,7 @@ def test_without_a_runtime_loops_are_serial(monkeypatch: pytest.MonkeyPatch) -> 
     result = empty((10,), "int32")
     module(result)  # type: ignore[operator]
     np.testing.assert_array_equal(result.numpy(), np.arange(10) ** 2)
-    assert threads.parallel_runtime() == "no OpenMP runtime found: parallel loops run serially"
+    assert "`apt install libgomp1`" in threads.parallel_runtime()
     assert threads.num_threads() == 1
 
 
