@@ -47,13 +47,16 @@ def _ends_with(load: ProducerLoad, axes: Sequence[IterVar]) -> bool:
     return dims(load.producer)[-len(axes) + 1 :] == tuple(map(extent, axes[1:])) if len(axes) > 1 else True
 
 
-def partial_results(schedule: te.Schedule, stage: te.Stage, lanes: int) -> te.Stage | None:
-    """Let a reduction of neighbours be one over partial results; return the stage of these, None if it is too short."""
+def partial_results(schedule: te.Schedule, stage: te.Stage, lanes: int, is_alone: bool = False) -> te.Stage | None:
+    """Let a reduction of neighbours be one over partial results; return the stage of these, None if it is too short.
+
+    One that ``is_alone`` has registers for several vectors of which the last ones are left out.
+    """
     op = stage.op
     assert isinstance(op, ComputeOp)
     contiguous = contiguous_axes(op)
     size = math.prod(extent(axis) or 0 for axis in contiguous)
-    width = _width(size, lanes, is_tuple := len(op.body) > 1)
+    width = _width(size, lanes, is_tuple := len(op.body) > 1, is_alone)
     if not size or width < MIN_LANES or size // width < (_MIN_STEPS_OF_TUPLES if is_tuple else 2):
         return None
     last = stage.fuse(*contiguous) if len(contiguous) > 1 else contiguous[0]
@@ -67,9 +70,10 @@ def partial_results(schedule: te.Schedule, stage: te.Stage, lanes: int) -> te.St
     return partial
 
 
-def _width(size: int, lanes: int, is_tuple: bool) -> int:
-    if not is_tuple and not size % (_VECTORS * lanes) and size > _VECTORS * lanes:
-        return _VECTORS * lanes
+def _width(size: int, lanes: int, is_tuple: bool, is_alone: bool) -> int:
+    many = _VECTORS * lanes
+    if not is_tuple and size > many and (size % many == 0 or (is_alone and size >= 2 * many)):
+        return many
     while size < 2 * lanes:
         lanes //= 2
     return lanes  # the last of many steps has fewer
@@ -78,7 +82,7 @@ def _width(size: int, lanes: int, is_tuple: bool) -> int:
 def in_lanes(schedule: te.Schedule, stage: te.Stage, lanes: int) -> None:
     """Reduce neighbours in lanes, results on several cores."""
     axes = list(stage.op.axis)
-    partial = partial_results(schedule, stage, lanes)
+    partial = partial_results(schedule, stage, lanes, is_alone=True)
     if partial is None:
         if is_worth_parallel(stage.op):
             parallel(stage, axes)
