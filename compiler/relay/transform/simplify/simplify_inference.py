@@ -21,6 +21,7 @@ from compiler.relay.transform.rewriter import (
     op_name,
     tensor_type,
 )
+from compiler.target.target import Target
 from compiler.tir.layout.data_layout import layout
 
 _Normalized = Callable[[RelayExpr, Sequence[int], float, str], RelayExpr]
@@ -32,8 +33,8 @@ class SimplifyInference(RewritePass, required=("InferType",)):
 
     Level 0; requires InferType.  The statistics of a batch normalisation are known when a model runs, so it is one
     multiplication and one addition, whose factors other passes fold.  Normalisations by the data's own statistics
-    divide by the root of the ``variance``, as in TVM, or with ``in_build`` take the form that builds compute fastest,
-    distances from the mean times ``1 / sqrt(...)``.
+    divide by the root of the ``variance``, as in TVM, or with ``in_build`` take the form that builds compute fastest:
+    distances from the mean times ``1 / sqrt(...)``, or where a CPU passes over the rows one by one, the operator.
 
     Examples
     --------
@@ -77,7 +78,7 @@ class _Simplifier(ElementMutator):
     def visit_call(self, call: Call) -> RelayExpr:
         new = self.rebuilt_call(call)
         name = op_name(new)
-        if name in _BY_STATISTICS:
+        if name in _BY_STATISTICS and not (self._normalized is _fastest and _is_of_rows(new, call.args[0])):
             return _BY_STATISTICS[name](new, call.args[0], self._normalized)
         rule = _RULES.get(name)
         return new if rule is None else rule(new, call.args[0])
@@ -96,6 +97,17 @@ def _batch_norm(call: Call, data_before: RelayExpr) -> RelayExpr:
     rank, axis = len(t.dims), attrs.axis % len(t.dims)
     scaled = call_op("multiply", data, along_axis(scale, axis, rank))
     return Tuple((call_op("add", scaled, along_axis(shift, axis, rank)), mean, variance))
+
+
+def _is_of_rows(call: Call, data_before: RelayExpr) -> bool:
+    """Return whether a CPU normalises rows one by one, each while it is in the first cache."""
+    t, target = tensor_type(data_before), Target.current()
+    if t is None or t.dtype != "float32" or target is None or target.kind != "llvm":
+        return False
+    rank, axis = len(t.dims), call.attrs["axis"]
+    return axis % rank == (rank - 1 if op_name(call) == "nn.layer_norm" else 1) and not (
+        op_name(call) == "nn.instance_norm" and rank > 3  # whose parts take the layouts of convolutions
+    )
 
 
 def _layer_norm(call: Call, data_before: RelayExpr, normalized: _Normalized) -> RelayExpr:

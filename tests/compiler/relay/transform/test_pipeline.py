@@ -173,3 +173,30 @@ def test_a_convolution_between_batches_of_pixels_is_one_kernel() -> None:
             done = transform.optimize(mod, "llvm -mcpu=haswell")
         assert kernels(done["main"].body) == {"nn.conv2d"}
         np.testing.assert_allclose(evaluate(done["main"], inputs), evaluate(mod["main"], inputs), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("operator", "attrs", "shape", "is_one"),
+    [
+        ("layer_norm", {}, (4, 9, 24), True),
+        ("layer_norm", {"axis": 1}, (4, 24, 9), False),
+        ("group_norm", {"num_groups": 6}, (2, 24, 5, 7), True),
+        ("group_norm", {"num_groups": 6, "axis": 3}, (2, 5, 7, 24), False),
+        ("instance_norm", {}, (2, 24, 35), True),
+        ("instance_norm", {}, (2, 24, 5, 7), False),
+    ],
+)
+def test_rows_are_normalised_by_one_kernel_of_a_cpu(
+    operator: str, attrs: dict[str, int], shape: tuple[int, ...], is_one: bool
+) -> None:
+    """Images between convolutions are not: arithmetic takes their layouts."""
+    for dtype, target in (("float32", "llvm"), ("float64", "llvm"), ("float32", "cuda")):
+        x, factors = relay.var("x", shape=shape, dtype=dtype), relay.const(np.arange(24) / 8, dtype)
+        mod = module_of(getattr(relay.nn, operator)(x, factors, factors, **attrs))
+        assert (f"nn.{operator}" in str(transform.optimize(mod, target))) == (
+            is_one and (dtype, target) == ("float32", "llvm")
+        )
+        if target == "llvm":
+            inputs = random_inputs(mod)
+            found = relay.create_executor("graph", mod=mod, target="llvm").evaluate()(*inputs).numpy()
+            np.testing.assert_allclose(found, evaluate(mod["main"], inputs), rtol=1e-4, atol=1e-5)
