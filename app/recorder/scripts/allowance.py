@@ -52,6 +52,11 @@ class Allowance:
         return self.processor < self.seconds * (1.0 if self._patience > self.seconds else 0.5)
 
     @property
+    def may_succeed(self) -> bool:
+        """Whether another try may come to the end: not after all the CPU time that the script may use."""
+        return self.starved and self.lacked > self.elapsed / 2
+
+    @property
     def left(self) -> float:
         """Seconds until the earliest possible end; not positive when it is over."""
         elapsed = self.elapsed

@@ -224,8 +224,9 @@ class Script:
         except BudgetExceeded as exc:
             message = self._stopped(deepest_line(exc.__traceback__), allowance)
             stopped = problem("Timeout", message + self._rest(first_line(exc.__traceback__)), exc)
-            starved = allowance.lacked > allowance.elapsed / 2
-            stopped = msgspec.structs.replace(stopped, cut_short=True, starved=starved, severity=self._severity)
+            stopped = msgspec.structs.replace(
+                stopped, cut_short=True, starved=allowance.may_succeed, severity=self._severity
+            )
             self._end(_Ending((self._in_cell(stopped),), timed_out=True))
         except BaseException as exc:
             self._end(_Ending(tuple(self._problems_of(exc, incomplete))))
@@ -300,7 +301,7 @@ class Script:
 
     def give_up(self, line: int | None, allowance: Allowance) -> None:
         """Note that the script did not stop at the end of its time."""
-        self._give_up(self._stopped(line, allowance), line, allowance.lacked > allowance.elapsed / 2)
+        self._give_up(self._stopped(line, allowance), line, allowance.may_succeed)
 
     def left(self, line: int | None, code: int) -> None:
         """Note that the script ended its process by itself."""

@@ -159,6 +159,18 @@ def test_a_script_that_had_a_processor_gets_no_more_time() -> None:
     assert allowance.processor < 10
 
 
+@pytest.mark.parametrize(("processor", "starved"), [(2.0, True), (8.0, False)])
+def test_another_try_is_worth_it_only_where_a_processor_was_lacking(processor: float, starved: bool) -> None:
+    class Crowded(Allowance):
+        elapsed, lacked, left = 80.0, 70.0, 0.0
+
+    Crowded.processor = processor  # type: ignore[method-assign, assignment]
+    script = Script("while True:\n    pass\n")
+    script.run(Crowded(8.0, 20.0))
+    [problem] = script.problems
+    assert (problem.kind, problem.starved) == ("Timeout", starved)
+
+
 def test_a_script_that_ends_while_it_is_given_up_has_one_ending_its_own() -> None:
     script = Script("1 / 0\n")
     allowance = Allowance(5.0, 5.0)
