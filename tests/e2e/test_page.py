@@ -77,6 +77,13 @@ def test_nothing_sticks_out(fixed: str, open_page: Callable[..., Page]) -> None:
             box = page.locator(control).bounding_box()
             assert box is not None
             assert box["x"] + box["width"] <= width
+        page.click("#panes-menu summary")
+        menu = page.locator("#panes-form").bounding_box()
+        assert menu is not None
+        assert menu["x"] >= 0
+        assert menu["x"] + menu["width"] <= width
+        assert menu["y"] + menu["height"] <= 900
+        page.keyboard.press("Escape")
 
 
 @pytest.mark.long
