@@ -148,26 +148,26 @@ function show({ machine }, line, answer) {
     if (where) $(".result", line).append(" at ", where);
     return undefined;
   }
-  const listed = listingsOf(answer, machine);
-  const facts = listed.map(({ summary }) => summary);
-  if (!facts.length) return say(line, "no code: no function was built for a CPU", true);
-  const sum = (name) => facts.reduce((total, fact) => total + (fact[name] ?? 0), 0);
-  const bits = Math.max(...facts.map((fact) => fact["vector bits"] ?? 0));
+  const listing = listingOf(answer, machine);
+  if (!listing) return say(line, "no code: no function was built for a CPU", true);
+  const { instructions = 0, "vector bits": bits, fma = 0, spills = 0 } = listing.summary;
   say(line, problems.length ? `✓ ${counted(problems.length, "warning")}` : "✓ compiles");
-  const shown = { instructions: sum("instructions").toLocaleString("en"), vectors: bits ? `${bits}-bit` : "scalar", fma: sum("fma"), spills: sum("spills") };
+  const shown = { instructions: instructions.toLocaleString("en"), vectors: bits ? `${bits}-bit` : "scalar", fma, spills };
   for (const cell of $$("[data-fact]", line)) cell.textContent = shown[cell.dataset.fact];
   // A narrow column has the kinds only; which loop has how many is said where one points.
-  const found = listed.flatMap(({ name, findings = [] }) => findings.map((words) => `${name}: ${words}`));
-  const kinds = new Set(listed.flatMap(({ findings = [] }) => findings.map((words) => words.split(":")[0])));
+  const { name, findings = [] } = listing;
+  const kinds = new Set(findings.map((words) => words.split(":")[0]));
   const last = $('[data-fact="findings"]', line);
   last.textContent = [...kinds].join(", ");
-  last.title = found.join("\n");
+  last.title = findings.map((words) => `${name}: ${words}`).join("\n");
   return undefined;
 }
 
-/** The assembly of each function: that of this machine comes first, then that of the one asked for. */
-function listingsOf({ units = [], listings = {} }, machine) {
-  const steps = units.map((unit) => (unit.steps ?? []).filter(({ group }) => group === "assembly"));
-  const own = steps.map((listed) => (machine === HOST ? listed[0] : listed[1])).filter(Boolean);
-  return own.map(({ listing }) => listings[listing]).filter((listing) => listing?.summary);
+/** The assembly of the function that the panes show: that of this machine comes first, then that of the one asked for. */
+function listingOf({ units = [], listings = {} }, machine) {
+  const functions = units.filter(({ kind = "function" }) => kind === "function");
+  const chosen = functions[state.view.unit] ?? functions.findLast(({ built }) => built) ?? functions.at(-1);
+  const steps = (chosen?.steps ?? []).filter(({ group }) => group === "assembly");
+  const listing = listings[steps[machine === HOST ? 0 : 1]?.listing];
+  return listing?.summary && listing;
 }

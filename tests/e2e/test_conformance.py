@@ -22,7 +22,7 @@ def open_pane(page: Page) -> None:
 def test_each_row_says_what_becomes_of_the_script_and_opens_its_assembly(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:
-    state = {"workspace": {"script": MATMUL}, "view": {"conformance": ROWS}}
+    state = {"workspace": {"script": MATMUL + "tvm.lower(s, [A, B, C])\n"}, "view": {"conformance": ROWS}}
     page = open_page(explorer)
     link = page.request.post(f"{explorer}/api/links", data=state).json()["id"]
     page.goto(f"{explorer}/z/{link}")
