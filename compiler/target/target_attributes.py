@@ -159,4 +159,4 @@ class TargetAttributes:
 
     def vector_width(self, dtype: str = "float32") -> int:
         """Return the number of elements of a data type in one vector register."""
-        return max(self.vector_bits // dt.bits(dtype), 1)
+        return max(self.vector_bits // max(dt.bits(dtype), 8), 1)

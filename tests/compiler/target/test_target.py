@@ -237,3 +237,9 @@ def test_the_packed_function_of_a_generic_one_follows_the_target() -> None:
         assert packed(1) == 3
     with Target("llvm"):
         assert packed(1) == 2
+
+
+@pytest.mark.parametrize(("dtype", "elements"), [("float32", 8), ("uint8", 32), ("bool", 32), ("int4", 32)])
+def test_a_vector_has_no_more_elements_than_bytes(dtype: str, elements: int) -> None:
+    """Truth values are loaded as bytes: 512 of them in a vector took many registers."""
+    assert Target("llvm -mcpu=haswell").vector_width(dtype) == elements

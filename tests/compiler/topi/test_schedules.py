@@ -184,7 +184,7 @@ def test_a_reduction_over_neighbours_has_a_partial_result_in_each_lane() -> None
 
 
 def test_axes_that_lie_behind_each_other_are_one_row_whose_end_may_fill_part_of_a_vector() -> None:
-    for shape, axes, steps in (((5, 3, 7, 7), (2, 3), 7), ((5, 197), 1, 25), ((4, 6, 50), (0, 2), 7)):
+    for shape, axes, steps in (((5, 3, 7, 7), (2, 3), 7), ((5, 197), 1, 7), ((4, 6, 50), (0, 2), 7)):
         x = te.placeholder(shape, name="x")
         total = topi.sum(x, axes)
         schedule = schedule_reduce(total, TARGET)

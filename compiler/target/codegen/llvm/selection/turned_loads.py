@@ -33,7 +33,7 @@ from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.stmt import BufferStore, For, ForKind, Stmt
 from compiler.tir.statements.stmt_functor import ir_transform
 
-_WIDTHS, _BITS = (16, 8, 4, 2), (16, 32, 64)
+_WIDTHS, _BITS = (16, 8, 4, 2), (8, 16, 32, 64)
 _NEAR = 4
 """Elements that are so near are chosen from whole vectors anyway."""
 
