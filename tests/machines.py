@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,9 +11,12 @@ import pytest
 
 from compiler.runtime.machine import VARIABLE, this_machine
 from compiler.runtime.modules.native_code import host_features, host_triple
+from compiler.runtime.parallel.threads import openmp
 from compiler.target.cpu.processor_features import used_features
 from compiler.target.target import Target
 
+needs_c_compiler = pytest.mark.skipif(not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="needs a C compiler")
+needs_openmp = pytest.mark.skipif(openmp() is None, reason="needs an OpenMP runtime (libgomp1)")
 _SSE2 = ["64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2", "x87"]
 MACHINES = {
     "a processor with a long name": {

@@ -18,6 +18,7 @@ from app.sandbox import Limits, Mechanism, Outcome, Sandbox, Tier
 from compiler.ir.module import IRModule
 from compiler.tir.script.functions import from_source
 from tests.app.sandbox.test_tiers import OFFERED
+from tests.machines import needs_openmp
 
 MATMUL = """
 import numpy as np
@@ -80,6 +81,7 @@ def record(
     return messages, answers[-1], job.outcome
 
 
+@needs_openmp
 def test_a_parallel_matrix_multiplication(sandbox: Sandbox) -> None:
     _, answer, outcome = record(sandbox, "run", MATMUL)
     assert answer.problems == []

@@ -10,6 +10,7 @@ import pytest
 from app.sandbox import Limits, Mechanism, Sandbox, Tier
 from tests.app.sandbox.conftest import HANDLERS, TESTS
 from tests.app.sandbox.test_tiers import OFFERED
+from tests.machines import needs_openmp
 
 PRELOAD = ("numpy", "numpy.random", "llvmlite.binding", "llvmlite.ir", "threadpoolctl", "threading")
 WORK: dict[str, tuple[str, bytes]] = {
@@ -104,6 +105,7 @@ def test_honest_work(name: str, worker: Sandbox) -> None:
     assert list(job.messages()) == [expected], job.outcome
 
 
+@needs_openmp
 @pytest.mark.parametrize("threads", [1, 2, 16])
 def test_machine_code_with_openmp(threads: int, worker: Sandbox) -> None:
     for _ in range(3):
@@ -111,6 +113,7 @@ def test_machine_code_with_openmp(threads: int, worker: Sandbox) -> None:
         assert list(job.messages()) == [str([*range(1, threads + 1)]).encode()], job.outcome
 
 
+@needs_openmp
 def test_openmp_with_fewer_threads_than_it_wants(worker: Sandbox) -> None:
     """libgomp ends its process when it cannot start a thread: the job is lost, and no other."""
     job = worker.start(f"threads = 16\n{JIT}".encode(), limits=Limits(threads=4))

@@ -11,6 +11,7 @@ import pytest
 from compiler.runtime import cpus
 from compiler.runtime.machine import Machine
 from compiler.runtime.parallel import threads
+from tests.machines import needs_openmp
 
 Hierarchy = Callable[..., Path]
 
@@ -71,6 +72,7 @@ def test_elsewhere_than_on_linux_there_are_no_groups(monkeypatch: pytest.MonkeyP
     assert cpus.granted_cpus() is None
 
 
+@needs_openmp
 def test_threads_of_a_core_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four CPUs of two cores: 0 and 2 are threads of one, 1 and 3 of the other."""
     monkeypatch.setattr(cpus, "core_of", lambda cpu: ("0,2", "1,3")[cpu % 2])

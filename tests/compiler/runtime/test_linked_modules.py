@@ -7,6 +7,7 @@ import compiler as tvm
 from compiler import te
 from compiler.classic.contrib import cc
 from compiler.ir.error import ArgumentError
+from tests.machines import needs_c_compiler
 
 
 def adder(amount, name):
@@ -51,6 +52,7 @@ def test_a_saved_module_is_loaded(tmp_path, ending):
     check(tvm.runtime.load_module(path)["one"], 1)
 
 
+@needs_c_compiler
 def test_a_library_has_the_functions_of_all_modules_linked_into_it(tmp_path):
     objects = [str(tmp_path / f"{name}.o") for name in ("one", "two")]
     for path, amount, name in zip(objects, (1.0, 2.0), ("one", "two"), strict=True):

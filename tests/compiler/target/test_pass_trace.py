@@ -16,6 +16,7 @@ from compiler.target.codegen.llvm.tracing import pass_trace
 from compiler.target.codegen.llvm.tracing.pass_summaries import SUMMARIES
 from compiler.target.codegen.llvm.tracing.pass_trace import PassRun, trace_passes
 from compiler.target.target import Target
+from tests.machines import needs_openmp
 
 TARGET = Target("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=haswell")
 
@@ -79,6 +80,7 @@ def test_a_module_that_is_too_long_is_refused(emitted: str) -> None:
         trace_passes(emitted + ";\n" * 100_000, TARGET)
 
 
+@needs_openmp
 def test_a_function_that_was_inlined_is_deleted_by_the_walk_over_the_call_graph() -> None:
     a = te.placeholder((1024,), name="a")
     b = te.compute((1024,), lambda i: a[i] * 2.0, name="b")

@@ -10,6 +10,7 @@ from compiler.target.loop_facts import findings
 from tests.benchmarks.processors import __main__ as command
 from tests.benchmarks.processors.contract import PROCESSORS, facts_of, rows_of, target_of, vector_features
 from tests.benchmarks.processors.corpus import kernels
+from tests.machines import needs_openmp
 
 KERNELS = (
     "dense 128x768x768 float32", "dense 128x768x3072 uint8 to int32", "depthwise 3x3 50 at 50 float32",
@@ -20,6 +21,7 @@ MORE = 1.1
 """How many times the instructions of the table there may be for the same work."""
 
 
+@needs_openmp
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("processor", SAMPLE)
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -87,6 +87,7 @@ def test_random_programs_compute_what_they_do_through_llvm(script, runner, seed)
     assert runner.run(program, tvm, te, tir, "c") == expected
 
 
+@needs_compiler
 def test_a_vector_that_overlaps_its_own_store_is_computed_first():
     A = tir.decl_buffer((8,), "int32", "A")
     ramp = tir.Ramp(tir.const(1), tir.const(1), 4)

@@ -19,6 +19,7 @@ from compiler.runtime.parallel import threads as parallel_threads
 from compiler.runtime.parallel.threads import num_threads, set_num_threads
 from compiler.target.codegen.llvm import generate
 from compiler.target.target import Target
+from tests.machines import needs_openmp
 
 
 def climb(backwards: bool = False) -> list[Event]:
@@ -172,7 +173,7 @@ def test_a_parallel_step_says_that_there_is_nothing_to_run_it_on(monkeypatch: py
     assert "libgomp1" in step.note
 
 
-@pytest.mark.skipif(parallel_threads.openmp() is None, reason="needs libgomp")
+@needs_openmp
 def test_a_parallel_step_is_timed_on_one_thread_too(monkeypatch: pytest.MonkeyPatch) -> None:
     a = te.placeholder((32,), name="a")
     b = te.compute((32,), lambda i: a[i] * 2.0, name="b")

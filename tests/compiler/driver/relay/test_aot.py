@@ -12,6 +12,7 @@ from compiler.ir.error import ArgumentError, BuildError
 from compiler.runtime.arrays.ndarray import numpy_dtype
 from compiler.runtime.graph.aot_executor import AotModule
 from compiler.runtime.graph.graph_module import GraphModule
+from tests.machines import needs_c_compiler
 
 AOT = Executor("aot", {"interface-api": "packed", "unpacked-api": False})
 
@@ -172,6 +173,7 @@ def test_an_operator_without_a_definition_is_named():
         relay.build(mod, "llvm", executor=AOT)
 
 
+@needs_c_compiler
 def test_an_exported_program_of_c_is_run_from_its_file_and_lists_its_model(tmp_path):
     mod, x = _network(), _random(4, 64)
     path = str(tmp_path / "model.so")

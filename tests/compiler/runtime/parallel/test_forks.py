@@ -29,6 +29,7 @@ from compiler.runtime.modules.library import load_module
 from compiler.runtime.modules.packed_func import get_global_func, register_func
 from compiler.runtime.parallel import threads
 from compiler.runtime.vm import VirtualMachine
+from tests.machines import needs_openmp
 
 N = 4096
 nn: Any = relay.op.nn
@@ -268,6 +269,7 @@ def test_programs_configure_the_threads_as_with_tvm() -> None:
             configure(*wrong)
 
 
+@needs_openmp
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs affinities")
 def test_threads_run_on_the_cores_that_they_are_given() -> None:
     kernel = parallel()

@@ -19,6 +19,7 @@ from compiler.target.codegen.llvm import generate
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.stmt import BufferStore, For, ForKind
 from tests.compiler.target.kernels import compile_module, function
+from tests.machines import needs_openmp
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +33,7 @@ def squares() -> object:
     return compile_module(function([out], For(i, 0, 10, ForKind.PARALLEL, BufferStore(out, i * i, (i,)))))
 
 
+@needs_openmp
 def test_this_machine_has_a_runtime() -> None:
     found = threads.openmp()
     assert found is not None
@@ -42,6 +44,7 @@ def test_this_machine_has_a_runtime() -> None:
     assert threads.parallel_runtime().endswith("3 threads")
 
 
+@needs_openmp
 def test_the_environment_may_say_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TVM_NUM_THREADS", "5")
     assert threads.num_threads() == 5

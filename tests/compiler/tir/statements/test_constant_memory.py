@@ -15,6 +15,7 @@ from compiler.tir.interpreter import interpret
 from compiler.tir.script import ScriptError, from_source
 from compiler.tir.statements.stmt import AllocateConst
 from compiler.tir.transform import ConvertSSA, ExtractPrimFuncConstants
+from tests.machines import needs_c_compiler
 
 LOOKUP = """
 @T.prim_func
@@ -38,6 +39,7 @@ def test_text_and_json_read_back() -> None:
     assert verify_well_formed(func)
 
 
+@needs_c_compiler
 def test_interpreter_and_llvm_read_the_contents() -> None:
     func = from_source(LOOKUP)
     interpreted = np.zeros(6, "float32")

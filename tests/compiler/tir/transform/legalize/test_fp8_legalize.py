@@ -13,6 +13,7 @@ from compiler.runtime.arrays.data_type import DataType, DataTypeCode
 from compiler.runtime.arrays.ndarray import array
 from compiler.tir.script import from_source
 from compiler.tir.transform import FP8ComputeLegalize, FP8StorageLegalize
+from tests.machines import needs_c_compiler
 
 KINDS = {"e4m3_float8": ml_dtypes.float8_e4m3fn, "e5m2_float8": ml_dtypes.float8_e5m2}
 CONVERSIONS = """
@@ -39,7 +40,7 @@ def _same(actual: np.ndarray, expected: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("target", ["llvm", "c"])
+@pytest.mark.parametrize("target", ["llvm", pytest.param("c", marks=needs_c_compiler)])
 def test_conversions(kind: str, target: str) -> None:
     every = np.arange(256, dtype="uint8").view(KINDS[kind])
     random = np.random.default_rng(0)
