@@ -22,6 +22,7 @@ from compiler.te.definition.tensor import Operation
 from compiler.topi.operands import dims
 from compiler.topi.schedules.anchor import output_operations
 from compiler.topi.schedules.kit import (
+    SOME_CORES,
     even_tile,
     extent,
     is_worth_parallel,
@@ -37,6 +38,8 @@ ScheduleRule: TypeAlias = Callable[[Sequence[te.Tensor], Target], te.Schedule]
 """``rule(outputs, target)`` returns the schedule of a group."""
 _LONG = 1024
 """Terms of a sum that are too many to be added one after another."""
+_MANY_ROWS, _LINES = 16, 128
+"""Terms of a reduction that are worth it to read several vectors of a row, and the bytes of two lines of a cache."""
 _MOST_READS = 512
 """Of a group; where each step reads the one before twice, they double with every step."""
 
@@ -94,15 +97,31 @@ def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) 
             continue
         is_worth, parts = is_worth_parallel(op), _sum_in_parts(schedule, stage)
         is_contiguous = all(_is_elementwise(o) for o in _computed(schedule))
-        loop = vectorize_elements(stage, lanes, is_contiguous, on_cores=is_worth)
+        summed = stage if parts is None else parts
+        wide = _lanes_of_columns(summed.op, lanes)
+        loop = vectorize_elements(stage, wide, is_contiguous, on_cores=is_worth)
         if parts is not None:
             parts.compute_at(stage, stage.op.reduce_axis[0])
-            vectorize_elements(parts, lanes, on_cores=False)
+            vectorize_elements(parts, wide, on_cores=False)
         for padded in [s for s in schedule.stages if s.op in stored and _window_over(schedule, s.op) is op]:
             if loop is not None:
                 padded.compute_at(stage, loop)
             vectorize_elements(padded, lanes, on_cores=None if loop is None else False)
     return schedule
+
+
+def _lanes_of_columns(op: Operation, lanes: int) -> int:
+    """Return the lanes of several vectors of a row, which a long reduction of columns reads at once.
+
+    A vector that goes down all rows alone reads a part of a line of the cache in each, or one that nothing fetched.
+    """
+    if not isinstance(op, ComputeOp) or not op.axis or math.prod(extent(e) or 0 for e in op.reduce_axis) < _MANY_ROWS:
+        return lanes
+    *outer, size = (extent(axis) or 1 for axis in op.axis)
+    few = max(_LINES // (lanes * dt.storage_bytes(op.output(0).dtype)), 1)
+    counts = [n for n in (8, 4, 2) if size % (n * lanes) == 0]
+    fits = (n for n in counts if n <= few or math.prod(outer) * size // (n * lanes) >= SOME_CORES)
+    return next(fits, 1) * lanes
 
 
 def _sum_in_parts(schedule: te.Schedule, stage: te.Stage) -> te.Stage | None:

@@ -174,6 +174,22 @@ def test_a_long_sum_is_one_of_sums_of_parts(shape: tuple[int, ...], axes: tuple[
     np.testing.assert_allclose(result.numpy(), float(np.float32(0.1)) * np.prod([shape[i] for i in axes]), rtol=3e-6)
 
 
+@pytest.mark.parametrize(
+    ("shape", "lanes"), [((500, 4096), 64), ((500, 64), 32), ((500, 24), 8), ((15, 4096), 8), ((500, 1000), 8)]
+)
+def test_long_reductions_of_columns_read_lines_of_a_row(shape: tuple[int, int], lanes: int) -> None:
+    """Few columns are left to some cores; a row that is no multiple of several vectors has one at a time."""
+    x = te.placeholder(shape, name="x")
+    largest = topi.max(x, 0)
+    target = Target("llvm -mcpu=haswell")
+    text = str(compiler.lower(schedule_reduce(largest, target), [x, largest]))
+    assert set(re.findall(r"max\[cse_var_1:cse_var_1 \+ (\d+)\]", text)) == {str(lanes)}
+    found = compiler.nd.empty(shape[1:])
+    a = np.random.default_rng(0).random(shape, "float32")
+    compiler.build(schedule_reduce(largest, Target("llvm")), [x, largest], "llvm")(compiler.nd.array(a), found)
+    np.testing.assert_array_equal(found.numpy(), a.max(0))
+
+
 def test_a_reduction_over_neighbours_has_a_partial_result_in_each_lane() -> None:
     x = te.placeholder((6, 64), name="x")
     total = topi.sum(x, 1)
