@@ -140,10 +140,20 @@ function fit(again = false) {
   const top = Math.min(first - 40, ...titles.filter((y) => y < first && y > first - ABOVE).map((y) => y - 12));
   const spare = width - body.clientWidth / readable;
   const begin = { scale: readable, x: left + spare / 2, y: top };
-  if (spare > 0) begin.x = Math.min(left + spare, Math.max(left, middleOf(nodes()[0]).x - body.clientWidth / readable / 2));
+  if (spare > 0) begin.x = Math.min(left + spare, Math.max(left, columnOf(top, readable) - body.clientWidth / readable / 2));
   const there = again && Math.abs(view.scale - begin.scale) + Math.abs(view.x - begin.x) + Math.abs(view.y - top) < 1e-3;
   Object.assign(view, there ? { scale: all, x: left + (width - body.clientWidth / all) / 2, y: 0 } : begin);
   place();
+}
+
+/** The column to begin at: that of the first input, unless far more of the first operators are in sight elsewhere. */
+function columnOf(top, scale) {
+  const { clientWidth, clientHeight } = $("#body-drawing");
+  const input = middleOf(nodes()[0]).x;
+  const near = nodes().filter((node) => node.matches(".operator")).map(middleOf).filter(({ y }) => y < top + clientHeight / scale);
+  const { x } = near.sort((a, b) => a.x - b.x)[near.length >> 1] ?? { x: input };
+  const inSight = (column) => near.filter((at) => Math.abs(at.x - column) * 2 * scale < clientWidth).length;
+  return inSight(x) > 2 * inSight(input) ? x : input;
 }
 
 /** Where the nodes of this step are: other steps of the drawing may need more room. */

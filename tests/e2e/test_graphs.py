@@ -515,3 +515,29 @@ def test_another_model_is_shown_from_its_beginning(network: Page, moved: bool) -
     assert room is not None
     assert first is not None
     assert room["x"] <= first["x"] < room["x"] + room["width"]
+
+
+MANY_INPUTS = """\
+import tvm
+from tvm import relay
+from tvm.relay import testing
+
+mod, params = testing.mobilenet.get_workload(batch_size=1)
+lib = relay.build(mod, "llvm", params=params)
+"""
+IN_SIGHT = """() => {
+  const room = document.querySelector("#body-drawing").getBoundingClientRect();
+  const at = [...document.querySelectorAll("#graph .node.operator")].map((node) => node.getBoundingClientRect());
+  const near = at.filter(({ y, height }) => height && y > room.top && y < room.bottom);
+  return [near.filter(({ x }) => x > room.left && x < room.right).length, near.length];
+}"""
+
+
+def test_operators_are_in_sight_where_the_weights_push_the_input_aside(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(linked(explorer, {"script": MANY_INPUTS}))
+    settled(page)
+    expect(page.locator("#graph .node").first).to_be_attached()
+    shown, near = page.evaluate(IN_SIGHT)
+    assert shown > near / 2 > 0
