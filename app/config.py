@@ -27,6 +27,10 @@ class ConfigurationError(Exception):
     """The configuration does not permit the server to start."""
 
 
+class Unprotected(ConfigurationError):
+    """Nothing on this system would isolate scripts, however long one waits."""
+
+
 def default_data_dir() -> Path:
     """Return the default data directory, following the XDG base directory specification."""
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"

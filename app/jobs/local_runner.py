@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 
-from app.config import Config, ConfigurationError
+from app.config import Config, ConfigurationError, Unprotected
 from app.sandbox import NoSandbox, Runner, SandboxError, Shared, UnsafeLocal
 from compiler.target.cuda_tools.tools import toolkits
 
@@ -18,8 +18,10 @@ def start_local_runner(config: Config) -> Runner:
 
     Raises
     ------
+    Unprotected
+        If this system has no sandbox.
     ConfigurationError
-        If no sandbox is available.
+        If the sandbox does not start.
     """
     if config.unsafe_local:
         runner: Runner = UnsafeLocal(HANDLER)
@@ -36,10 +38,10 @@ def start_local_runner(config: Config) -> Runner:
                 shared=Shared(memory_bytes=config.scripts_memory),
             )
         except NoSandbox as error:
-            raise ConfigurationError(f"{error}; --unsafe-local runs your own scripts without one") from error
+            raise Unprotected(f"{error}; --unsafe-local runs your own scripts without one") from error
         except SandboxError as error:
             raise ConfigurationError(str(error)) from error
     else:
-        raise ConfigurationError("there is no sandbox on this system; --unsafe-local runs your own scripts without one")
+        raise Unprotected("there is no sandbox on this system; --unsafe-local runs your own scripts without one")
     log.info("sandbox: %s", runner.tier)
     return runner

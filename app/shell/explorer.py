@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from app.shell.failures import Failure, Unreachable
+from app.store.data_directory import reason
 
 T = TypeVar("T")
 SECONDS = 600.0
@@ -81,7 +82,7 @@ class _Here:
     address = ""
 
     def __init__(self, folder: str, lessons_dir: str | None) -> None:
-        from app.config import Config, ConfigurationError
+        from app.config import Config, ConfigurationError, Unprotected
         from app.server import create_app
         from app.workers.in_process import InProcess
 
@@ -90,10 +91,13 @@ class _Here:
         settings: dict[str, object] = {**alone, "data_dir": folder, "rate_limit": 0, "pool": 1}
         settings["lessons_dir"] = lessons_dir
         try:
-            application = create_app(Config.read(settings), renderer=InProcess())
+            try:
+                application = create_app(Config.read(settings), renderer=InProcess())
+            except Unprotected as error:
+                print(f"strata: the script runs without a sandbox, as Python would run it: {error}", file=sys.stderr)
+                application = create_app(Config.read(settings | {"unsafe_local": True}), renderer=InProcess())
         except ConfigurationError as error:
-            print(f"strata: the script runs without a sandbox, as Python would run it: {error}", file=sys.stderr)
-            application = create_app(Config.read(settings | {"unsafe_local": True}), renderer=InProcess())
+            raise Failure(str(error)) from None
         self._client = application.test_client()
 
     def send(self, path: str, body: object | None) -> bytes:
@@ -122,8 +126,17 @@ def here(lessons_dir: str | None = None) -> Iterator[Explorer]:
     ----------
     lessons_dir
         Folder of lessons beside the built-in ones.
+
+    Raises
+    ------
+    Failure
+        If it cannot start.
     """
-    with tempfile.TemporaryDirectory(prefix="strata-") as folder:
+    try:
+        kept = tempfile.TemporaryDirectory(prefix="strata-")
+    except OSError as error:
+        raise Failure(f"there is no place for temporary files: {reason(error)}; TMPDIR names one") from None
+    with kept as folder:
         yield _Here(folder, lessons_dir)
 
 

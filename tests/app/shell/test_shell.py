@@ -8,6 +8,7 @@ import re
 import runpy
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 
 from app import create_app
 from app.jobs.local_runner import HANDLER
-from app.sandbox import UnsafeLocal
+from app.sandbox import NoSandbox, SandboxError, UnsafeLocal
 from app.shell import explorer as explorers
 from app.shell.failures import Failure
 from app.shell.main import main
@@ -70,6 +71,42 @@ def test_everything_is_carried_out_in_this_process(
     monkeypatch.setenv("STRATA_UNSAFE_LOCAL", "1")
     assert main(["compile", plain, "--emit", "llvm"]) == 0
     assert "define" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (NoSandbox("this host has none"), 0, "runs without a sandbox, as Python would run it: this host has none"),
+        (SandboxError("the zygote did not start"), 1, "strata: the zygote did not start\n"),
+    ],
+)
+def test_only_a_system_without_a_sandbox_runs_a_script_without_one(
+    error: Exception,
+    code: int,
+    words: str,
+    plain: str,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("app.sandbox.Sandbox", fails)
+    assert main(["run", plain]) == code
+    said = capfd.readouterr()
+    assert words in said.err
+    assert ("built" in said.out) == (code == 0)
+
+
+def test_what_keeps_it_from_starting_is_a_sentence(
+    plain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STRATA_MEMORY", "much")
+    assert main(["compile", plain]) == 1
+    assert capsys.readouterr().err == "strata: configuration: Expected `int`, got `str` for STRATA_MEMORY\n"
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nothing"))
+    assert main(["compile", plain]) == 1
+    assert "no place for temporary files: No such file or directory (ENOENT); TMPDIR" in capsys.readouterr().err
 
 
 def test_loops_assembly_and_the_loops_after_a_pass_are_printed(
