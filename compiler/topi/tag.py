@@ -40,8 +40,8 @@ class Tag(StrEnum):
     COMM_REDUCE_IDX = "comm_reduce_idx"
 
     PAD = "injective,pad"
-    PAD_BY_COPIES = "injective,pad_by_copies"
-    """Of elements of the data itself, between which each row is copied."""
+    COPIES = "injective,copies"
+    """Each row is made of copies of parts of rows, which are loops of their own."""
     DILATE = "injective,dilate"
     STAGED = "injective,staged"
     """Computed once and stored, however cheap it looks."""

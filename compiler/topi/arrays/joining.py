@@ -18,6 +18,9 @@ __all__ = [
     "concatenate", "split", "stack",
 ]  # fmt: skip
 
+_ROW = 32
+"""Elements of a part of a row that are worth a loop of their own."""
+
 
 def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Concatenate tensors along an axis; their shapes agree along the others."""
@@ -34,7 +37,9 @@ def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
             value = te.if_then_else(i[at] < ends[n], here, value)
         return value
 
-    return compute(replaced(dims(parts[0]), at, ends[-1]), element, name="concatenate", tag=Tag.INJECTIVE)
+    is_of_rows = at + 1 == len(dims(parts[0])) and all(isinstance(e, int) and e >= _ROW for e in extents)
+    tag = Tag.COPIES if is_of_rows and len(parts) == 2 else Tag.INJECTIVE  # loops are divided at one condition
+    return compute(replaced(dims(parts[0]), at, ends[-1]), element, name="concatenate", tag=tag)
 
 
 def stack(a: Sequence[Tensor], axis: int) -> Tensor:

@@ -106,7 +106,7 @@ def _gathered(data: Tensor, before: Sequence[int], after: Sequence[int], source:
         return te.if_then_else(at[-1] >= low, inside, around) if low > 0 else inside
 
     padded = [extent + low + high for extent, low, high in zip(shape, before, after, strict=True)]
-    return compute(padded, element, name=name, tag=Tag.PAD_BY_COPIES if has_ends else Tag.PAD)
+    return compute(padded, element, name=name, tag=Tag.COPIES if has_ends else Tag.PAD)
 
 
 def dilate(data: Tensor, strides: Sequence[int], dilation_value: float = 0.0, name: str = "dilate") -> Tensor:

@@ -88,7 +88,7 @@ def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) 
         if contiguous_axes(op):
             in_lanes(schedule, stage, lanes)
             continue
-        if op.tag == Tag.PAD_BY_COPIES:
+        if op.tag == Tag.COPIES:
             stage.pragma(op.axis[-1], "loop_partition_hint")
             if is_worth_parallel(op):
                 parallel(stage, op.axis[:-1])

@@ -190,6 +190,14 @@ def test_long_reductions_of_columns_read_lines_of_a_row(shape: tuple[int, int], 
     np.testing.assert_array_equal(found.numpy(), a.max(0))
 
 
+@pytest.mark.parametrize(("extents", "copied"), [((33, 200), True), ((31, 200), False), ((40, 40, 40), False)])
+def test_long_parts_of_rows_are_copied_by_loops_of_their_own(extents: tuple[int, ...], copied: bool) -> None:
+    parts = [te.placeholder((5, extent), name=f"x{i}") for i, extent in enumerate(extents)]
+    text, arrays, (found,) = _run(schedule_injective, parts, [topi.concatenate(parts, 1)])
+    assert all(f"range({extent})" in text for extent in extents) == copied, text
+    np.testing.assert_array_equal(found, np.concatenate(arrays, 1))
+
+
 def test_a_reduction_over_neighbours_has_a_partial_result_in_each_lane() -> None:
     x = te.placeholder((6, 64), name="x")
     total = topi.sum(x, 1)
