@@ -17,9 +17,9 @@ __all__ = ["parse", "render"]
 
 
 def _colour(code: str, language: str, _attributes: str) -> str:
-    """Render highlighted code in a scrollable, focusable box."""
+    """Render highlighted code in a scrollable, focusable box, as a plain string: Markup escapes what it is added to."""
     lines = Markup("\n").join(highlight(code.rstrip("\n").split("\n"), language))
-    return Markup('<pre tabindex="0"><code class="language-{}">{}\n</code></pre>\n').format(language, lines)
+    return str(Markup('<pre tabindex="0"><code class="language-{}">{}\n</code></pre>\n').format(language, lines))
 
 
 def _image(
@@ -33,7 +33,7 @@ def _image(
     address = str(tokens[index].attrGet("src"))
     if address.startswith("data:") or (address.startswith("/") and not address.startswith("//")):
         return renderer.image(tokens, index, options, environment)
-    return Markup('<a href="{}">{}</a>').format(address, tokens[index].content or address)
+    return str(Markup('<a href="{}">{}</a>').format(address, tokens[index].content or address))
 
 
 def _reader() -> MarkdownIt:

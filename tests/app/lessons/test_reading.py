@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
-from app.lessons import Lesson, LessonError, Library
+from app.lessons import Lesson, LessonError, Library, markdown
 from app.lessons.lesson import read_lesson
 
 FRONT = '+++\ntitle = "T"\nsummary = "S"\nminutes = 5\n+++\n'
@@ -141,3 +141,9 @@ def test_an_own_lesson_takes_the_place_of_ours(tmp_path: Path) -> None:
     (tmp_path / f"{ours.name.replace('-', '_')}.md").write_text(f"{FRONT}## One\n{START}", encoding="utf-8")
     library = Library(tmp_path)
     assert [one.title for one in library.lessons if one.name == ours.name] == ["T"]
+
+
+def test_what_the_reader_of_markdown_adds_up_are_plain_strings() -> None:
+    tokens = markdown.parse("![far](https://example.org/a.png)")[1].children or []
+    linked = markdown._READER.renderer.rules["image"](tokens, 0, markdown._READER.options, {})
+    assert type(linked) is type(markdown._colour("x = 1", "python", "")) is str, "Markup escapes what it is added to"
