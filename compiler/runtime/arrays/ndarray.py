@@ -311,15 +311,32 @@ def numpyasarray(values: NumPyArray) -> NDArray:
 def from_dlpack(dltensor: object) -> NDArray:
     """Return an array that shares the memory of another library's tensor on the CPU.
 
-    ``dltensor`` has ``__dlpack__``, or is the capsule that this method returns. Raises ArgumentError if it is neither,
-    or its elements are not contiguous.
+    ``dltensor`` has ``__dlpack__``, or is the capsule that this method returns. Functions may write into it unless it
+    says that it is read-only.  Raises ArgumentError if it is neither, or its elements are not contiguous.
     """
     source = dltensor if hasattr(dltensor, "__dlpack__") else _Capsule(dltensor)
     try:
         memory: NumPyArray = np.from_dlpack(source)
-        return numpyasarray(memory)
+        return numpyasarray(memory if memory.flags.writeable or _is_read_only(source) else _writable(memory))
     except (BufferError, TypeError, ValueError, RuntimeError, AttributeError) as exc:
         raise ArgumentError(f"from_dlpack: expected a tensor with __dlpack__, got {show(dltensor)}: {exc}") from None
+
+
+def _is_read_only(source: Any) -> bool:
+    """Return whether a tensor says that it is read-only; capsules without a version cannot say so."""
+    try:
+        return "versioned" in repr(source.__dlpack__())
+    except BufferError:  # NumPy does not give read-only arrays in such
+        return True
+
+
+def _writable(memory: NumPyArray) -> NumPyArray:
+    """Return a writable array of the same memory, if that is contiguous."""
+    if not memory.size or not memory.flags.c_contiguous:
+        return memory
+    elements = (ctypes.c_byte * memory.nbytes).from_address(memory.ctypes.data)
+    elements.owner = memory  # type: ignore[attr-defined]  # which keeps the memory
+    return np.frombuffer(elements, memory.dtype).reshape(memory.shape)
 
 
 class _Capsule:

@@ -89,3 +89,17 @@ def test_arrays_are_shared_through_dlpack():
         assert shared.dtype == "float32"
     with pytest.raises(ArgumentError, match="expected a tensor"):
         tvm.nd.from_dlpack(3)
+
+
+def test_functions_write_into_a_tensor_unless_it_says_that_it_is_read_only() -> None:
+    """A capsule without a version says nothing, and NumPy takes it for read-only."""
+    a = te.placeholder((4,), name="a")
+    double = tvm.build(te.create_schedule((b := te.compute((4,), lambda i: a[i] * 2)).op), [a, b], "llvm")
+    data, results = tvm.nd.array(np.arange(4, dtype="float32")), tvm.nd.empty((4,)).view()
+    for given in (results, results.__dlpack__()):
+        results[:] = 0
+        double(data, tvm.nd.from_dlpack(given))
+        np.testing.assert_array_equal(results, [0, 2, 4, 6])
+    results.setflags(write=False)
+    with pytest.raises(ArgumentError, match="read-only"):
+        double(data, tvm.nd.from_dlpack(results))
