@@ -334,8 +334,8 @@ def _writable(memory: NumPyArray) -> NumPyArray:
     """Return a writable array of the same memory, if that is contiguous."""
     if not memory.size or not memory.flags.c_contiguous:
         return memory
-    elements = (ctypes.c_byte * memory.nbytes).from_address(memory.ctypes.data)
-    elements.owner = memory  # type: ignore[attr-defined]  # which keeps the memory
+    elements: Any = (ctypes.c_byte * memory.nbytes).from_address(memory.ctypes.data)
+    elements.owner = memory  # keeps it
     return np.frombuffer(elements, memory.dtype).reshape(memory.shape)
 
 
