@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from compiler.ir.attrs import Attrs
-from compiler.ir.types import Type
 from compiler.relay.named_layouts import CHANNELS
 from compiler.relay.op.common import FAR
-from compiler.relay.op.layout_rules import SCALAR
+from compiler.relay.op.layout_rules import SCALAR, dims_of_tensor
 from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutAnswer, LayoutRule, Types
-from compiler.relay.ty import Dim, TensorType
+from compiler.relay.ty import Dim
 from compiler.tir.layout.data_layout import Layout, layout
 
 A = TypeVar("A", bound=Attrs)
@@ -31,10 +30,6 @@ def translatable(old: Layout | None, new: Layout | None) -> bool:
 def axis_in(old: Layout, new: Layout, axis: int) -> int:
     """Return the position in a new layout of an axis of an old one."""
     return new.index_of(old[axis])
-
-
-def _dims(t: Type) -> tuple[Dim, ...]:
-    return t.dims if isinstance(t, TensorType) else ()
 
 
 def _output(inputs: Sequence[Layout | None], output: Layout | None, attrs: Attrs) -> LayoutAnswer:
@@ -54,7 +49,7 @@ def along_axis_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, typ
     if old is None or new is None or not translatable(old, new):
         return None
     axis = attrs.get_int("axis")
-    if new.block(old[axis]) > 1 and any(_dims(t) for t in types[1:]):
+    if new.block(old[axis]) > 1 and any(dims_of_tensor(t) for t in types[1:]):
         return None
     return _output([new, *others], new, attrs.with_values(axis=axis_in(old, new, axis)))
 
@@ -115,8 +110,8 @@ def squeeze_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types:
     if old is None:
         return None
     given, rank = attrs["axis"], len(old)
-    gone = [at for at, d in enumerate(_dims(types[0])) if isinstance(d, int) and d == 1] if given is None else given
-    gone = [at % rank for at in gone]
+    ones = [at for at, d in enumerate(dims_of_tensor(types[0])) if isinstance(d, int) and d == 1]
+    gone = [at % rank for at in (ones if given is None else given)]
     if new_in is None or new_in[0] == old:
         return _output([old], old.take(at for at in range(rank) if at not in gone), attrs)
     (new,) = new_in
@@ -156,7 +151,7 @@ def split_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: T
     axis = attrs.get_int("axis")
     block = new.block(old[axis])
     if isinstance(parts, int):
-        extent = _dims(types[0])[axis]
+        extent = dims_of_tensor(types[0])[axis]
         if block > 1 and (not isinstance(extent, int) or extent % (parts * block)):
             return None
     elif any(place % block for place in parts):
@@ -252,7 +247,7 @@ def strided_slice_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, 
         return _output([old], old, attrs)
     if not translatable(old, new):
         return None
-    bounds = _bounds(attrs, _dims(types[0]))
+    bounds = _bounds(attrs, dims_of_tensor(types[0]))
     there: dict[int, tuple[int, int, int]] = {}
     for axis, (begin, end, stride) in bounds.items():
         block = new.block(old[axis])

@@ -58,7 +58,7 @@ def _larger(layouts: InLayouts, types: Types) -> int:
 
 def _aligned(old_in: InLayouts, types: Types) -> list[Layout] | None:
     """Return the layouts of both inputs in the old graph, where the last axes of both are the same ones."""
-    lhs, rhs = (_dims(t) for t in types)
+    lhs, rhs = (dims_of_tensor(t) for t in types)
     if old_in[1] is None or (old_in[0] is not None and len(old_in[0]) >= len(old_in[1])):
         large, small = old_in[0], _last_axes(old_in[0], lhs, rhs, old_in[1])
         return None if large is None or small is None else [large, small]
@@ -116,7 +116,7 @@ def is_one_element(t: Type) -> bool:
     return isinstance(t, TensorType) and all(map(is_one, t.dims))
 
 
-def _dims(t: Type) -> tuple[Dim, ...]:
+def dims_of_tensor(t: Type) -> tuple[Dim, ...]:
     return t.dims if isinstance(t, TensorType) else ()
 
 

@@ -21,9 +21,10 @@ from compiler.ir.structural import structural_equal
 from compiler.ir.types import Type
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, GraphExpr, Tuple, TupleGetItem, expect
+from compiler.relay.op.layout_rules import dims_of_tensor
 from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutAnswer, LayoutRule, call_op
 from compiler.relay.transform.rewriter import ElementMutator, op_name, outside_kernels, type_of
-from compiler.relay.ty import Dim, TensorType, TupleType, same_dim, tensor_types
+from compiler.relay.ty import Dim, TupleType, same_dim, tensor_types
 from compiler.te import Tensor, placeholder
 from compiler.tir.layout.data_layout import Layout, bijective_layout, layout
 
@@ -193,14 +194,10 @@ def _transformed(expr: RelayExpr, source: Layout, target: Layout) -> RelayExpr:
             return expr
     if bijective_layout(source, target) is None:
         raise ArgumentError(f"a tensor of layout {source} cannot be converted to layout {target}")
-    target.shape(source.extents(_dims(type_of(expr))))
+    target.shape(source.extents(dims_of_tensor(type_of(expr))))
     call = call_op("layout_transform", expr, src_layout=str(source), dst_layout=str(target))
     type_of(call)
     return call
-
-
-def _dims(t: Type) -> tuple[Dim, ...]:
-    return t.dims if isinstance(t, TensorType) else ()
 
 
 def _layout_rule(call: Call) -> LayoutRule[Any] | None:
