@@ -34,6 +34,8 @@ def lower(
     """Lower a schedule, function or module through the four phases of :mod:`compiler.driver.pipeline`.
 
     As in TVM, a schedule's division by a floating-point constant becomes a product with its rounded reciprocal.
+    Raises ArgumentError if ``inp`` is nothing that can be lowered, or ``args`` is missing or given without a schedule,
+    and TVMError for whatever a pass finds wrong.
 
     Parameters
     ----------
@@ -44,13 +46,6 @@ def lower(
     simple_mode : bool
         Leave loops unpartitioned and subexpressions unhoisted, and let ``str`` show the loop notation
         ``for (i, 0, 1024) {`` instead of TVMScript.
-
-    Raises
-    ------
-    ArgumentError
-        If ``inp`` is nothing that can be lowered, or ``args`` is missing or given without a schedule.
-    TVMError
-        Whatever a pass finds wrong.
     """
     return lower_program(inp, args, name, binds, simple_mode, divides=False)
 

@@ -119,13 +119,7 @@ class PlacedError(DiagnosticError):
 
 @contextmanager
 def rendered() -> Iterator[None]:
-    """Let the renderer hear of the error that leaves the block.
-
-    Raises
-    ------
-    PlacedError
-        That error.
-    """
+    """Let the renderer hear of the PlacedError that leaves the block.  Raises PlacedError: that error."""
     try:
         yield
     except PlacedError as error:

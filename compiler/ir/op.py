@@ -142,12 +142,7 @@ class Op:
         self._declared().attrs_type_key = key
 
     def add_type_rel(self, rel_name: str, type_rel_func: Callable[..., Any] | None = None) -> None:
-        """Raise an error: only operators made by ``tvm.relay.op.op.register`` take a type relation.
-
-        Raises
-        ------
-        ArgumentError
-        """
+        """Raises ArgumentError: only operators made by ``tvm.relay.op.op.register`` take a type relation."""
         raise ArgumentError(
             f"add_type_rel: {self.name} takes no type relation {show(rel_name)}; only operators made by"
             " tvm.relay.op.op.register do"

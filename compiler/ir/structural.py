@@ -57,13 +57,7 @@ def _with_number(a: object, other: object) -> object:
 
 
 def assert_structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> None:
-    """Check :func:`structural_equal`.
-
-    Raises
-    ------
-    ArgumentError
-        Showing in which lines they differ.
-    """
+    """Check :func:`structural_equal`.  Raises ArgumentError, which shows in which lines they differ."""
     if structural_equal(lhs, rhs, map_free_vars):
         return
     paths = get_first_structural_mismatch(lhs, rhs, map_free_vars)

@@ -262,13 +262,7 @@ class TupleWrapper:
         return self.tuple_value
 
     def astype(self, _: object) -> NoReturn:
-        """Reject a conversion, which a tuple has none of.
-
-        Raises
-        ------
-        TypeError
-            Always.
-        """
+        """Raises TypeError: a tuple has no conversion."""
         raise TypeError("astype cannot be used on tuple")
 
     def astext(self, *args: Any, **options: Any) -> str:

@@ -34,6 +34,9 @@ def parse(
 ) -> IRModule:
     """Return the module of a program in Relay's text format; of one expression, that is ``main``.
 
+    Raises ParseError, which names the line, the column and what was expected there. Raises TypeInferenceError if the
+    program has no types.
+
     Parameters
     ----------
     source_name : str
@@ -42,13 +45,6 @@ def parse(
         Types and functions that the text may use; they become part of the module.
     init_meta_table : mapping, optional
         What ``meta[relay.Constant][0]``, ``meta[VirtualDevice][0]`` and so on stand for, by the kind of node.
-
-    Raises
-    ------
-    ParseError
-        Naming the line, the column and what was expected there.
-    TypeInferenceError
-        If the program has no types.
 
     Examples
     --------
@@ -64,10 +60,7 @@ def parse(
 def parse_expr(source: str) -> Any:
     """Return the expression of a text in Relay's text format; of a module, its function ``main``.
 
-    Raises
-    ------
-    ParseError
-        See :func:`parse`.
+    Raises ParseError as :func:`parse` does.
     """
     program = read("parse_expr", source)
     if not isinstance(program, IRModule):

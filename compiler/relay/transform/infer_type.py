@@ -44,9 +44,6 @@ class InferType(Pass):
 def InferTypeLocal(expr: GraphExpr) -> Type:
     """Return the type of one expression, taking over the types that its parts have already.
 
-    Raises
-    ------
-    TypeInferenceError
-        Naming everything that does not fit.
+    Raises TypeInferenceError, which names everything that does not fit.
     """
     return infer_expr(expr)

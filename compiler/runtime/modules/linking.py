@@ -46,6 +46,9 @@ class Exporting:
     ) -> object:
         """Write a file that ``tvm.runtime.load_module`` reads: an object file, a library, or an archive (``.tar``).
 
+        Raises UnavailableError if there is no such compiler. Raises BuildError with what the linker says, if it fails,
+        or if the file cannot be written.
+
         Parameters
         ----------
         fcompile : callable, optional
@@ -57,13 +60,6 @@ class Exporting:
             The folder where the object code is left as ``lib0.o``.
         cc : str, optional
             The compiler that links, with ``options``, for another processor for example.
-
-        Raises
-        ------
-        UnavailableError
-            If there is no such compiler.
-        BuildError
-            With what the linker says, if it fails, or if the file cannot be written.
         """
         name = os.fspath(file_name)
         if fcompile and not callable(fcompile):

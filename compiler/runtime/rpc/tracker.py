@@ -262,10 +262,7 @@ class TrackerSession:
     ) -> Any:
         """Call a function with a session, and again with another one if the session fails; return what it returns.
 
-        Raises
-        ------
-        RPCError
-            What the function raised the last time.
+        Raises RPCError: what the function raised the last time.
         """
         for left in reversed(range(max_retry)):
             try:

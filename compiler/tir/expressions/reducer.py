@@ -72,6 +72,8 @@ def comm_reducer(
 ) -> Callable[..., Any]:
     """Make a commutative reduction.
 
+    Raises ArgumentError in the reducer, if ``axis`` is not from ``te.reduce_axis``, or the numbers of values differ.
+
     Parameters
     ----------
     fcombine : callable
@@ -84,11 +86,6 @@ def comm_reducer(
     reducer : callable
         ``reducer(expr, axis, where=None, init=None)`` reduces over axes; ``reducer(a, b, …)`` combines values.
         The result of a reduction of a tuple is a tuple.
-
-    Raises
-    ------
-    ArgumentError
-        By the reducer, if ``axis`` was not made by ``te.reduce_axis``, or the numbers of values differ.
 
     Examples
     --------

@@ -52,10 +52,7 @@ broadcast, ramp = Broadcast, Ramp
 def Let(body: ExprLike, where: Mapping[Var, PrimExpr]) -> PrimExpr:
     """Bind a variable within an expression: ``T.Let(x * x, where={x: i + 1})``.
 
-    Raises
-    ------
-    ArgumentError
-        Outside of a TVMScript program, where the variable's name means nothing.
+    Raises ArgumentError outside of a TVMScript program, where the variable's name means nothing.
     """
     raise ArgumentError("T.Let: expected T.Let(body, where={name: value})")
 
@@ -63,12 +60,8 @@ def Let(body: ExprLike, where: Mapping[Var, PrimExpr]) -> PrimExpr:
 def load(dtype: str, var: Var, index: ExprLike, predicate: ExprLike = True) -> PrimExpr:
     """Return what lies behind a pointer, as older releases write it: ``T.load("float32", A.data, i)``.
 
-    The value is 0 where the predicate is false.
-
-    Raises
-    ------
-    ArgumentError
-        Outside of a TVMScript program, which knows the memory.
+    The value is 0 where the predicate is false. Raises ArgumentError outside of a TVMScript program, which knows the
+    memory.
     """
     raise ArgumentError("T.load: expected a pointer in a TVMScript program")
 
@@ -76,10 +69,7 @@ def load(dtype: str, var: Var, index: ExprLike, predicate: ExprLike = True) -> P
 def store(var: Var, index: ExprLike, value: ExprLike, predicate: ExprLike = True) -> Stmt:
     """Store a value behind a pointer, as older releases write it: ``T.store(A.data, i, 1.0)``.
 
-    Raises
-    ------
-    ArgumentError
-        Outside of a TVMScript program, which knows the memory.
+    Raises ArgumentError outside of a TVMScript program, which knows the memory.
     """
     raise ArgumentError("T.store: expected a pointer in a TVMScript program")
 

@@ -43,13 +43,7 @@ class ExprEvaluator(ast.NodeVisitor):
         return ExprEvaluator(value_table).visit(node)
 
     def generic_visit(self, node: ast.AST) -> NoReturn:
-        """Reject what has no rule.
-
-        Raises
-        ------
-        ArgumentError
-            Always.
-        """
+        """Raises ArgumentError: there is no rule."""
         raise ArgumentError(f"ExprEvaluator: cannot evaluate {type(node).__name__}: {ast.unparse(node)}")
 
     def visit_Expression(self, node: ast.Expression) -> Value:
