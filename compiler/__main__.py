@@ -77,7 +77,7 @@ def _show(exc: Exception) -> None:
     steps: list[TracebackType] = []
     tb = exc.__traceback__
     while tb is not None:
-        theirs = not _is_ours(tb.tb_frame.f_code.co_filename)
+        theirs = not tb.tb_frame.f_code.co_filename.startswith((_PACKAGE, "<frozen"))
         if theirs or (steps and not isinstance(exc, TVMError)):
             steps.append(tb)
         tb = tb.tb_next
@@ -87,10 +87,6 @@ def _show(exc: Exception) -> None:
     if isinstance(exc, TVMError):
         exc.__suppress_context__, exc.__cause__ = True, None
     sys.__excepthook__(type(exc), exc.with_traceback(trimmed), trimmed)
-
-
-def _is_ours(file: str) -> bool:
-    return file.startswith((_PACKAGE, "<frozen"))
 
 
 if __name__ == "__main__":

@@ -66,7 +66,8 @@ class IntSet(Node):
             return IntSet.single_point(vec) if _lanes(convert(vec).dtype) == 1 else IntSet.everything()
         simplify = Analyzer().simplify
         last = simplify(vec.stride * (vec.lanes - 1))
-        low, high = (const(0, last.dtype), last) if not _is_negative(last) else (last, const(0, last.dtype))
+        zero = const(0, last.dtype)
+        low, high = (last, zero) if Analyzer().can_prove(last < 0) else (zero, last)
         return IntervalSet(simplify(vec.base + low), simplify(vec.base + high))
 
     @staticmethod
@@ -146,10 +147,6 @@ class IntervalSet(IntSet):
         return f"IntervalSet[{self.min_value}, {self.max_value}]"
 
     __repr__ = __str__
-
-
-def _is_negative(e: PrimExpr) -> bool:
-    return Analyzer().can_prove(e < 0)
 
 
 Domain = Range | IntervalSet

@@ -43,10 +43,6 @@ def _elementwise(
     return named(build, name, doc=doc, operand=operand, result=result)
 
 
-def _one(e: PrimExpr) -> PrimExpr:
-    return tir.const(1, e.dtype)
-
-
 def _sign(e: PrimExpr) -> PrimExpr:
     if dt.is_bool(e.dtype):
         return e
@@ -54,7 +50,7 @@ def _sign(e: PrimExpr) -> PrimExpr:
     below = zero if dt.is_uint(e.dtype) else tir.Select(e < zero, tir.const(-1, e.dtype), zero)
     if dt.is_float(e.dtype):
         below = tir.Select(e < zero, tir.const(-1, e.dtype), tir.Select(e.equal(zero), zero, e))  # NaN stays
-    return tir.Select(e > zero, _one(e), below)
+    return tir.Select(e > zero, tir.const(1, e.dtype), below)
 
 
 def _not(e: PrimExpr) -> PrimExpr:

@@ -52,11 +52,6 @@ def _word(value: int) -> PrimExpr:
     return tir.const(value, _DTYPE)
 
 
-def _permute(places: Sequence[int]) -> list[int]:
-    """Return where the words stand behind a round: the second and the fourth change places."""
-    return [places[0], places[3], places[2], places[1]]
-
-
 def _add_block(key: Sequence[PrimExpr], counter: Sequence[PrimExpr], out: BufferVar) -> None:
     """Emit the block function of four words of a key and four of a counter."""
     words = [*key, reduce(lambda a, b: a ^ b, key, _word(PARITY))]
@@ -72,7 +67,7 @@ def _add_block(key: Sequence[PrimExpr], counter: Sequence[PrimExpr], out: Buffer
             out[first] = out[first] + out[second]
             rotated = (out[second] << _word(rotation)) | (out[second] >> _word(64 - rotation))
             out[second] = (out[first] + out[second]) ^ rotated
-        places = _permute(places)
+        places = [places[0], places[3], places[2], places[1]]  # the second and the fourth word change places
 
 
 def _words(buffer: BufferVar, first: int) -> list[PrimExpr]:

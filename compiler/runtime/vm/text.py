@@ -81,17 +81,13 @@ def _registers(registers: Sequence[int]) -> str:
 def statistics_text(program: Executable) -> str:
     """Return which constants, global functions and kernels a program has."""
     shapes = [_shape_text(constant) for constant in program.constants]
-    entries = [f'("{name}", {at})' for at, name in _globals(program)]
+    entries = [f'("{f.name}", {at})' for at, f in enumerate(program.functions) if f.is_global]
     return (
         "Relay VM executable statistics:\n"
         f"  Constant shapes (# {len(shapes)}): [{', '.join(shapes)}]\n"
         f"  Globals (#{len(entries)}): [{', '.join(entries)}]\n"
         f"  Primitive ops (#{len(program.kernels)}): [{', '.join(map(str, program.kernels))}]\n"
     )
-
-
-def _globals(program: Executable) -> list[tuple[int, str]]:
-    return [(at, function.name) for at, function in enumerate(program.functions) if function.is_global]
 
 
 def _shape_text(constant: NDArray | None) -> str:

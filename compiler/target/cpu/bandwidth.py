@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 
 from compiler.ir.error import ArgumentError
-from compiler.runtime.numpy_types import NumPyArray
 from compiler.runtime.timing.clock import Duration, time_together
 from compiler.tir.access_trace.cache import CacheLevel
 
@@ -45,10 +44,5 @@ def measure_bandwidth(threads: int = 1, caches: Sequence[CacheLevel] = ()) -> Ba
     largest = max((level.size for level in caches), default=0)
     part = min(MAX_BYTES, max(MIN_BYTES, 2 * largest)) // 8 // threads
     pairs = [(np.ones(part), np.zeros(part)) for _ in range(threads)]
-    best = min(_copied(pairs) for _ in range(REPEATS))
+    best = min(time_together([partial(np.copyto, copy, source) for source, copy in pairs]) for _ in range(REPEATS))
     return Bandwidth(best, TRIPS * 8 * part * threads)
-
-
-def _copied(pairs: Sequence[tuple[NumPyArray, NumPyArray]]) -> Duration:
-    """Return the time that the threads take to copy their arrays."""
-    return time_together([partial(np.copyto, copy, source) for source, copy in pairs])

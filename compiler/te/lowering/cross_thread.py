@@ -39,7 +39,8 @@ def reduce_across_threads(
     else:
         partial = _temporaries("normal_reduce_temp", source)
         values = [_only(b) for b in partial]
-        steps += [_store(b, start) for b, start in zip(partial, combiner.identity_element, strict=True)]
+        starts = zip(partial, combiner.identity_element, strict=True)
+        steps += [BufferStore(b, start, (const(0),)) for b, start in starts]
         steps.append(serial_loops(_where_stmt(condition, _combine(combiner, partial, source))))
         buffers += partial
     results = _temporaries("reduce_temp", source)
@@ -62,10 +63,6 @@ def _temporaries(name: str, values: Sequence[PrimExpr]) -> list[Buffer]:
 
 def _only(buffer: Buffer) -> BufferLoad:
     return BufferLoad(buffer, (const(0),))
-
-
-def _store(buffer: Buffer, value: PrimExpr) -> Stmt:
-    return BufferStore(buffer, value, (const(0),))
 
 
 def _combine(combiner: CommReducer, partial: Sequence[Buffer], source: Sequence[PrimExpr]) -> Stmt:

@@ -209,14 +209,10 @@ def line_of(primitives: Sequence[Primitive], name: str, stage: str) -> str:
 def _arguments(args: tuple[object, ...], kwargs: dict[str, object], names: list[str], variadic: bool) -> str:
     parts = []
     for i, value in enumerate(args):
-        bare = variadic or _names_itself(value)
+        bare = variadic or isinstance(value, (IterVar, Tensor, Operation, RecordedStage, list, tuple, str))
         parts.append(_shown(value) if bare or i >= len(names) else f"{names[i]}={_shown(value)}")
     parts += [f"{key}={_shown(value)}" for key, value in kwargs.items()]
     return ", ".join(parts)
-
-
-def _names_itself(value: object) -> bool:
-    return isinstance(value, (IterVar, Tensor, Operation, RecordedStage, list, tuple, str))
 
 
 def _shown(value: object) -> str:

@@ -257,7 +257,8 @@ def _function(
                 out.write(f"{printer.names.define(param, param.name)}: {handle_text(param)}")
                 if buffer is not None:
                     matched.append((param, buffer))
-        out.write(f"){_returns(func)}:")
+        returns = "" if func.ret_type is None else f" -> {type_text(func.ret_type)}"
+        out.write(f"){returns}:")
     out.newline()
     with out.indented():
         _attributes(printer, func, name)
@@ -271,11 +272,6 @@ def _function(
             _free_variables(printer, variables)
             _match_buffer(printer, param, buffer)
         printer.function_body(func.body)
-
-
-def _returns(func: PrimFunc) -> str:
-    """Return the arrow with the type that a function says it returns."""
-    return "" if func.ret_type is None else f" -> {type_text(func.ret_type)}"
 
 
 def _taken(undeclared: dict[Var, None], buffer: Buffer) -> list[Var]:

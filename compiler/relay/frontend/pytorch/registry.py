@@ -46,7 +46,7 @@ def converter(*names: str) -> Callable[[F], F]:
 
     def enter(convert: F) -> F:
         for name in names:
-            _TABLE[_full(name)] = convert
+            _TABLE[name if "::" in name else f"aten::{name}"] = convert
         return convert
 
     return enter
@@ -56,10 +56,6 @@ def converters(rows: Mapping[str, Convert]) -> None:
     """Register a table of converters by operator names, of which a key may have several, separated by spaces."""
     for names, convert in rows.items():
         converter(*names.split())(convert)
-
-
-def _full(name: str) -> str:
-    return name if "::" in name else f"aten::{name}"
 
 
 def find(name: str) -> Convert | None:

@@ -91,15 +91,11 @@ def _canonical_product(attrs: QnnBinaryAttrs, args: Sequence[RelayExpr], types: 
         centred(x, side.zero_point, side.axis, rank) for x, side, rank in zip(args[:2], (lhs, rhs), ranks, strict=True)
     ]
     product = call_op("multiply", *factors)
-    along = lhs if _is_vector(lhs.scale) else rhs
+    along = lhs if isinstance(lhs.scale, Constant) and lhs.scale.value.size > 1 else rhs
     rank = max(ranks)
     axis = along.axis + rank - ranks[0 if along is lhs else 1]
     source = Quantization(_product(lhs.scale, rhs.scale), array_const(np.asarray(0, "int32")), axis)
     return requantized(product, source, result, rank, _dtype(types), RequantizeConfig().completed())
-
-
-def _is_vector(scale: RelayExpr) -> bool:
-    return isinstance(scale, Constant) and scale.value.size > 1
 
 
 def _product(a: RelayExpr, b: RelayExpr) -> RelayExpr:
@@ -109,10 +105,6 @@ def _product(a: RelayExpr, b: RelayExpr) -> RelayExpr:
     return call_op("multiply", a, b)
 
 
-def _is_same_array(a: Array, b: Array) -> bool:
-    return bool(np.array_equal(np.ravel(a), np.ravel(b)))
-
-
 def _sum_reference(function: Callable[..., Any]) -> Callable[..., Any]:
     def reference(attrs: QnnBinaryAttrs, x: Array, y: Array, *parameters: Array) -> Array:
         *sides, result = _sides(attrs, (x, y, *parameters), (x.ndim, y.ndim))
@@ -120,7 +112,7 @@ def _sum_reference(function: Callable[..., Any]) -> Callable[..., Any]:
         both: list[Any] = []
         for data, side in zip((x, y), sides, strict=True):
             pairs = ((side.scale, result.scale), (side.zero_point, result.zero_point))
-            if all(_is_same_array(a, b) for a, b in pairs):  # type: ignore[arg-type]
+            if all(np.array_equal(np.ravel(a), np.ravel(b)) for a, b in pairs):  # type: ignore[call-overload]
                 both.append(data.astype("int32"))
                 continue
             source, target = (side.scale, side.zero_point), (result.scale, result.zero_point)

@@ -86,10 +86,6 @@ Value: TypeAlias = "Array | tuple[Value, ...]"
 """What is known of an expression: an array, or of a tuple its fields."""
 
 
-def _is_qnn(op: RelayOp) -> bool:
-    return op.name.startswith("qnn.")
-
-
 class _Folder(ElementMutator):
     def __init__(self, fold_qnn: bool, creations: bool) -> None:
         super().__init__()
@@ -122,7 +118,7 @@ class _Folder(ElementMutator):
     def visit_call(self, call: Call) -> RelayExpr:
         new = self.rebuilt_call(call)
         op = relay_op(new)
-        if op is None or op.stateful or op.name in _KEPT or (_is_qnn(op) and not self._fold_qnn):
+        if op is None or op.stateful or op.name in _KEPT or (op.name.startswith("qnn.") and not self._fold_qnn):
             return new
         if is_custom(type_of(call)) or not (new.args or self._creations):
             return new

@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.expr.primexpr import Broadcast, Call, FloatImm, IntImm, PrimExpr, StringImm
+from compiler.ir.expr.primexpr import Broadcast, Call, FloatImm, IntImm, StringImm
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.target.codegen.llvm.argument_stacks import call_packed_lowered, stack_alloca, struct_get, struct_set
@@ -294,7 +294,7 @@ def _extern(e: Emitter, n: Call) -> ir.Value:
         raise BuildError(
             f"call_extern: {name!r}{user_place(n.span)} is not a function name: letters, digits and underscores"
         )
-    values = [_c_argument(e, a) for a in n.args[1:]]
+    values = [text_constant(e.state, a.value) if isinstance(a, StringImm) else e.visit(a) for a in n.args[1:]]
     result = VOID if dt.is_void(n.dtype) else register_type(n.dtype)
     if isinstance(result, ir.VectorType):
         function = e.state.shared.declare(name, scalar_of(result), [scalar_of(v.type) for v in values])
@@ -321,10 +321,6 @@ def _extensions(e: Emitter, n: Call) -> dict[int, tuple[str]]:
             signed = dt.is_int(dtype) or dt.bits(dtype) == 32
             attributes[place] = ("signext" if signed else "zeroext",)
     return attributes
-
-
-def _c_argument(e: Emitter, a: PrimExpr) -> ir.Value:
-    return text_constant(e.state, a.value) if isinstance(a, StringImm) else e.visit(a)
 
 
 _WITHOUT_OVERLOADS = (

@@ -11,7 +11,7 @@ from compiler.tir.schedule.facts.regions import Box, accessed_box, covers, facts
 from compiler.tir.schedule.sref import BlockScope, DepKind, StmtSRef
 from compiler.tir.schedule.tree import loop_ranges, loops_above, lowest_common_ancestor
 from compiler.tir.statements.block import BlockRealize
-from compiler.tir.statements.buffer import Buffer, BufferRegion
+from compiler.tir.statements.buffer import BufferRegion
 
 if TYPE_CHECKING:
     from compiler.tir.schedule.state import ScheduleState
@@ -46,7 +46,7 @@ def _reads_what_is_written(state: ScheduleState, scope: BlockScope, consumer: St
 
 def _is_covered(state: ScheduleState, consumer: StmtSRef, region: BufferRegion, producers: Iterable[StmtSRef]) -> bool:
     buffer = region.buffer
-    writes = [(p, written) for p in producers for written in _regions_of(p.block.writes, buffer)]
+    writes = [(p, written) for p in producers for written in p.block.writes if written.buffer is buffer]
     if not writes:
         return True
     around = lowest_common_ancestor([consumer, *[producer for producer, _ in writes]])
@@ -60,7 +60,3 @@ def _is_covered(state: ScheduleState, consumer: StmtSRef, region: BufferRegion, 
     loops = relaxed_loops(consumer, around, buffer.storage_scope)
     needed = accessed_box(state.realize_of(consumer), region, loops, analyzer)
     return any(covers(box, needed, analyzer) for box in merged(boxes, analyzer))
-
-
-def _regions_of(regions: Iterable[BufferRegion], buffer: Buffer) -> Iterable[BufferRegion]:
-    return (region for region in regions if region.buffer is buffer)

@@ -371,7 +371,8 @@ def _check_none_left_out(
         if axis.var not in domains:
             continue
         whole = IntSet.from_range(_domain(axis))
-        made = union([eval_set(end, ranges, analyzer) for end in _ends(domains[axis.var])], analyzer)
+        values = domains[axis.var]
+        made = union([eval_set(end, ranges, analyzer) for end in (values.min_value, values.max_value)], analyzer)
         if analyzer.can_prove(made.min_value > whole.min_value) or analyzer.can_prove(made.max_value < whole.max_value):
             refuse(
                 state.mod,
@@ -426,10 +427,6 @@ def _check_adds_once(state: ScheduleState, block: StmtSRef, loop: StmtSRef, nest
             block.block,
             loop.loop,
         )
-
-
-def _ends(values: IntervalSet) -> tuple[PrimExpr, PrimExpr]:
-    return values.min_value, values.max_value
 
 
 def _solve(

@@ -196,7 +196,7 @@ def _copied(padding: _Padding, loops: Sequence[For], analyzer: Analyzer) -> tupl
     values: list[PrimExpr] = []
     for axis, value in zip(block.iter_vars, realize.iter_values, strict=True):
         bounds = padding.box[axis.var]
-        covers = _covers(bounds, axis.dom, analyzer)
+        covers = axis.dom is not None and analyzer.can_prove_equal(bounds.extent, axis.dom.extent)
         if not covers and _runs_over(value, axis.dom, loops, analyzer) and _is_used_once(value, realize):
             shorter[value] = bounds.extent
             values.append(value)
@@ -210,10 +210,6 @@ def _copied(padding: _Padding, loops: Sequence[For], analyzer: Analyzer) -> tupl
     for loop in reversed(loops):
         stmt = rebuild(loop, extent=shorter.get(loop.loop_var, loop.extent), body=stmt)
     return stmt, copied
-
-
-def _covers(bounds: Range, dom: Range | None, analyzer: Analyzer) -> bool:
-    return dom is not None and analyzer.can_prove_equal(bounds.extent, dom.extent)
 
 
 def _runs_over(value: PrimExpr, dom: Range | None, loops: Sequence[For], analyzer: Analyzer) -> TypeGuard[Var]:

@@ -177,7 +177,8 @@ def _places_of_thread(copy: CoalescedCopy, rounds: int, store: BufferStore) -> l
 
 def _compacted(index: PrimExpr, counted: Mapping[Var, np.ndarray]) -> tuple[PrimExpr, int] | None:
     """Return an index without gaps, and its extent; None if it is no sum of what it is for each variable."""
-    all_values = np.broadcast_to(IndexValues(counted).visit(index), np.broadcast_shapes(*_shapes(counted)))
+    shape = np.broadcast_shapes(*[values.shape for values in counted.values()])
+    all_values = np.broadcast_to(IndexValues(counted).visit(index), shape)
     parts = list(_parts(index, counted))
     if not np.array_equal(sum((values for _, values in parts), np.zeros((), "int64")) + 0 * all_values, all_values):
         return None
@@ -190,10 +191,6 @@ def _compacted(index: PrimExpr, counted: Mapping[Var, np.ndarray]) -> tuple[Prim
         result = floordiv(part, const(step, index.dtype)) * below + result
         below *= int(values.max()) // step + 1
     return result, below
-
-
-def _shapes(counted: Mapping[Var, np.ndarray]) -> list[tuple[int, ...]]:
-    return [values.shape for values in counted.values()]
 
 
 def _parts(index: PrimExpr, counted: Mapping[Var, np.ndarray]) -> Iterator[tuple[PrimExpr, np.ndarray]]:

@@ -111,7 +111,7 @@ def copy_tile(tiles: Tiles, source: Place, target: Place) -> BlockRealize:
     elif source.buffer.scope() == _MMA_RESULT:
         name, body = "mma_store", _mma_store(tgt.buffer, src.buffer)
     else:
-        name, body = "wmma_store", _wmma_store(tgt.buffer, src.buffer, size)
+        name, body = "wmma_store", _wmma(_STORE, src.buffer, tgt.buffer, size, _WRITE, "row_major")
     block = Block((), (src.source,), (tgt.source,), name, body, match_buffers=(src, tgt))
     return BlockRealize((), const(True), block)
 
@@ -129,10 +129,6 @@ def _tile(name: str, place: Place, size: int) -> MatchBufferRegion:
 def _wmma_load(fragment: Buffer, memory: Buffer, size: int) -> Stmt:
     layout = "col_major" if fragment.scope().endswith("matrix_b") else "row_major"
     return _wmma(_LOAD, fragment, memory, size, _READ, layout)
-
-
-def _wmma_store(memory: Buffer, fragment: Buffer, size: int) -> Stmt:
-    return _wmma(_STORE, fragment, memory, size, _WRITE, "row_major")
 
 
 def _wmma(op: Op, fragment: Buffer, memory: Buffer, size: int, access: int, layout: str) -> Stmt:

@@ -8,7 +8,6 @@ from compiler.ir.expr.primexpr import IterVar, PrimExpr, Range, Var, const, conv
 from compiler.ir.expr.substitute import free_vars
 from compiler.ir.node import rebuild
 from compiler.tir.statements.block import Block, BlockRealize, memory_extents
-from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import Allocate, AttrStmt, DeclBuffer, For, ForKind, IfThenElse, LetStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtExprMutator
@@ -50,7 +49,8 @@ class _LowerBlocks(StmtExprMutator):
         body = self.visit(n.body)
         for buffer in reversed(n.alloc_buffers):
             self._in_shapes |= {*free_vars(buffer.shape), *free_vars(buffer.strides)}
-            body = _allocation(buffer, body)
+            body = DeclBuffer(buffer, body)
+            body = Allocate(buffer.data, buffer.dtype, memory_extents(buffer), const(True, "bool"), body)
         return _with_pragmas(const(0), n.annotations, body)
 
     def visit_For(self, n: For) -> Stmt:
@@ -90,8 +90,3 @@ def _with_pragmas(subject: PrimExpr, annotations: Mapping[str, object], body: St
         if _is_pragma(key, value):
             body = AttrStmt(subject, key, convert(value), body)
     return body
-
-
-def _allocation(buffer: Buffer, body: Stmt) -> Stmt:
-    """Return the statement with memory for a buffer, with gaps where its rows have some."""
-    return Allocate(buffer.data, buffer.dtype, memory_extents(buffer), const(True, "bool"), DeclBuffer(buffer, body))

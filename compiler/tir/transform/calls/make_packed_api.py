@@ -160,8 +160,12 @@ class _Binder:
 
     def _type(self, buffer: Buffer, handle: Var, name: str) -> None:
         parsed = dt.parse(buffer.dtype)
-        expected = ((Field.TYPE_CODE, "uint8", DTYPE_CODES[parsed.code]), (Field.TYPE_BITS, "uint8", parsed.bits))
-        parts = [EQ(_field(handle, f, t), const(v, t)) for f, t, v in (*expected, _lanes(parsed.lanes))]
+        expected = (
+            (Field.TYPE_CODE, "uint8", DTYPE_CODES[parsed.code]),
+            (Field.TYPE_BITS, "uint8", parsed.bits),
+            (Field.TYPE_LANES, "uint16", parsed.lanes),
+        )
+        parts = [EQ(_field(handle, f, t), const(v, t)) for f, t, v in expected]
         self._require(tir_all(*parts), f"{name}.dtype is expected to be {buffer.dtype}", late=True)
 
     def _strides(self, buffer: Buffer, handle: Var, name: str) -> None:
@@ -224,10 +228,6 @@ class _Return(StmtMutator):
 
 def _pointer(name: str, dtype: str) -> Var:
     return Var(name, "handle", PointerType(PrimType(dtype)))
-
-
-def _lanes(count: int) -> tuple[Field, str, int]:
-    return Field.TYPE_LANES, "uint16", count
 
 
 def _field(structure: Var, which: Field, dtype: str, number: int = 0) -> PrimExpr:

@@ -132,7 +132,7 @@ class _StorageFlattener(StmtExprMutator):
             loops.append((var, self._memory.simplify((bound.extent + (step - 1)) // step)))
             indices.append(bound.min + var * step)
         element = self._memory.load(BufferLoad(n.buffer, tuple(indices)), tuple(indices))
-        address = Call("handle", ADDRESS_OF, (_without_cast(element),))
+        address = Call("handle", ADDRESS_OF, (element.value if isinstance(element, Cast) else element,))
         hint = tuple(const(number, "int32") for number in (0, 3, 1))
         body: Stmt = tir.Evaluate(Call("void", PREFETCH, (address, *hint)))
         for var, extent in reversed(loops):
@@ -153,7 +153,3 @@ class _StorageFlattener(StmtExprMutator):
             steps[axis] = line
             break
         return steps
-
-
-def _without_cast(e: PrimExpr) -> PrimExpr:
-    return e.value if isinstance(e, Cast) else e

@@ -80,7 +80,7 @@ class SplitLongLoops(StmtMutator):
             if not self._is_side_by_side(n.body):
                 return n
             self.split += 1
-            return rebuild(n, body=seq([_barrier(), n.body]))
+            return rebuild(n, body=seq([Evaluate(storage_sync("shared")), n.body]))
         return self.visit_Node(n)
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
@@ -111,10 +111,6 @@ class SplitLongLoops(StmtMutator):
             return True
         stride = self._analyzer.simplify(substitute(index, {self._var: self._var + 1}) - index)
         return isinstance(stride, IntImm) and stride.value in (0, 1)
-
-
-def _barrier() -> Stmt:
-    return Evaluate(storage_sync("shared"))
 
 
 class ContiguousMemory(StmtExprVisitor):

@@ -73,7 +73,8 @@ def _resize(node: Node) -> RelayExpr:
     axes = [a % rank for a in node.attr("axes", list(range(rank)))]
     sizes, scales = _extents(node, axes)
     mode = node.attr("coordinate_transformation_mode", "half_pixel")
-    plan = _Plan(axes, sizes, scales, _method(node), mode, _rounding(node))
+    rounding = str(node.attr("nearest_mode", "round_prefer_floor"))
+    plan = _Plan(axes, sizes, scales, _method(node), mode, rounding)
     plan.given = None if _floats(node, 2, "scales") else node.input(3)
     if mode == "tf_crop_and_resize":
         plan.roi = _floats(node, 1, "roi")
@@ -84,10 +85,6 @@ def _resize(node: Node) -> RelayExpr:
         "antialias": bool(node.attr("antialias", 0)),
     }
     return _resized(x, plan)
-
-
-def _rounding(node: Node) -> str:
-    return str(node.attr("nearest_mode", "round_prefer_floor"))
 
 
 def _extents(node: Node, axes: list[int]) -> tuple[Sequence[int | None], Sequence[float | None]]:

@@ -26,10 +26,6 @@ def _items(sequence: RelayExpr) -> list[RelayExpr]:
     return [settle(TupleGetItem(sequence, i)) for i in range(len(t.fields))]
 
 
-def _is_sequence(value: RelayExpr) -> bool:
-    return isinstance(infer_expr(value), TupleType)
-
-
 def _place(node: Node, index: int, length: int, last: int) -> int:
     """Return the place that an input names in a sequence of a length, by default the last.
 
@@ -77,7 +73,7 @@ def _sequence_erase(node: Node) -> RelayExpr:
 @converter("SequenceMap")
 def _sequence_map(node: Node) -> list[Tuple]:
     first, *others = node.inputs
-    columns = [_items(x) if _is_sequence(x) else None for x in others]
+    columns = [_items(x) if isinstance(infer_expr(x), TupleType) else None for x in others]
     turns = [
         node.run(
             node.required("body"), [item, *(x if c is None else c[i] for x, c in zip(others, columns, strict=True))]

@@ -152,7 +152,7 @@ def _equal_parts(extent: int, count: int) -> list[int]:
 @converter("Slice")
 def _slice(node: Node) -> RelayExpr:
     x = node.inputs[0]
-    if _is_dynamic_slice(node):
+    if any(each is not None and known(each) is None for each in node.take(5)[1:]):
         return _dynamic_slice(node)
     starts, ends = node.ints_or_attr(1, "starts") or [], node.ints_or_attr(2, "ends") or []
     axes = node.ints_or_attr(3, "axes")
@@ -161,10 +161,6 @@ def _slice(node: Node) -> RelayExpr:
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         x = _cut(x, axis % max(rank_of(x), 1), start, end, step)
     return x
-
-
-def _is_dynamic_slice(node: Node) -> bool:
-    return any(x is not None and known(x) is None for x in node.take(5)[1:])
 
 
 def _dynamic_slice(node: Node) -> RelayExpr:
