@@ -121,11 +121,8 @@ def lazy_package(
 def places(modules: Mapping[str, str], definitions: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """Return what each public name stands for: a module, or ``module:attribute``.
 
-    Parameters
-    ----------
-    definitions : mapping of str to mapping of str to str
-        By module, the packages and the names that they offer of it, all separated by spaces; ``a=b`` offers ``b`` as
-        ``a``.
+    ``definitions`` has, by module, the packages and the names that they offer of it, all separated by spaces; ``a=b``
+    offers ``b`` as ``a``.
     """
     attributes = {
         f"{package}.{name.partition('=')[0]}": f"{module}:{name.rpartition('=')[2]}"

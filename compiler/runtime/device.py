@@ -198,12 +198,8 @@ FACTS = frozenset(n for n, v in vars(Device).items() if isinstance(v, property) 
 def device(dev_type: str | int, dev_id: int = 0) -> Device:
     """Return a device by the kind of device.
 
-    Raises ArgumentError if there is no such kind of device.
-
-    Parameters
-    ----------
-    dev_type : str or int
-        A name, e.g. ``cpu`` or ``llvm -mcpu=native``, or DLPack's number; ``cuda:1`` says which one of that kind.
+    ``dev_type`` is a name, e.g. ``cpu`` or ``llvm -mcpu=native``, or DLPack's number; ``cuda:1`` says which one of that
+    kind. Raises ArgumentError if there is no such kind of device.
     """
     if isinstance(dev_type, str) and ":" in dev_type.split(" ")[0]:
         dev_type, _, which = dev_type.partition(":")

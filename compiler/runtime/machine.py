@@ -27,10 +27,7 @@ _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 class Machine:
     """A machine, as far as programs differ by it.
 
-    Parameters
-    ----------
-    stated : mapping of str to object
-        Facts that replace those of the machine that this process runs on, as :data:`VARIABLE` has them.
+    The facts ``stated`` replace those of the machine that this process runs on, as :data:`VARIABLE` has them.
     """
 
     def __init__(self, stated: Mapping[str, Any]) -> None:

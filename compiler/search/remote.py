@@ -24,10 +24,7 @@ _CORES_OF_ITS_OWN = 1
 class RemoteMeasurer:
     """Measures kernels on the same arrays, on whatever machine each session is.
 
-    Parameters
-    ----------
-    session : callable
-        Begins a session.
+    Calling ``session`` begins a session.
     """
 
     arrays: Sequence[NumPyArray]

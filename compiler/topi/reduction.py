@@ -146,12 +146,8 @@ def _arg_function(name: str, doc: str) -> Reduction:
     def build(data: Tensor, axis: Axes = None, keepdims: bool = False, select_last_index: bool = False) -> Tensor:
         """Return the int32 index of the {doc} element over some axes, or all, in their row-major order.
 
-        Negative axes count from the end; with ``keepdims`` those that are reduced stay, with extent 1.
-
-        Parameters
-        ----------
-        select_last_index : bool
-            Whether of equal elements the last one counts, else the first.
+        Negative axes count from the end; with ``keepdims`` those that are reduced stay, with extent 1. With
+        ``select_last_index`` the last of equal elements counts, else the first.
         """
         return arg_reduce(data, axis, keepdims, name, _ARG[name, select_last_index])
 

@@ -35,13 +35,8 @@ def subspace_divide(
 ) -> list[list[IterMark]]:
     """Divide each index into ``outer * extent(inner) + inner``, where ``inner`` depends on ``sub_iters`` only.
 
-    Other parameters are as of :func:`detect_iter_map`.
-
-    Returns
-    -------
-    list of [IterMark, IterMark]
-        The outer and the inner part of each index, then two marks whose extents are the predicates of the parts.
-        Empty if the map cannot be divided.
+    Other parameters are as of :func:`detect_iter_map`.  The result has the outer and the inner part of each index, then
+    two marks whose extents are the predicates of the parts; it is empty if the map cannot be divided.
     """
     detected = detect_iter_map(bindings, input_iters, predicate, check_level, simplify_trivial_iterators)
     if not detected.indices:

@@ -96,13 +96,8 @@ class Ramp(PrimExpr):
 def const(value: ExprLike, dtype: str | None = None, span: Span | None = None) -> PrimExpr:
     """Return a constant; a ``Broadcast`` of one for a vector type.
 
-    Raises DTypeError if ``value`` is not a number.
-
-    Parameters
-    ----------
-    dtype : str, optional
-        Without it integers are int32, int64 if they need it, floats float32, float64 if they need it, and NumPy's
-        scalars keep their type.
+    Raises DTypeError if ``value`` is not a number. Without ``dtype`` integers are int32, int64 if they need it, floats
+    float32, float64 if they need it, and NumPy's scalars keep their type.
     """
     if span is not None:
         with derived_from(span):

@@ -60,10 +60,7 @@ def bottom_up(visitor: ExprFunctor, expr: GraphExpr) -> object: ...
 def bottom_up(visitor: ExprFunctor, expr: GraphExpr) -> object:
     """Return ``visitor.visit(expr)`` after visiting all parts, operands first, so that no rule recurses deeply.
 
-    Parameters
-    ----------
-    visitor : ExprFunctor
-        Remembers what it returned for each expression.
+    The visitor remembers what it returned for each expression.
     """
     with traversing():
         for part in post_order(expr):

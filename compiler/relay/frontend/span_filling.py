@@ -46,10 +46,7 @@ def _fills_spans() -> bool:
 def name_parameter(expr: object, source: str) -> None:
     """Give an input or a constant of a model a span.
 
-    Parameters
-    ----------
-    expr : object
-        Nothing happens unless it is a variable or a constant, has no such span yet, and the option is on.
+    Nothing happens unless ``expr`` is a variable or a constant, has no such span yet, and the option is on.
     """
     if _fills_spans() and isinstance(expr, (Var, Constant)) and not isinstance(expr.span, SourceSpan):
         unfrozen: Any = expr

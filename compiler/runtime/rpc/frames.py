@@ -80,10 +80,7 @@ class EndedError(RPCError):
 class Channel:
     """A connection that carries frames.
 
-    Parameters
-    ----------
-    peer : str
-        The other side, for errors.
+    Errors name the other side as ``peer``.
     """
 
     def __init__(self, sock: socket.socket, peer: str) -> None:

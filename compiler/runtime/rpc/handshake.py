@@ -175,10 +175,7 @@ def _accepted(channel: Channel, answer: object) -> Accepted:
 def welcome(channel: Channel, role: Role, expected: str | None, key: str, secret: bytes) -> Hello | None:
     """Answer who connects: this side is the server.  Return None if they were refused.
 
-    Parameters
-    ----------
-    expected : str, optional
-        The key that they must have.
+    They must have the key ``expected``, if one is given.
     """
     hello, _ = channel.receive(Hello)
     made = b""

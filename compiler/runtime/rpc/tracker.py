@@ -144,10 +144,7 @@ class Tracker(Listening):
 class TrackerSession:
     """What a client or a server asks a tracker; see :func:`tvm.rpc.connect_tracker`.
 
-    Parameters
-    ----------
-    patience : float, optional
-        Seconds to wait for an answer: as long as it takes by default.
+    It waits ``patience`` seconds for an answer: as long as it takes by default.
     """
 
     def __init__(self, host: str, port: int, secret: bytes = b"", patience: float | None = None) -> None:

@@ -143,7 +143,7 @@ def scan(
     tag: str = "",
     attrs: Mapping[str, object] | None = None,
 ) -> Any:
-    """Declare tensors whose elements along the first dimension are computed from those before.
+    """Declare a tensor, or a list of them, whose elements along the first dimension are computed from those before.
 
     Parameters
     ----------
@@ -156,11 +156,6 @@ def scan(
     inputs : Tensor or sequence of Tensor, optional
         Where the operations that a step carries out begin; other operations between them and ``update`` are part of
         a step then, although they do not read the state.
-
-    Returns
-    -------
-    Tensor or list of Tensor
-        A list if there are several states.
 
     Examples
     --------

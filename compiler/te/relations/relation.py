@@ -26,12 +26,8 @@ class Relation(ABC):
     class is created.  All of them speak of *offsets*: the distance of an axis from the beginning of its domain.  A
     child always begins at zero, so that its offset is the counter of its loop.
 
-    Down means from the axes of the operation to the loops, up means back to the axes of the operation.
-
-    Attributes
-    ----------
-    span : Span
-        The origin of the primitive that made the relation.
+    Down means from the axes of the operation to the loops, up means back to the axes of the operation. ``span`` is the
+    origin of the primitive that made the relation.
     """
 
     participle: ClassVar[str] = "replaced"

@@ -30,10 +30,7 @@ from compiler.tir.statements.stmt import Allocate, For, LetStmt
 def memory_traffic(func: PrimFunc, capacity: int, line: int, without: Collection[str] = ()) -> float | None:
     """Estimate the bytes that a call moves into a cache and back; None if an extent or access is not known.
 
-    Parameters
-    ----------
-    without : collection of str
-        Names of buffers whose accesses are left out: what they add is the difference.
+    Accesses of buffers named in ``without`` are left out: what they add is the difference.
     """
     reader = _Reader(without)
     try:

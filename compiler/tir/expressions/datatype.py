@@ -168,12 +168,8 @@ def minimum_of(dtype: str) -> PrimExpr:
 def create_min_lower_func(extern_func_map: Mapping[int, str], type_name: str) -> Callable[[int], PrimExpr]:
     """Return a function for :func:`register_min_func` that calls a C function.
 
-    Raises DTypeError when it is called with a width that no function is known for.
-
-    Parameters
-    ----------
-    extern_func_map : mapping of int to str
-        The names of the C functions, which take nothing, by width in bits.
+    Raises DTypeError when it is called with a width that no function is known for. ``extern_func_map`` has the names of
+    the C functions, which take nothing, by width in bits.
     """
     functions = _Functions(dict(extern_func_map.items()))
 
@@ -187,13 +183,9 @@ def create_min_lower_func(extern_func_map: Mapping[int, str], type_name: str) ->
 def create_lower_func(extern_func_map: Mapping[Width, str]) -> Lowering:
     """Return a lowering that calls a C function with the operands.
 
-    Raises DTypeError when it is called with an operation of a width that no function is known for.
-
-    Parameters
-    ----------
-    extern_func_map : mapping
-        The names of the C functions by width in bits: of the operands of a comparison, of the result otherwise; of a
-        conversion by the pair of both widths, the operand's first.
+    Raises DTypeError when it is called with an operation of a width that no function is known for. ``extern_func_map``
+    has the names of the C functions by width in bits: of the operands of a comparison, of the result otherwise; of a
+    conversion by the pair of both widths, the operand's first.
     """
     functions = _Functions(extern_func_map)
     return lambda op: functions.call(_width(op), stored_type(op.dtype), type(op).__name__, *_operands(op))

@@ -40,10 +40,7 @@ class SamplingResult(Generic[T]):
 class Primitive:
     """A primitive of schedules.
 
-    Parameters
-    ----------
-    roles : mapping of str to Role
-        What the parameters are; others are what their names say, or attributes.
+    ``roles`` says what the parameters are; others are what their names say, or attributes.
     """
 
     def __init__(self, function: Callable[..., object], kind: str, is_pure: bool, roles: Mapping[str, Role]) -> None:

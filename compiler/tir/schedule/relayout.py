@@ -52,10 +52,7 @@ def nest_of_axes(
 class Padding:
     """The elements of a new layout that stand for none of the old one.
 
-    Parameters
-    ----------
-    free : PrimExpr
-        Where there is no old one, in terms of the indices that ``inverse`` takes.
+    There is no old one where ``free`` holds, in terms of the indices that ``inverse`` takes.
     """
 
     def __init__(self, inverse: IndexMap, free: PrimExpr, value: IndexMap | None) -> None:

@@ -12,17 +12,12 @@ from compiler.tir.transform.pass_base import FunctionRewrite, PrimFuncPass
 
 
 class Apply(FunctionRewrite):
-    """Apply a function to every function of the module.
+    """Apply a function, ``ftransform``, to every function of the module.
 
     For example ``Apply(lambda f: f.with_attr("tir.noalias", True))``::
 
         def main(A: T.Buffer((8,)))     →     def main(A: T.Buffer((8,)))
                                                   T.func_attr({"tir.noalias": True})
-
-    Parameters
-    ----------
-    ftransform : callable
-        From PrimFunc to PrimFunc.
     """
 
     ftransform: Callable[[PrimFunc], PrimFunc]
@@ -32,17 +27,12 @@ class Apply(FunctionRewrite):
 
 
 class Filter(ModulePass):
-    """Keep only those functions of the module for which a condition holds.
+    """Keep only those functions of the module for which a condition, ``fcond``, holds.
 
     For example ``Filter(lambda f: "global_symbol" in f.attrs)``::
 
         def main(…): T.func_attr({"global_symbol": "main"})     →     def main(…): T.func_attr(…)
         def helper(…): …
-
-    Parameters
-    ----------
-    fcond : callable
-        From PrimFunc to bool.
     """
 
     prefix: ClassVar[str] = PrimFuncPass.prefix

@@ -15,11 +15,8 @@ from compiler.ir.error import ArgumentError, did_you_mean, show
 class ConvertConfig:
     """The options of a conversion.
 
-    Parameters
-    ----------
-    use_nt_batch_matmul : bool
-        Whether to convert batched products to ``nn.batch_matmul(transpose_b=True)`` of a ``transpose``, as libraries
-        prefer it.  The kernels here need no transposition.
+    With ``use_nt_batch_matmul`` batched products become ``nn.batch_matmul(transpose_b=True)`` of a ``transpose``, as
+    libraries prefer it.  The kernels here need no transposition.
     """
 
     use_nt_batch_matmul: bool = False

@@ -136,11 +136,8 @@ def _tensors_only() -> Iterator[None]:
 def input_infos_of(model: Model) -> list[tuple[str, tuple[tuple[int, ...], str]]]:
     """Return the names, shapes and data types of the inputs from the trace or export of a model.
 
-    Returns
-    -------
-    list of (str, (shape, str))
-        In the form of ``input_infos`` of :func:`from_pytorch`.  Dynamic extents of an exported program are replaced by
-        those of its example inputs.
+    The list has the form of ``input_infos`` of :func:`from_pytorch`.  Dynamic extents of an exported program are
+    replaced by those of its example inputs.
     """
     if isinstance(model, torch.export.ExportedProgram):
         return _exported_inputs(model)

@@ -65,10 +65,7 @@ def optimise(
 ) -> None:
     """Optimise a module in place, at the optimisation level of the target; the vectorisers run from level 2.
 
-    Parameters
-    ----------
-    straight_lines : bool
-        Whether code without loops is vectorised, too.
+    With ``straight_lines``, code without loops is vectorised, too.
     """
     options = binding.create_pipeline_tuning_options(speed_level=target.opt_level)
     options.loop_vectorization = target.opt_level >= 2

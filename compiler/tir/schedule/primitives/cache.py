@@ -36,10 +36,7 @@ if TYPE_CHECKING:
 class BufferIndex(Role):
     """A buffer that a block reads or writes: its number, its name, or itself.
 
-    Parameters
-    ----------
-    kind : str
-        ``read`` or ``write``.
+    ``kind`` is ``read`` or ``write``.
     """
 
     def __init__(self, kind: str) -> None:

@@ -35,10 +35,8 @@ class CompactBufferAllocation(FunctionRewrite):
     what all of them access: ``B`` in ``shared`` memory keeps its 16 elements where each thread accesses ``B[tx]``,
     though the block that allocates it is inside the loop of ``threadIdx.x``.
 
-    Parameters
-    ----------
-    is_strict : bool
-        Whether buffers never become larger.  Otherwise those that are accessed beyond their shapes grow to hold that.
+    With ``is_strict`` buffers never become larger.  Otherwise those that are accessed beyond their shapes grow to hold
+    that.
     """
 
     is_strict: bool = True

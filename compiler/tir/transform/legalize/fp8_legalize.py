@@ -34,10 +34,7 @@ class FP8ComputeLegalize(FunctionRewrite):
         B_1[i] = A[i] + A[i]                 →      B_1[i] = float32(A[i]) + float32(A[i])
         C[i] = T.exp(B_1[i])                        C[i] = e4m3_float8(T.exp(B_1[i]))
 
-    Parameters
-    ----------
-    promote_dtype_str : str
-        The wider type, ``float16`` or ``float32``.
+    The wider type, ``promote_dtype_str``, is ``float16`` or ``float32``.
     """
 
     promote_dtype_str: str = "float32"

@@ -32,11 +32,8 @@ class LowerDotProducts(FunctionRewrite):
         →
         c + T.Cast("int32", A[i]) * T.Cast("int32", B[j]) + T.Cast("int32", A[i + 1]) * …
 
-    Parameters
-    ----------
-    native : bool
-        Whether the target has the instruction: it is then given the addresses of its operands, where four numbers lie
-        side by side and are of types that it multiplies.
+    With ``native`` the target has the instruction: it is then given the addresses of its operands, where four numbers
+    lie side by side and are of types that it multiplies.
     """
 
     native: bool = False

@@ -31,12 +31,7 @@ class NarrowDataType(FunctionRewrite):
 
     The axes of blocks become narrower like the variables of loops.  A thread axis counts in the type of its extent: the
     variable of one whose extent is int64 becomes int64 where a use needs that many bits. Raises ArgumentError if
-    ``target_bits`` is anything else.
-
-    Parameters
-    ----------
-    target_bits : int
-        8, 16, 32 or 64.
+    ``target_bits`` is not 8, 16, 32 or 64.
     """
 
     target_bits: Literal[8, 16, 32, 64]

@@ -81,10 +81,7 @@ class HoistExpression(Pass, configurable=True):
 class InsertHoistedExpression(FunctionRewrite):
     """Move conditions and bindings out of loops, without cleaning up afterwards.
 
-    Parameters
-    ----------
-    hoisted_conditionals, hoisted_let_bindings : int
-        As those of :class:`HoistExpression`.
+    ``hoisted_conditionals`` and ``hoisted_let_bindings`` are as those of :class:`HoistExpression`.
     """
 
     hoisted_conditionals: int = HoistedConditionals.All

@@ -59,10 +59,7 @@ class HoistIfThenElse(Pass, configurable=True):
 class InsertHoistIfThenElse(FunctionRewrite):
     """Move branches out of loops, without cleaning up afterwards.
 
-    Parameters
-    ----------
-    support_block_scope_hosting : bool
-        As that of :class:`HoistIfThenElse`.
+    ``support_block_scope_hosting`` is as that of :class:`HoistIfThenElse`.
     """
 
     support_block_scope_hosting: bool = False

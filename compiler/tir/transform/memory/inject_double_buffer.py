@@ -204,13 +204,8 @@ class InjectDoubleBuffer(PrimFuncPass, configurable=True):
 
     A buffer that cannot be filled ahead stays as it is: one whose filling reads what the same iteration computed
     before, and one within the filling of another.  What is filled together (the outputs of an ``argmin``) is doubled
-    together.
-    ``PassContext(config={"tir.InjectDoubleBuffer": {"split_loop": 2}})`` sets the option for a whole build.
-
-    Parameters
-    ----------
-    split_loop : int
-        How many iterations the body of the new loop holds; 0 keeps one loop with a guard.
+    together. ``PassContext(config={"tir.InjectDoubleBuffer": {"split_loop": 2}})`` sets the option for a whole build.
+    ``split_loop`` is how many iterations the body of the new loop holds; 0 keeps one loop with a guard.
     """
 
     split_loop: int = 1

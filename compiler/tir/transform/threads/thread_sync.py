@@ -53,10 +53,7 @@ class ThreadSync(PrimFuncPass):
     where :class:`MergeSharedMemoryAllocations` lets two allocations share it. Raises LoweringError if the threads had
     to wait within a branch or loop that not all of them take, or take as often.
 
-    Parameters
-    ----------
-    storage_scope : str
-        The storage whose accesses are looked at, e.g. ``shared``.
+    Accesses to the storage ``storage_scope`` are looked at, e.g. ``shared``.
     """
 
     storage_scope: str

@@ -56,12 +56,7 @@ class VerifyGPUCode(FunctionRewrite):
             B[tx] = A[tx]
 
     Raises LoweringError if a kernel breaks a limit: the message names the schedule's line, the limit, and what would
-    make it legal.
-
-    Parameters
-    ----------
-    constraints : mapping of str to int
-        The limits, as ``tir.analysis.verify_gpu_code`` names them.
+    make it legal. ``constraints`` are the limits, as ``tir.analysis.verify_gpu_code`` names them.
     """
 
     constraints: Mapping[str, int]
