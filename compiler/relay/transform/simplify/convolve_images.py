@@ -84,7 +84,9 @@ class _Flattener(GraphMutator):
             return new
         outputs, channels, depth = weight.value.shape[:3]
         if isinstance(attrs, ConvTransposeAttrs):
-            if not data.is_static or {*attrs.dilation} != {1} or min(attrs.padding) < 0:
+            is_one_tap = all(k <= s for k, s in zip(weight.value.shape[2:], attrs.strides, strict=True))
+            is_narrow = is_one_tap and channels * math.prod(attrs.strides) < _FEW_CHANNELS
+            if not data.is_static or {*attrs.dilation} != {1} or min(attrs.padding) < 0 or is_narrow:
                 return new
             made = _in_place(new.args[0], weight.value, data.concrete_shape, result.concrete_shape, attrs)
         elif kind is Conv1DAttrs:

@@ -145,6 +145,7 @@ def test_other_transposed_convolutions_stay_as_they_are() -> None:
         "groups": conv(x, weight(12, 4, 4, inputs=1), groups=12, **{**usual, "channels": 12}),
         "a weight that is computed": conv(x, relay.var("w", shape=(12, 20, 4, 4)), **usual),
         "dilation": conv(x, known, dilation=(2, 2), **usual),
+        "one tap to few channels": conv(x, weight(12, 2, 2, inputs=3), channels=3, kernel_size=(2, 2), strides=(2, 2)),
         "channels last": conv(relay.var("x", shape=(1, 9, 10, 12)), known, data_layout="NHWC", **usual),
         "the weight in another order": conv(x, weight(20, 4, 4, inputs=12), kernel_layout="OIHW", **usual),
         "an unknown extent": conv(relay.var("x", shape=(relay.Any(), 12, 9, 10)), known, **usual),
