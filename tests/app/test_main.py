@@ -106,7 +106,8 @@ def test_an_interrupted_command_shows_no_traceback(
     file.write_text(source)
     for folder in list(file.parents)[: module.count(".")]:
         (folder / "__init__.py").touch()
-    called = f"import runpy, sys; sys.exit(runpy.run_path({str(INSTALLED)!r})[{command!r}]())"
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # a shell's background ignores it
+    called = f"{heard}; import runpy, sys; sys.exit(runpy.run_path({str(INSTALLED)!r})[{command!r}]())"
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     ended = subprocess.run([sys.executable, "-P", "-c", called], stderr=subprocess.PIPE, env=environment, timeout=30)
     assert (ended.returncode, ended.stderr) == (code, b"")
