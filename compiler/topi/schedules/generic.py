@@ -117,6 +117,11 @@ def _lanes_of_columns(op: Operation, lanes: int) -> int:
     """
     if not isinstance(op, ComputeOp) or not op.axis or math.prod(extent(e) or 0 for e in op.reduce_axis) < _MANY_ROWS:
         return lanes
+    column = op.axis[-1].var
+    read = [load.indices for load in nodes_of(op.body, ProducerLoad)]
+    in_rows = all(at[-1] is column for at in read if any(column in free_vars(index) for index in at))
+    if not in_rows or dt.is_bool(op.output(0).dtype):  # vectors of each other element, or of bits, take more registers
+        return lanes
     *outer, size = (extent(axis) or 1 for axis in op.axis)
     few = max(_LINES // (lanes * dt.storage_bytes(op.output(0).dtype)), 1)
     counts = [n for n in (8, 4, 2) if size % (n * lanes) == 0]

@@ -198,6 +198,22 @@ def test_long_parts_of_rows_are_copied_by_loops_of_their_own(extents: tuple[int,
     np.testing.assert_array_equal(found, np.concatenate(arrays, 1))
 
 
+@pytest.mark.parametrize("kind", ["windows", "truth values"])
+def test_columns_of_windows_and_of_truth_values_are_read_vector_by_vector(kind: str) -> None:
+    """Neighbours in the result are no neighbours in the data; bytes of conditions become bits of registers."""
+    if kind == "windows":
+        x = te.placeholder((1, 8, 132, 132), name="x")
+        reduced = topi.nn.pool2d(x, (5, 5), (2, 2), (1, 1), (0, 0, 0, 0), "max")
+    else:
+        x = te.placeholder((500, 4096), name="x", dtype="bool")
+        reduced = topi.all(x, 0)
+    for processor, lanes in (("haswell", 8), ("x86-64-v2", 4)):
+        most = lanes if kind == "windows" else 4 * lanes
+        text = str(compiler.lower(schedule_reduce(reduced, Target(f"llvm -mcpu={processor}")), [x, reduced]))
+        widths = set(re.findall(rf"{reduced.op.name}\w*\[\w+:\w+ \+ (\d+)\]", text))
+        assert widths == {str(most)}, text
+
+
 def test_a_reduction_over_neighbours_has_a_partial_result_in_each_lane() -> None:
     x = te.placeholder((6, 64), name="x")
     total = topi.sum(x, 1)
