@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
-from compiler.ir.error import BuildError, TargetError, show
+from compiler.ir.error import BuildError, TargetError, did_you_mean, show
 from compiler.runtime.llvm import binding
+from compiler.target.cpu.cpus import TRIPLES, table
 
 UNKNOWN_CPU = "is not a recognized processor"
 """LLVM's message about an unknown CPU."""
@@ -40,9 +41,19 @@ def target_machine(triple: str, cpu: str, features: str, opt_level: int) -> bind
         )
     if complaints:
         if UNKNOWN_CPU in complaints[0]:
-            raise TargetError(f"build: unknown CPU {cpu!r} for {triple.partition('-')[0].replace('_', '-')}")
+            raise TargetError(
+                f"build: unknown CPU {cpu!r} for {triple.partition('-')[0].replace('_', '-')}{_hint(cpu)}"
+            )
         raise TargetError(f"build: -mattr={show(features)}: {complaints[0]}")
     return machine
+
+
+def _hint(cpu: str) -> str:
+    """Say which architecture has a CPU, or which CPU of any has a name like it."""
+    known = {row.partition(":")[0]: architecture for architecture in TRIPLES for row in table()[architecture]}
+    if cpu in known:
+        return f"; it is one of {known[cpu]}: -mtriple={TRIPLES[known[cpu]]}"
+    return did_you_mean(cpu, known)
 
 
 @contextmanager

@@ -1,15 +1,11 @@
-"""Suggestions for unknown names: the import that a script lacks, the triple of a CPU, or what it may have misspelt."""
+"""Suggestions for unknown names: the import that a script lacks, or what it may have misspelt."""
 
 from __future__ import annotations
 
 import builtins
 import difflib
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
-
-from compiler.ir.error import TargetError
-from compiler.target.cpu.cpus import TRIPLES, table
 
 IMPORTS = {
     "I": "from tvm.script import ir as I",
@@ -29,22 +25,18 @@ IMPORTS = {
     "tvm": "import tvm",
 }
 """How the modules that scripts use are imported, by the names that tutorials give them."""
-_UNKNOWN_CPU = re.compile(r"unknown CPU '([^'\n]{1,80})' for ")
 
 
 def suggestion(exc: BaseException, names: Mapping[str, Any]) -> str:
     """Return ``; did you mean 'vectorize'?`` for an unknown name that is close to a known one, else ``""``.
 
-    For the name of a module, it is ``; 'from tvm import te' is missing above``, and for a CPU of another architecture
-    ``; it is one of aarch64: -mtriple=aarch64-unknown-linux-gnu``.
+    For the name of a module, it is ``; 'from tvm import te' is missing above``.
 
     Parameters
     ----------
     names : mapping
         The script's global names.
     """
-    if isinstance(exc, TargetError) and (unknown := _UNKNOWN_CPU.search(str(exc))):
-        return _cpu(unknown[1])
     missing = getattr(exc, "name", None)
     if not isinstance(missing, str) or "did you mean" in str(exc):
         return ""
@@ -57,16 +49,5 @@ def suggestion(exc: BaseException, names: Mapping[str, Any]) -> str:
         candidates = [*names, *(name for name in dir(builtins) if name != "input")]  # nobody types anything in here
     else:
         return ""
-    return _near(missing, candidates)
-
-
-def _cpu(name: str) -> str:
-    known = {row.partition(":")[0]: architecture for architecture in TRIPLES for row in table()[architecture]}
-    if name in known:
-        return f"; it is one of {known[name]}: -mtriple={TRIPLES[known[name]]}"
-    return _near(name, known)
-
-
-def _near(name: str, candidates: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, candidates, n=1, cutoff=0.7)
+    close = difflib.get_close_matches(missing, candidates, n=1, cutoff=0.7)
     return f"; did you mean {close[0]!r}?" if close else ""

@@ -14,6 +14,7 @@ from compiler.target.codegen import llvm_get_vector_width
 from compiler.target.codegen.llvm import assembly_summary, codegen, runtime_module
 from compiler.target.cpu import host_check
 from compiler.target.cpu.peak import measure_peak
+from compiler.target.llvm_machine import target_machine
 from compiler.target.target import Target
 from tests.compiler.target.kernels import elementwise
 
@@ -243,3 +244,17 @@ def test_the_packed_function_of_a_generic_one_follows_the_target() -> None:
 def test_a_vector_has_no_more_elements_than_bytes(dtype: str, elements: int) -> None:
     """Truth values are loaded as bytes: 512 of them in a vector took many registers."""
     assert Target("llvm -mcpu=haswell").vector_width(dtype) == elements
+
+
+@pytest.mark.parametrize(
+    ("cpu", "hint"),
+    [
+        ("neoverse-n1", "for x86-64; it is one of aarch64: -mtriple=aarch64-unknown-linux-gnu"),
+        ("znvre4", "for x86-64; did you mean 'znver4'?"),
+        ("nothing-like-it", "for x86-64"),
+    ],
+)
+def test_an_unknown_cpu_is_one_of_another_architecture_or_has_a_name_like_one(cpu: str, hint: str) -> None:
+    with pytest.raises(TargetError) as refused:
+        target_machine("x86_64-unknown-linux-gnu", cpu, "", 2)
+    assert str(refused.value).endswith(f"unknown CPU {cpu!r} {hint}")
