@@ -86,7 +86,7 @@ class _Flattener(GraphMutator):
         if isinstance(attrs, ConvTransposeAttrs):
             is_one_tap = all(k <= s for k, s in zip(weight.value.shape[2:], attrs.strides, strict=True))
             is_narrow = is_one_tap and channels * math.prod(attrs.strides) < _FEW_CHANNELS
-            if not data.is_static or {*attrs.dilation} != {1} or min(attrs.padding) < 0 or is_narrow:
+            if not data.is_static or {*attrs.dilation} != {1} or is_narrow:
                 return new
             made = _in_place(new.args[0], weight.value, data.concrete_shape, result.concrete_shape, attrs)
         elif kind is Conv1DAttrs:
@@ -133,7 +133,8 @@ def _by_phases(x: RelayExpr, weight: np.ndarray, shape: Shape, strides: Shape, b
     """Convolve images to the elements that the same taps reach, as channels, and put these side by side.
 
     With a stride of ``s``, element ``q`` of the result, before some are cut off, sums the taps ``q % s + s * t`` times
-    the elements ``q // s - t`` of the data.  Those from ``first * s`` on are computed.
+    the elements ``q // s - t`` of the data, as in :mod:`compiler.topi.nn.convolution.conv_transpose`.  Those from
+    ``first * s`` on are computed.
     """
     inputs, outputs, *taps = weight.shape
     steps = [-(-k // s) for k, s in zip(taps, strides, strict=True)]
