@@ -62,13 +62,13 @@ class SimplifyInference(RewritePass, required=("InferType",)):
     in_build: bool = False
 
     def mutator(self) -> GraphMutator:
-        return _Simplifier(_fastest if self.in_build else _as_in_tvm)
+        return _Simplifier(self.in_build)
 
 
 class _Simplifier(ElementMutator):
-    def __init__(self, normalized: _Normalized) -> None:
+    def __init__(self, in_build: bool) -> None:
         super().__init__()
-        self._normalized = normalized
+        self._in_build, self._normalized = in_build, _fastest if in_build else _as_in_tvm
 
     def visit_tuple_getitem(self, op: TupleGetItem) -> RelayExpr:
         if isinstance(op.tuple_value, Tuple):  # the program's own, not what an operator became
@@ -78,7 +78,7 @@ class _Simplifier(ElementMutator):
     def visit_call(self, call: Call) -> RelayExpr:
         new = self.rebuilt_call(call)
         name = op_name(new)
-        if name in _BY_STATISTICS and not (self._normalized is _fastest and _is_of_rows(new, call.args[0])):
+        if name in _BY_STATISTICS and not (self._in_build and _is_of_rows(new, call.args[0])):
             return _BY_STATISTICS[name](new, call.args[0], self._normalized)
         rule = _RULES.get(name)
         return new if rule is None else rule(new, call.args[0])
