@@ -100,6 +100,6 @@ def test_functions_write_into_a_tensor_unless_it_says_that_it_is_read_only() -> 
         results[:] = 0
         double(data, tvm.nd.from_dlpack(given))
         np.testing.assert_array_equal(results, [0, 2, 4, 6])
-    results.setflags(write=False)
-    with pytest.raises(ArgumentError, match="read-only"):
+    results.setflags(write=False)  # older NumPy does not give it away at all, in words of its own
+    with pytest.raises(ArgumentError, match=r"read-?only"):
         double(data, tvm.nd.from_dlpack(results))
