@@ -43,11 +43,18 @@ def flat_offset(buffer: Buffer, indices: Sequence[PrimExpr], values: Mapping[Var
     return offset
 
 
-def movements(region: BufferRegion, axes: Sequence[IterVar]) -> list[int]:
-    """Return by how many elements an access moves in memory with one step along each axis."""
-    indices = [r.min for r in region.region]
-    origin = flat_offset(region.buffer, indices, {})
-    return [flat_offset(region.buffer, indices, {axis.var: 1}) - origin for axis in axes]
+def movements(sch: Schedule, rv: BlockRV, loops: Sequence[LoopRV]) -> tuple[list[list[int]], list[list[int]]]:
+    """Return of each read and each write by how many elements it moves in memory with one step of some loops."""
+    realize = sch.state.realize_of(sch.get_sref(rv))
+    axes = [axis.var for axis in realize.block.iter_vars]
+    steps: list[dict[Var, int]] = [{}, *({sch.get_sref(loop).loop.loop_var: 1} for loop in loops)]
+    places = [{axis: value_at(v, step) for axis, v in zip(axes, realize.iter_values, strict=True)} for step in steps]
+
+    def moved(region: BufferRegion) -> list[int]:
+        origin, *there = (flat_offset(region.buffer, [r.min for r in region.region], place) for place in places)
+        return [offset - origin for offset in there]
+
+    return [moved(read) for read in realize.block.reads], [moved(write) for write in realize.block.writes]
 
 
 @dataclass(frozen=True)
@@ -89,10 +96,25 @@ class BlockFacts:
     @property
     def is_reusing(self) -> bool:
         """Whether elements are read in several places of the result, which tiles keep near."""
-        spatial = [i for i in self.axes("S") if self.extents[i] > 1]
+        return self.is_sum and max(self._uses, default=1) > 1
+
+    @property
+    def uses(self) -> int:
+        """In how many places of the result the elements are read of which this is the least."""
+        return min(self._uses, default=1)
+
+    @property
+    def _uses(self) -> list[int]:
         own = self.block.writes[0].buffer
         reads = [r for r, region in zip(self.reads, self.block.reads, strict=True) if region.buffer is not own]
-        return self.is_sum and any(read[i] == 0 for read in reads for i in spatial)
+        return [math.prod(self.extents[i] for i in self.axes("S") if read[i] == 0) for read in reads]
+
+    def is_contiguous(self, axis: int, width: int) -> bool:
+        """Return whether accesses that move from one element to the next along an axis do so ``width`` times."""
+        at = {self.block.iter_vars[axis].var: width - 1}
+        accesses = zip((*self.block.reads, *self.block.writes), (*self.reads, *self.writes), strict=True)
+        indices = [(r.buffer, [dim.min for dim in r.region]) for r, move in accesses if abs(move[axis]) == 1]
+        return all(abs(flat_offset(b, i, at) - flat_offset(b, i, {})) == width - 1 for b, i in indices)
 
 
 def block_facts(sch: Schedule, rv: BlockRV) -> BlockFacts | None:
@@ -110,8 +132,7 @@ def block_facts(sch: Schedule, rv: BlockRV) -> BlockFacts | None:
             return None
         extents.append(stmt.extent.value)
     kinds = "".join("R" if axis.iter_type == IterVar.CommReduce else "S" for axis in block.iter_vars)
-    reads = [movements(region, block.iter_vars) for region in block.reads]
-    return BlockFacts(rv, block, loops, kinds, extents, reads, [movements(w, block.iter_vars) for w in block.writes])
+    return BlockFacts(rv, block, loops, kinds, extents, *movements(sch, rv, loops))
 
 
 def blocks_of(sch: Schedule, with_scopes: bool = False) -> list[BlockRV]:

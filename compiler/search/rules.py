@@ -22,17 +22,18 @@ J. Shao et al., "Tensor Program Optimization with Probabilistic Programs", NeurI
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from itertools import pairwise, product
-from typing import NamedTuple
+from itertools import product
+from typing import NamedTuple, TypeVar
 
 from compiler.arith import Analyzer
+from compiler.ir import dtype as dt
 from compiler.ir.expr.coercion import is_const_int
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
 from compiler.ir.expr.substitute import free_vars, uses_var
-from compiler.search.blocks import BlockFacts, block_facts, blocks_of, divisors
+from compiler.search.blocks import BlockFacts, block_facts, blocks_of, divisors, movements, value_at
 from compiler.search.choices import Picker
 from compiler.search.machine import Machine
 from compiler.tir.schedule.analysis import is_output_block
@@ -46,10 +47,17 @@ from compiler.tir.statements.buffer import BufferStore
 from compiler.tir.statements.stmt import ForKind
 from compiler.tir.transform.loops.reduce_in_pairs import PAIRWISE
 
+Option = TypeVar("Option")
 _MAX_VECTORS = 4
 """Vector registers side by side in a tile."""
-_LEAST_QUARTER = 64
+_USES = 16
+"""So often are elements used where sums of parts are hardly worth a trial."""
+_LEAST_QUARTER = 256
 """Rows, columns and sums of quarters that are worth Strassen's sums."""
+_LIKELY = 4
+"""How many times as often as all others those options are drawn that are likely to be fast."""
+_FILLED = 0.6
+"""The share of a cache that what is read again and again may fill."""
 _MAX_UNROLLED = 256
 """Vector instructions in the innermost loops that are written out: more take long to compile."""
 
@@ -218,7 +226,7 @@ def _reduce(known: Sequence[str], d: Derivation, rv: BlockRV) -> None:
     is_across = inner is None and any(abs(read[i]) == 1 for read in facts.reads for i in facts.axes("S"))
     is_wide = any(facts.extents[i] > 1 for i in facts.axes("S"))
     if (facts.is_reusing or is_across) and is_wide and "tiles" in known:
-        ways = ["tiles"] if d.name(rv) in d.quartered else ["tiles", "tiles", "tiles", "tiles", *ways[1:]]
+        ways = ["tiles"] if d.name(rv) in d.quartered else ["tiles"] * min(max(facts.uses, _LIKELY), _USES) + ways[1:]
     way = d.pick(f"{d.name(rv)}.way", ways)
     if way == "tiles":
         _tile(d, facts)
@@ -267,8 +275,12 @@ def _tile(d: Derivation, facts: BlockFacts) -> None:
     epilogue = _epilogue(d, facts)
     tiles = _split(d, facts)
     reads = _packed(d, facts, tiles)
-    store = epilogue or sch.cache_write(facts.rv, 0, "global")
-    if tiles.vector != len(facts.axes("S")) - 1 and _is_plain_write(facts):
+    is_last, is_whole = tiles.vector == len(facts.axes("S")) - 1, not tiles.sums[0]
+    store = epilogue
+    may_be_direct = is_last and is_whole and name not in d.quartered
+    if store is None and not (may_be_direct and d.pick(f"{name}.direct", (True, False))):
+        store = sch.cache_write(facts.rv, 0, "global")
+    if not is_last and _is_plain_write(facts):
         _turn_accumulators(d, facts, tiles)
     blocks, panels, rows, registers = tiles.rows
     registers = [*registers[: tiles.vector], *registers[tiles.vector + 1 :], registers[tiles.vector]]
@@ -276,18 +288,19 @@ def _tile(d: Derivation, facts: BlockFacts) -> None:
         blocks.reverse()
     inner = [*tiles.sums[0], *rows, *tiles.sums[1], *registers]
     sch.reorder(*blocks, *panels, *inner)
-    places = [loops[-1] for loops in (blocks, [*blocks, *panels]) if loops]
-    if places:
+    outside = [*blocks, *panels]
+    tiles_of = (blocks, outside, [*outside, *rows] if is_whole else [])
+    places = list(dict.fromkeys(loops[-1] for loops in tiles_of if loops))
+    if places and store is not None:
         sch.reverse_compute_at(store, places[d.choose(f"{name}.written_at", range(len(places)))])
-        panels_of_sums = [*blocks, *panels, *tiles.sums[0]]
-        for read in reads:
-            where = d.choose(f"{d.name(read)}.at", (-1, 0, 1))
-            if where >= 0:
-                sch.compute_at(read, (places[0], panels_of_sums[-1])[where])
-        if name in d.quartered:
-            d.placed.add(d.name(store))
-            if blocks:
-                _near_products(d, facts, blocks)
+    for read in reads if outside else ():
+        where = d.choose(f"{d.name(read)}.at", (-1, 0, 1))
+        if where >= 0:
+            sch.compute_at(read, (places[0], [*outside, *tiles.sums[0]][-1])[where])
+    if outside and store is not None and name in d.quartered:
+        d.placed.add(d.name(store))
+        if blocks:
+            _near_products(d, facts, blocks)
     for loop in registers[:-1]:
         sch.unroll(loop)
     sch.vectorize(registers[-1])
@@ -295,7 +308,7 @@ def _tile(d: Derivation, facts: BlockFacts) -> None:
     depth = d.extent(tiles.sums[1][-1]) if tiles.sums[1] else None
     if depth and depth * vectors <= _MAX_UNROLLED and d.pick(f"{name}.unroll", (False, True)):
         sch.unroll(tiles.sums[1][-1])
-    d.begins[name] = inner[0]
+    d.begins[name] = (tiles.sums[1] if is_whole and tiles.sums[1] else inner)[0]
     d.tiled.add(name)
     d.placed |= {name, *map(d.name, reads)}
 
@@ -332,11 +345,39 @@ def _size(facts: BlockFacts) -> int:
 
 
 def _split(d: Derivation, facts: BlockFacts) -> _Tiles:
-    """Split all axes: the inner tile fits the registers, the others are as they come."""
-    name, lanes, spatial = d.name(facts.rv), d.machine.lanes(facts.dtype), facts.axes("S")
+    """Split all axes: the inner tile fits the registers, what is read for a tile is likely to fit the caches."""
+    name, spatial, reduced = d.name(facts.rv), facts.axes("S"), facts.axes("R")
     products, axes = (0, [len(spatial) - 1]) if name in d.quartered else (None, _vector_axes(facts))
     vector = d.choose(f"{name}.vector", axes)
-    inner = {vector: d.choose(f"{name}.{vector}.inner", _widths(facts.extents[spatial[vector]], lanes))}
+    inner = _register_tile(d, facts, vector, products)
+    panel, block = (int(size * _FILLED) * 8 // dt.bits(facts.dtype) for size in (d.machine.caches * 2)[:2])
+    depths, room = dict[int, int](), panel // inner[vector]
+    for at in reversed(range(len(reduced))):
+        sizes = divisors(facts.extents[reduced[at]])
+        depths[at] = d.choose(f"{name}.r{at}.inner", _weighed(sizes, _largest(sizes, room)))
+        room //= depths[at]
+    room = block * inner[vector] // math.prod([*inner.values(), *depths.values()])
+    outer = dict[int, tuple[int, int]]()
+    for at in reversed(range(len(spatial))):
+        count = -(-facts.extents[spatial[at]] // inner[at])
+        pairs, likely = _pairs(count), _largest(divisors(count), 1 if at == vector else room)
+        weighed = _weighed(pairs, [pair for pair in pairs if pair[1] in likely])
+        outer[at] = (count, 1) if at == products else d.picker.pick(f"{name}.{at}.outer", weighed)
+        room //= outer[at][1]
+    rows: list[list[LoopRV]] = [[], [], [], []]
+    sums: list[list[LoopRV]] = [[], []]
+    for at, axis in enumerate(spatial):
+        blocks = -(-facts.extents[axis] // inner[at]) // math.prod(outer[at])
+        _levels(d, facts.loops[axis], [blocks, *outer[at], inner[at]], rows)
+    for at, axis in enumerate(reduced):
+        _levels(d, facts.loops[axis], [facts.extents[axis] // depths[at], depths[at]], sums)
+    return _Tiles(rows, sums, vector, inner[vector])
+
+
+def _register_tile(d: Derivation, facts: BlockFacts, vector: int, products: int | None) -> dict[int, int]:
+    """Return the size of the innermost tile along each spatial axis, 1 for products of quarters."""
+    name, lanes, spatial = d.name(facts.rv), d.machine.lanes(facts.dtype), facts.axes("S")
+    inner = {vector: d.choose(f"{name}.{vector}.inner", _widths(facts, spatial[vector], lanes))}
     left = max(d.machine.registers - 2, 2) // max(-(-inner[vector] // lanes), 1)
     for at in reversed(range(len(spatial))):
         if at == products:
@@ -345,19 +386,21 @@ def _split(d: Derivation, facts: BlockFacts) -> _Tiles:
             sizes = divisors(facts.extents[spatial[at]], left)
             if max(sizes) < min(left, facts.extents[spatial[at]]) // 2:  # a prime: the last tile is partial
                 sizes += [s for s in (2, 4, 6, 8, 12) if s <= left]
-            inner[at] = d.choose(f"{name}.{at}.inner", sizes)
+            inner[at] = d.choose(f"{name}.{at}.inner", _weighed(sizes, _largest(sizes, left)))
             left //= inner[at]
-    rows: list[list[LoopRV]] = [[], [], [], []]
-    sums: list[list[LoopRV]] = [[], []]
-    for at, axis in enumerate(spatial):
-        count = -(-facts.extents[axis] // inner[at])
-        first, second = (count, 1) if at == products else d.picker.pick(f"{name}.{at}.outer", _pairs(count))
-        sizes = [count // (first * second), first, second, inner[at]]
-        _levels(d, facts.loops[axis], sizes, rows)
-    for at, axis in enumerate(facts.axes("R")):
-        depth = d.choose(f"{name}.r{at}.inner", divisors(facts.extents[axis]))
-        _levels(d, facts.loops[axis], [facts.extents[axis] // depth, depth], sums)
-    return _Tiles(rows, sums, vector, inner[vector])
+    return inner
+
+
+def _weighed(options: Sequence[Option], likely: Collection[Option]) -> list[Option]:
+    """Return options, the likely ones so often that most draws are of them."""
+    others = [option for option in options if option not in likely]
+    return [*others, *[option for option in options if option in likely] * max(_LIKELY * len(others) // len(likely), 1)]
+
+
+def _largest(sizes: Sequence[int], room: int) -> list[int]:
+    """Return the largest size that fits and those down to half of it; the smallest if none does."""
+    most = max((size for size in sizes if size <= room), default=min(sizes))
+    return [size for size in sizes if most < 2 * size <= 2 * most]
 
 
 def _levels(d: Derivation, loop: LoopRV, sizes: Sequence[int], levels: list[list[LoopRV]]) -> None:
@@ -369,17 +412,23 @@ def _levels(d: Derivation, loop: LoopRV, sizes: Sequence[int], levels: list[list
 
 
 def _vector_axes(facts: BlockFacts) -> list[int]:
-    """Return the spatial axes that vectors may run along, those with neighbours in memory several times.
+    """Return the spatial axes that vectors may run along, those several times for which the least is moved.
 
     Not if there are others: those along which elements are far apart, of what cannot be packed.
     """
-    spatial, options = facts.axes("S"), list[int]()
+    spatial = facts.axes("S")
     wide = [at for at, axis in enumerate(spatial) if facts.extents[axis] > 1]
-    for at in wide:
-        near = sum(abs(move[spatial[at]]) == 1 for move in (*facts.reads, *facts.writes))
-        if not any(_is_gathered(facts, read, spatial[at]) for read in range(len(facts.reads))):
-            options += [at] * (1 + 3 * near)
-    return options or wide or [len(spatial) - 1]
+    near = [a for a in wide if not any(_is_gathered(facts, read, spatial[a]) for read in range(len(facts.reads)))]
+    moved = [_moved(facts, spatial[at]) for at in near]
+    least = [at for at, count in zip(near, moved, strict=True) if count == min(moved)]
+    return _weighed(near, least) if near else wide or [len(spatial) - 1]
+
+
+def _moved(facts: BlockFacts, axis: int) -> int:
+    """Return how many elements are moved so that those of vectors along an axis are neighbours."""
+    accesses = zip([*facts.block.reads, *facts.block.writes], [*facts.reads, *facts.writes], strict=True)
+    far = [region.buffer.shape for region, move in accesses if abs(move[axis]) > 1]
+    return sum(math.prod(value_at(dim, {}) for dim in shape) for shape in far)
 
 
 def _is_gathered(facts: BlockFacts, read: int, axis: int) -> bool:
@@ -399,11 +448,12 @@ def _index_of(facts: BlockFacts, read: int, axis: int) -> int | None:
     return next((at for at, index in enumerate(dims) if index is facts.block.iter_vars[axis].var), None)
 
 
-def _widths(extent: int, lanes: int) -> list[int]:
-    """Return widths of tiles along the vectors' axis: whole vectors where that is possible."""
+def _widths(facts: BlockFacts, axis: int, lanes: int) -> list[int]:
+    """Return widths of tiles along the vectors' axis: whole vectors where that is possible, neighbours in memory."""
+    extent = facts.extents[axis]
     wide = [w for n in (1, 2, 3, _MAX_VECTORS) if not extent % (w := n * lanes)]
     if wide:
-        return wide
+        return [w for w in wide if w == lanes or facts.is_contiguous(axis, w)]
     dividing = [w for w in divisors(extent, _MAX_VECTORS * lanes) if w > lanes // 4] or [1]
     return dividing + ([lanes] if extent > lanes else [])
 
@@ -569,24 +619,37 @@ def _by_quarters(d: Derivation, rv: BlockRV) -> None:
 
 
 def _turn(d: Derivation, rv: BlockRV) -> None:
-    """Let what reads along another axis than it writes go over squares, of which lines of the cache are used whole."""
-    facts = block_facts(d.sch, rv)
-    if facts is None or "R" in facts.kinds or d.name(rv) in d.tiled:
+    """Let what reads along another axis than it writes go over squares, whose rows are loaded and turned in registers.
+
+    ::
+
+        for i, j: packed[i / 16, j, i % 16] = A[i, j]   →   for j.0, i.0: for j.1: for i.1 (vector): packed[…] = A[…]
+    """
+    name, loops, block = d.name(rv), _own_loops(d, rv), d.sch.get_sref(rv).block
+    extents = [d.extent(loop) or 0 for loop in loops]
+    if name in {*d.tiled, *d.abreast} or not block.writes or not all(extents) or True in are_reduced(d, rv, loops):
         return
-    loops, last = [d.sch.get_sref(loop).loop for loop in facts.loops], len(facts.loops) - 1
-    if any(outer.body is not inner for outer, inner in pairwise(loops)):  # there are other blocks in them
+    lanes = d.machine.lanes(block.writes[0].buffer.dtype)
+    reads, writes = movements(d.sch, rv, loops)
+    vector = next((at for at, move in enumerate(writes[0]) if abs(move) == 1), len(loops) - 1)
+    near = [a for move in reads for a in range(len(loops)) if 0 < abs(move[a]) <= lanes < abs(move[vector])]
+    sizes = [n for n in divisors(extents[near[0]], 2 * lanes) if 4 * n > lanes] if near else []
+    if not sizes or not (size := d.choose(f"{name}.square", _weighed((*sizes, 0), sizes))):
         return
-    lanes = d.machine.lanes(facts.dtype)
-    near = [a for move in facts.reads for a in range(last) if 0 < abs(move[a]) <= lanes < abs(move[last])]
-    sizes = [n for n in divisors(facts.extents[near[0]], 2 * lanes) if 4 * n > lanes] if near else []
-    if not sizes or not (size := d.choose(f"{d.name(rv)}.square", (*sizes, 0))):
-        return
-    rows, row = d.sch.split(facts.loops[near[0]], factors=[None, size])
-    others = [rows if at == near[0] else loop for at, loop in enumerate(facts.loops[:-1])]
-    if facts.extents[last] > lanes:
-        d.sch.reorder(*others, *d.sch.split(facts.loops[last], factors=[None, lanes])[:1], row)
-    else:
-        d.sch.reorder(*others, row)
+    rows, row = d.sch.split(loops[near[0]], factors=[None, size])
+    others = [rows if at == near[0] else loop for at, loop in enumerate(loops) if at != vector]
+    across = d.sch.split(loops[vector], factors=[None, lanes]) if extents[vector] > lanes else [loops[vector]]
+    d.sch.reorder(*others, *across[:-1], row, across[-1])
+
+
+def _own_loops(d: Derivation, rv: BlockRV) -> list[LoopRV]:
+    """Return the innermost loops of a block, those that run over nothing else."""
+    loops: list[LoopRV] = d.sch.get_loops(rv)
+    stmts = [d.sch.get_sref(loop).loop for loop in loops]
+    if not stmts or not isinstance(stmts[-1].body, BlockRealize):
+        return []
+    around = (at for at in reversed(range(len(loops) - 1)) if stmts[at].body is not stmts[at + 1])
+    return loops[next(around, -1) + 1 :]
 
 
 def _vectorize(d: Derivation, rv: BlockRV) -> None:
@@ -603,7 +666,9 @@ def _vectorize(d: Derivation, rv: BlockRV) -> None:
     lanes = d.machine.lanes(block.writes[0].buffer.dtype)
     widths = [w for w in (lanes, 2 * lanes, 4 * lanes) if w < extent and not extent % w]
     whole = [extent] if extent <= 8 * lanes else []
-    width = d.choose(f"{name}.lanes", [*whole, *widths, *([] if name in d.partial and (whole or widths) else [0])])
+    vectors = [*whole, *widths]
+    plain = [] if name in d.partial and vectors else [0]
+    width = d.choose(f"{name}.lanes", _weighed([*vectors, *plain], vectors or plain))
     outer, inner = [], loops[-1]
     rows = _rows_abreast(d, name, loops)
     if 0 < width < extent:

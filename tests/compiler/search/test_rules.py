@@ -247,13 +247,13 @@ def test_convolutions_may_have_fewer_products() -> None:
     [
         ({"turned": False, "1.outer": (1, 1), "2.outer": (1, 1)}, "A_left"),
         ({"turned": True, "1.outer": (1, 1), "2.outer": (1, 1)}, "B_right"),
-        ({"1.outer": (16, 1), "2.outer": (5, 1)}, ""),
+        ({"1.outer": (64, 1), "2.outer": (20, 1)}, ""),
     ],
 )
 def test_products_of_matrices_may_be_those_of_quarters(wishes: Any, near: str) -> None:
-    func = matrices(128, 160, 128)
+    func = matrices(512, 640, 512)
     (name,) = [name for name in offered(func) if name.endswith(".strassen")]
-    for other in ((126, 160, 128), (128, 126, 128), (128, 160, 126), (129, 160, 128)):
+    for other in ((510, 640, 512), (512, 510, 512), (512, 640, 510), (513, 640, 512)):
         assert name not in offered(matrices(*other)), "quarters are whole, and large"
     block, arrays = name.removesuffix(".strassen"), random_arrays(func, 0)
     wishes = {"1.inner": 4, "2.inner": 16, **wishes}
@@ -268,6 +268,36 @@ def test_products_of_matrices_may_be_those_of_quarters(wishes: Any, near: str) -
         build(space.program(candidate), target="llvm")(*arrays)
         np.testing.assert_allclose(arrays[-1], arrays[0] @ arrays[1], rtol=1e-3, atol=1e-3)
     assert not space.refused
+
+
+def test_tiles_that_fill_registers_and_fit_caches_are_drawn_most_often() -> None:
+    """Registers hold 14 vectors of sums and of what they are made of; panels take 60 % of 32 KB, blocks of 1 MB."""
+    machine = replace(MACHINE, cores=1, caches=(1 << 15, 1 << 20))
+    wishes = Wishes({"C.strassen": False, "C.way": "tiles", "C.vector": 1})
+    space, rng = ScheduleSpace(matrices(512, 2048, 1024), machine, wishes), random.Random(0)
+    drawn = [dict(space.sample(rng)) for _ in range(60)]
+    vectors = [int(each["C.1.inner"]) // 8 * int(each["C.0.inner"]) for each in drawn]
+    panels = [int(each["C.1.inner"]) * int(each["C.r0.inner"]) * 4 for each in drawn]
+    assert max(vectors) <= 14
+    assert sum(count >= 7 for count in vectors) > 30
+    assert sum(1 << 13 <= size <= 0.6 * (1 << 15) for size in panels) > 30
+    assert {True, False} == {size > 1 << 15 for size in panels}, "others are not left out"
+
+
+def test_vectors_run_along_what_needs_the_least_moving_and_over_neighbours_only() -> None:
+    a, b, k = te.placeholder((8, 64), name="A"), te.placeholder((96, 64), name="B"), te.reduce_axis((0, 64))
+    panels = te.compute((6, 64, 16), lambda p, k, lane: b[p * 16 + lane, k], name="panels")
+
+    def drawn(pinned: dict[str, Value], *args: te.Tensor) -> list[dict[str, Value]]:
+        space, rng = ScheduleSpace(te.create_prim_func([*args]), MACHINE, Wishes(pinned)), random.Random(0)
+        return [dict(space.sample(rng)) for _ in range(30)]
+
+    c = te.compute((8, 96), lambda i, j: te.sum(a[i, k] * b[j, k], axis=k), name="C")
+    along = [each["C.vector"] for each in drawn({"C.way": "tiles"}, a, b, c)]
+    assert along.count(0) > along.count(1) > 0, "A is smaller than B, though the result is stored along B's rows"
+    c = te.compute((8, 96), lambda i, j: te.sum(a[i, k] * panels[j // 16, k, j % 16], axis=k), name="C")
+    pinned = {"C.way": "tiles", "C.vector": 1, "panels.inline": False}
+    assert {each.get("C.1.inner", 8) for each in drawn(pinned, a, b, c)} == {8, 16}, "panels have 16 columns"
 
 
 def test_what_is_read_along_another_axis_goes_over_squares() -> None:
@@ -407,6 +437,9 @@ def test_what_reads_a_product_element_by_element_is_computed_tile_by_tile() -> N
     k = te.reduce_axis((0, 12))
     product = te.compute((8, 16), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
     each = te.compute((8, 16), lambda i, j: product[i, j] + 1.0)
-    for result, is_copied in ((each, False), (topi.sum(product, axis=1), True)):
-        assert ("C_global" in tiled(te.create_prim_func([a, b, result]), "C")) is is_copied
+    summed = topi.sum(product, axis=1)
+    for result, direct, is_copied in ((each, False, False), (summed, False, True), (summed, True, False)):
+        func = te.create_prim_func([a, b, result])
+        assert ("C_global" in tiled(func, "C", vector=1, **{"r0.inner": 12}, direct=direct)) is is_copied
+    assert "C_global" in tiled(func, "C", **{"r0.inner": 6}, direct=True), "parts of sums are kept near"
     assert "B_global" in tiled(function(PROGRAMS["a row of a product"]), "B")
