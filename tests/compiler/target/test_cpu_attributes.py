@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
@@ -33,3 +34,39 @@ def test_every_function_has_the_attributes_of_its_target(target: str, attributes
     assert defined
     for group in defined:
         assert re.findall(r'"target-[a-z]+"="[^"]*"|vscale_range\(.*?\)', group) == attributes
+
+
+def tile(rows: int, columns: int, mcpu: str, taps: int = 64) -> str:
+    """Return the code of a product of matrices whose sums are a tile of so many elements."""
+    a, b, k = (
+        te.placeholder((64, taps), name="A"),
+        te.placeholder((taps, 512), name="B"),
+        te.reduce_axis((0, taps), "k"),
+    )
+    c = te.compute((64, 512), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    s = te.create_schedule(c.op)
+    sums = s.cache_write(c, "local")
+    *_, column = s[c].tile(*c.op.axis, rows, columns)
+    s[sums].compute_at(s[c], s[c].leaf_iter_vars[1])
+    s[sums].reorder(k, *sums.op.axis)
+    s[sums].unroll(sums.op.axis[0])
+    s[sums].vectorize(sums.op.axis[1])
+    s[c].vectorize(column)
+    return build(s, [a, b, c], f"llvm -mtriple=x86_64-linux-gnu -mcpu={mcpu}").get_source("asm")
+
+
+@pytest.mark.parametrize(("mcpu", "lanes"), [("haswell", 8), ("icelake-server", 16)])
+def test_wide_vectors_are_spilled_to_lines_of_the_cache(mcpu: str, lanes: int) -> None:
+    """LLVM aligns the stack for them only if the function has a frame pointer; else stores take twice as long."""
+    spills = re.findall(r"(vmov[au]ps)\t%[yz]mm\d+, \S*\(%rsp\)", tile(8, 4 * lanes, mcpu))
+    assert set(spills) == {"vmovaps"}
+
+
+@pytest.mark.parametrize(("mcpu", "shape"), [("icelake-server", (8, 32)), ("haswell", (6, 16))])
+def test_a_tile_that_fills_the_registers_is_not_written_out_for_several_steps(
+    mcpu: str, shape: tuple[int, int]
+) -> None:
+    """Three steps would load the elements of all of them first, and spill them."""
+    code = tile(*shape, mcpu, taps=3)
+    assert not re.findall(r"[yz]mm\d+, \S*\(%rsp\)", code)
+    assert code.count("vfmadd") <= 2 * math.prod(shape) // (16 if "ice" in mcpu else 8)

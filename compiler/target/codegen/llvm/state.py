@@ -29,6 +29,9 @@ from compiler.target.target import Target
 from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 
+_STACK_BITS = 128
+"""The alignment of the stack on x86-64: of wider vectors that are spilled to it, many cross lines of the cache."""
+
 
 def cpu_attributes(target: Target) -> list[str]:
     """Return the function attributes of the CPU, as clang emits them: name, features, vector sizes."""
@@ -38,6 +41,8 @@ def cpu_attributes(target: Target) -> list[str]:
         attributes.append(f'"target-features"="{features}"')
     if any(feature.startswith("+sve") for feature in target.mattr):
         attributes.append("vscale_range(1,16)")
+    if target.triple.startswith("x86_64") and target.vector_bits > _STACK_BITS:
+        attributes.append('"frame-pointer"="all"')  # without one, LLVM cannot align the stack once vectors are spilled
     return attributes
 
 
