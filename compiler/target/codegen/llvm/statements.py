@@ -9,10 +9,23 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.expr.primexpr import Add, IntImm, IterVar, Max, Min, Mul, PrimExpr, StringImm, Var, const, is_const_int
+from compiler.ir.expr.primexpr import (
+    Add,
+    Broadcast,
+    IntImm,
+    IterVar,
+    Max,
+    Min,
+    Mul,
+    PrimExpr,
+    StringImm,
+    Var,
+    const,
+    is_const_int,
+)
 from compiler.ir.expr.scalars import int_value
 from compiler.ir.expr.substitute import substitute, uses_var
-from compiler.ir.functor import Functor
+from compiler.ir.functor import Functor, nodes_of
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.structural import structural_equal
 from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, stack_elements
@@ -198,13 +211,28 @@ class Statements(Functor):
     ) -> None:
         """Generate a bottom-tested loop from ``begin`` to ``end``, exclusive, whose body may be written otherwise."""
         unrolled = n.kind is tir.ForKind.UNROLLED or _is_short_sum(n)
-        hint = "llvm.loop.unroll.full" if unrolled else NOT_UNROLLED if _chains_selects(n) else ""
+        is_kept = _chains_selects(n) or self._is_register_tile(n)
+        hint = "llvm.loop.unroll.full" if unrolled else NOT_UNROLLED if is_kept else ""
         with self.state.loop(n.loop_var, begin, end, hint, may_be_empty):
             if write is None:
                 self.visit(n.body)
             else:
                 write()
             self.expressions.locator.statement(n)
+
+    def _is_register_tile(self, n: For) -> bool:
+        """Return whether the body of a loop adds products by elements to vectors that fill half the registers.
+
+        LLVM would write out a few iterations, load first what all of them multiply by, and spill it.
+        """
+        target = self.state.shared.target
+        stored = [each.value.dtype for each in nodes_of(n.body, tir.BufferStore) if dt.is_vector(each.value.dtype)]
+        bits = sum(dt.lanes(dtype) * dt.bits(dtype) for dtype in stored)
+        if any(True for _ in nodes_of(n.body, For)) or not any(
+            _is_element(each) for each in nodes_of(n.body, Broadcast)
+        ):
+            return False
+        return 2 * bits >= target.vector_registers * (target.vector_bits or math.inf)
 
     def _parallel(self, n: For) -> None:
         outlined = OutlinedLoop(self.state, n)
@@ -283,6 +311,10 @@ MAX_CHAIN = 8
 
 MAX_SHORT_SUM = 128
 """The maximum extent of a sum that is written out."""
+
+
+def _is_element(broadcast: Broadcast) -> bool:
+    return any(True for _ in nodes_of(broadcast.value, BufferLoad))
 
 
 def _chains_selects(n: For) -> bool:
