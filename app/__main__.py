@@ -23,6 +23,8 @@ from app.store.data_directory import reason
 if TYPE_CHECKING:
     from flask import Flask
 
+    from app.sandbox import Runner
+
 
 def parser(called: str) -> argparse.ArgumentParser:
     """Return the parser of a command line; omitted settings come from ``STRATA_*`` in the environment."""
@@ -56,8 +58,7 @@ def make_app(config: Config) -> Flask:
     """
     gc.disable()
     with ThreadPoolExecutor(1) as beside:
-        starting = beside.submit(start_runner, config)
-        starting.add_done_callback(lambda done: None if done.exception() else atexit.register(done.result().close))
+        starting = beside.submit(_start_runner, config)
         renderer = start_renderer(config)
         atexit.register(renderer.close)
         from app.server import create_app
@@ -66,6 +67,13 @@ def make_app(config: Config) -> Flask:
     gc.freeze()
     gc.enable()
     return app
+
+
+def _start_runner(config: Config) -> Runner:
+    """Start the runner of scripts, which is closed at the end even if the main thread is interrupted meanwhile."""
+    runner = start_runner(config)
+    atexit.register(runner.close)
+    return runner
 
 
 def prepare(app: Flask) -> None:
