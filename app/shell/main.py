@@ -33,7 +33,9 @@ def parser() -> argparse.ArgumentParser:
     python = commands.add_parser("python", help="run a program with `import tvm`, as it is, without the explorer")
     python.add_argument("arguments", nargs=argparse.REMAINDER)
 
-    tuning = commands.add_parser("tune", help="search for a faster schedule of what a program builds last")
+    tuning = commands.add_parser(
+        "tune", help="search for a faster schedule of what a program builds last; Ctrl+C ends it"
+    )
     tuning.add_argument("script", help="the program")
     tuning.add_argument("--seconds", type=float, default=60.0, help="by the clock (60)")
     tuning.add_argument("--trials", type=int, default=1000, help="schedules to measure at most (1000)")

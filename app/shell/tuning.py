@@ -6,6 +6,7 @@ import argparse
 import math
 import os
 import runpy
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -87,13 +88,17 @@ def tune(given: argparse.Namespace) -> int:
         best, default = _time(progress.best), _time(progress.default)
         print(f"{progress.trials:5d} trials, {progress.failed} failed, {spent:6.1f} s: best {best}, default {default}")
 
+    ending = _Ending()
+    before = signal.signal(signal.SIGINT, ending.ask)
     try:
         found = search(
             built.definition, target, trials=given.trials, seconds=given.seconds, seed=given.seed, threads=threads,
-            log=given.log, default=lambda: build(source, args, target), told=told,
+            log=given.log, default=lambda: build(source, args, target), told=told, clock=ending.clock,
         )  # fmt: skip
     except TVMError as error:
         raise Failure(str(error), WRONG_PROGRAM) from None
+    finally:
+        signal.signal(signal.SIGINT, before)
     print(f"default  {_time(found.default_seconds)}")
     if (seconds := _numpy_seconds(built)) is not None:
         print(f"NumPy    {_time(seconds)}, on one thread")
@@ -108,6 +113,22 @@ def tune(given: argparse.Namespace) -> int:
         raise Failure(f"{name} cannot be written: {error.strerror}", WRONG_COMMAND) from None
     print(name)
     return 0
+
+
+class _Ending:
+    """Lets Ctrl+C end a search after its round, with what was found; once more, at once."""
+
+    def __init__(self) -> None:
+        self._is_asked = False
+
+    def ask(self, *_: object) -> None:
+        if self._is_asked:
+            raise KeyboardInterrupt
+        self._is_asked = True
+        print("the search ends after this round, with what it has found; Ctrl+C ends it at once", file=sys.stderr)
+
+    def clock(self) -> float:
+        return math.inf if self._is_asked else time.monotonic()
 
 
 def built_by(script: str) -> Built:

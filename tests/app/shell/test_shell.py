@@ -6,6 +6,7 @@ import io
 import json
 import re
 import runpy
+import signal
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,15 @@ s = te.create_schedule(B.op)
 {schedule}
 f = tvm.build(s, [A, B], "llvm", name="twice")
 print("built")
+"""
+PRODUCT = """\
+import tvm
+from tvm import te
+
+A, B = (te.placeholder((64, 64), name=name) for name in "AB")
+k = te.reduce_axis((0, 64), name="k")
+C = te.compute((64, 64), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+tvm.build(te.create_schedule(C.op), [A, B, C], "llvm")
 """
 VECTORIZED = "o, i = s[B].split(B.op.axis[0], 16)\ns[B].vectorize(i)"
 
@@ -360,12 +370,7 @@ def test_tune_writes_a_script_with_the_primitives_that_were_found_or_leaves_the_
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script, log, out = tmp_path / "product.py", tmp_path / "log.jsonl", tmp_path / "found.py"
-    script.write_text(
-        "import tvm\nfrom tvm import te\n"
-        "A, B = (te.placeholder((64, 64), name=name) for name in 'AB')\nk = te.reduce_axis((0, 64), name='k')\n"
-        "C = te.compute((64, 64), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name='C')\n"
-        "tvm.build(te.create_schedule(C.op), [A, B, C], 'llvm')\n"
-    )
+    script.write_text(PRODUCT)
     command = ["tune", str(script), "--trials", "2", "--seed", "1", "--log", str(log), "-o", str(out)]
     assert main(command) == 0
     printed = capsys.readouterr().out
@@ -379,7 +384,7 @@ def test_tune_writes_a_script_with_the_primitives_that_were_found_or_leaves_the_
         np.testing.assert_allclose(c, a @ b, rtol=1e-4)
     else:
         assert "the default, which stays" in printed
-    script.write_text(script.read_text().replace("'llvm'", "'llvm -mtriple=aarch64-linux-gnu'"))
+    script.write_text(PRODUCT.replace('"llvm"', '"llvm -mtriple=aarch64-linux-gnu"'))
     assert main(command) == 1
     assert "code for aarch64-linux-gnu cannot run on this machine" in capsys.readouterr().err
     script.write_text("print(1)\n")
@@ -390,6 +395,26 @@ def test_tune_writes_a_script_with_the_primitives_that_were_found_or_leaves_the_
     for seconds in ("0", "-1", "nan"):
         assert main(["tune", str(script), "--seconds", seconds]) == 1
         assert f"--seconds must be more than 0, got {seconds}" in capsys.readouterr().err
+
+
+def test_an_interrupted_search_ends_with_what_it_has_found(tmp_path: Path) -> None:
+    script, log = tmp_path / "product.py", tmp_path / "log.jsonl"
+    script.write_text(PRODUCT)
+    called = "from app.shell.main import main; raise SystemExit(main())"
+    command = [sys.executable, "-uc", called, "tune", str(script), "--log", str(log), "-o", str(tmp_path / "found.py")]
+    with subprocess.Popen(
+        [*command, "--seconds", "600"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as search:
+        assert search.stdout is not None
+        assert "trials, " in search.stdout.readline()
+        search.send_signal(signal.SIGINT)
+        printed, said = search.communicate(timeout=60)
+    assert (search.returncode, said) == (
+        0,
+        "the search ends after this round, with what it has found; Ctrl+C ends it at once\n",
+    )
+    assert "default  " in printed
+    assert len(log.read_text().splitlines()) > 12, "a round is noted"
 
 
 def test_a_command_that_another_carries_out_keeps_its_name(capsys: pytest.CaptureFixture[str]) -> None:
