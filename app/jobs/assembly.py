@@ -59,7 +59,7 @@ Describe = Callable[[Outcome, int | None, str], Problem]
 def _timeout(outcome: Outcome, line: int | None, who: str) -> Problem:
     where = f" while line {line} ran native code" if line else ""
     starved = not outcome.interrupted and outcome.cpu_seconds < outcome.wall_seconds / 2
-    why = ", as others wait" if outcome.interrupted else ""
+    why = ", as other requests wait" if outcome.interrupted else ""
     if starved:
         had = f"in which it had a processor for {outcome.cpu_seconds:.1f} s"
         why = f", {had}: unless it waits for something, the server is busy; try again"

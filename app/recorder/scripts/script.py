@@ -311,7 +311,7 @@ class Script:
     def _stopped(self, line: int | None, allowance: Allowance) -> str:
         where = f" at line {line}" if line else ""
         if self._interrupted_after is not None:
-            after = f"after {self._interrupted_after:.1f} s, as others wait"
+            after = f"after {self._interrupted_after:.1f} s, as other requests wait"
             return f"the script was stopped{where} {after}"
         if allowance.starved:
             return (

@@ -316,7 +316,7 @@ def test_a_script_that_is_asked_to_end_says_why_and_shows_what_it_did(script: st
             break
     assert answer.status == "timeout"
     assert answer.problems[-1].line == script.count("\n")
-    assert "as others wait" in answer.problems[-1].message
+    assert "as other requests wait" in answer.problems[-1].message
     assert [entry.text for entry in answer.console] == ["begun\n"]
     assert job.outcome.interrupted
 
@@ -327,4 +327,4 @@ def test_a_script_that_does_not_listen_is_killed_soon(strongest: Sandbox) -> Non
     threading.Timer(0.5, job.interrupt).start()
     answer = assemble(list(job.messages()), job.outcome)
     assert (answer.status, job.outcome.interrupted) == ("timeout", True)
-    assert "as others wait" in answer.problems[-1].message
+    assert "as other requests wait" in answer.problems[-1].message
