@@ -34,7 +34,7 @@ class Definer:
         Parameters
         ----------
         script : str
-            A script that is trusted, for its author could forge the answer.
+            A script whose author could forge the answer, so that no times are compared by it.
         client : Client
             On whose behalf it runs, the first time.
 
@@ -56,7 +56,7 @@ class Definer:
 
         defined, problem = self._programs.work(ProgramDefinition, start, workspace, client, -1)
         if defined is None:
-            log.warning("the script of a lesson has no definition to compare with: %s", problem)
+            log.warning("a script has no definition to compare with the lesson's: %s", problem)
             return ""
         if len(self._kept) >= MAX_KEPT:
             self._kept.pop(next(iter(self._kept)), None)

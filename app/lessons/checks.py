@@ -330,26 +330,22 @@ class ResultCheck(CheckBase, frozen=True, kw_only=True, tag="right"):
 
 
 class SameDefinition(CheckBase, frozen=True, kw_only=True, tag="definition"):
-    """The measured kernel computes what the step's answer does: the same shapes, types and expressions, in one order.
+    """The kernel computes what the step's answer does: the same shapes, types and expressions, in one order.
 
-    Only steps with this check have a leaderboard.
+    Of the steps that measure, only those with this check have a leaderboard.
     """
-
-    measuring: ClassVar[Measuring] = "kernel"
 
     @property
     def default_words(self) -> str:
         return "It is the same computation as the lesson's: shapes, types and expressions"
 
     def judge(self, evidence: Evidence) -> tuple[bool, str]:
-        kernel = evidence.kernel
-        if kernel is None:
-            return False, "nothing was measured"
+        own = evidence.kernel.definition if evidence.kernel else evidence.computed
         if not evidence.definition:
             return False, "the lesson's own answer cannot be read; the server's log has the reason"
-        if not kernel.definition:
+        if not own:
             return False, "its definition was not recorded, so it cannot be compared"
-        difference = difference_of(kernel.definition, evidence.definition, "the lesson's")
+        difference = difference_of(own, evidence.definition, "the lesson's")
         return not difference, difference or "its definition is the lesson's"
 
 

@@ -25,12 +25,15 @@ class Evidence:
         The student's inputs, by the name of the check.
     definition : str
         What the lesson's own script computes, as measurements say it; empty if that is unknown.
+    computed : str
+        What the student's script computes, where it was not measured; empty if that is unknown.
     """
 
     answer: Answer
     measurements: Sequence[Measurement] = ()
     predictions: Mapping[str, float] = field(default_factory=dict)
     definition: str = ""
+    computed: str = ""
 
     @property
     def function(self) -> Unit | None:

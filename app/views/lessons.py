@@ -123,9 +123,10 @@ def judged(step: Step, asked: CheckRequest) -> StepResult:
     services, client = current_services(), current_client()
     measurements = measurements_of(step, asked)
     answer = services.compiler.compile(asked.workspace, client)
-    compares = step.compares_definitions and bool(measurements)
+    compares = step.compares_definitions and (bool(measurements) or not step.measuring)
     definition = services.definer.definition(step.answer or "", client) if compares else ""
-    task = JudgeStep(list(step.checks), measurements, asked.predictions, definition)
+    computed = services.definer.definition(asked.workspace.script, client) if compares and not measurements else ""
+    task = JudgeStep(list(step.checks), measurements, asked.predictions, definition, computed)
     verdicts = services.renderer.perform(task, Verdicts, [answer], client.address).verdicts
     return StepResult(passed=all(verdict.passed for verdict in verdicts), verdicts=verdicts)
 

@@ -305,7 +305,7 @@ def _fingerprints(_: ComputeFingerprints, answers: Sequence[DecodedAnswer]) -> F
 
 
 def _judge(task: JudgeStep, answers: Sequence[DecodedAnswer]) -> Verdicts:
-    evidence = Evidence(answers[0].answer, task.measurements, task.predictions, task.definition)
+    evidence = Evidence(answers[0].answer, task.measurements, task.predictions, task.definition, task.computed)
     return Verdicts(judge(task.checks, evidence))
 
 

@@ -356,6 +356,8 @@ class JudgeStep(msgspec.Struct, frozen=True, tag=True):
     predictions: dict[str, float]
     definition: str
     """What the step's answer computes; empty if no check asks for it."""
+    computed: str
+    """What the script computes, where a check asks for it and nothing is measured."""
 
 
 class TextChoice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -55,6 +55,20 @@ def test_a_step_tells_its_answer_from_its_beginning(explorer: FlaskClient, lesso
     assert not all(one["passed"] for one in begun), "what a step begins with passes it already"
 
 
+@pytest.mark.parametrize(
+    ("name", "number", "formula", "other"), [("first-compute", 2, "1.8", "1.9"), ("split", 1, "te.min", "te.max")]
+)
+def test_a_step_that_does_not_measure_refuses_another_formula(
+    explorer: FlaskClient, name: str, number: int, formula: str, other: str
+) -> None:
+    lesson = next(lesson for lesson in LESSONS if lesson.name == name)
+    script = (lesson.steps[number - 1].answer or "").replace(formula, other)
+    failed = [one for one in verdicts(explorer, lesson, number, script, answers=False) if not one["passed"]]
+    assert [one["detail"] for one in failed] == [
+        "the arguments agree, but what is computed of them is written in another way"
+    ]
+
+
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_no_check_shows_a_student_a_regular_expression(lesson: Lesson) -> None:
     asked = [check for step in lesson.steps for check in step.checks if isinstance(check, ContentCheck | OutputCheck)]

@@ -134,6 +134,8 @@ def test_a_definition_is_the_lesson_s_or_told_apart(lesson: str, passes: bool, d
     [check] = msgspec.convert([{"kind": "definition"}], list[Check])
     [made] = judge([check], Evidence(ANSWER, LADDER, {}, lesson))
     assert (made.passed, detail in made.detail) == (passes, True)
+    [unmeasured] = judge([check], Evidence(ANSWER, definition=lesson, computed="float32[16]: 1f"))
+    assert unmeasured == made
     [unknown] = judge([check], Evidence(ANSWER, [measurement("kernel", 1e-3)], {}, lesson or "float32[16]: 1f"))
     assert (unknown.passed, "was not recorded" in unknown.detail) == (False, True)
 
