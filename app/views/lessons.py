@@ -123,7 +123,8 @@ def judged(step: Step, asked: CheckRequest) -> StepResult:
     services, client = current_services(), current_client()
     measurements = measurements_of(step, asked)
     answer = services.compiler.compile(asked.workspace, client)
-    compares = step.compares_definitions and (bool(measurements) or not step.measuring)
+    is_known = answer.status == "ok" and (bool(measurements) or not step.measuring)
+    compares = step.compares_definitions and is_known
     definition = services.definer.definition(step.answer or "", client) if compares else ""
     computed = services.definer.definition(asked.workspace.script, client) if compares and not measurements else ""
     task = JudgeStep(list(step.checks), measurements, asked.predictions, definition, computed)
