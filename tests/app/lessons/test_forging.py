@@ -118,7 +118,8 @@ def test_every_step_that_measures_a_fixed_computation_compares_it() -> None:
 
 def renamed(script: str, seed: int) -> str:
     """Return a script with other names for its tensors, axes and variables."""
-    names = sorted(set(re.findall(r"\b(?:[A-Ca-z]|acc|celsius|data|table|image|picture|dark|sums|across|blur)\b", script)))
+    known = r"\b(?:[A-Ca-z]|acc|celsius|data|table|image|picture|dark|sums|across|blur)\b"
+    names = sorted(set(re.findall(known, script)))
     kept = {"s", "f", "n", "h", "w", "T"}
     to = {name: f"{name}_{random.Random(seed).randrange(10**6)}" for name in names if name not in kept}
     used = re.compile(r"(?<![\w.])(" + "|".join(map(re.escape, to)) + r")(?!\w|=\(|=\")") if to else None
