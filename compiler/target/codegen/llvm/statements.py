@@ -9,24 +9,13 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.expr.primexpr import (
-    Add,
-    Broadcast,
-    IntImm,
-    IterVar,
-    Max,
-    Min,
-    Mul,
-    PrimExpr,
-    StringImm,
-    Var,
-    const,
-    is_const_int,
-)
+from compiler.ir.expr.coercion import is_const_int
+from compiler.ir.expr.primexpr import Add, Broadcast, IntImm, IterVar, Max, Min, Mul, PrimExpr, StringImm, Var, const
 from compiler.ir.expr.scalars import int_value
 from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Functor, nodes_of
 from compiler.ir.memory import ALIGNMENT
+from compiler.ir.node import Node
 from compiler.ir.structural import structural_equal
 from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, stack_elements
 from compiler.target.codegen.llvm.expressions import Expressions
@@ -225,14 +214,14 @@ class Statements(Functor):
 
         LLVM would write out a few iterations, load first what all of them multiply by, and spill it.
         """
-        target = self.state.shared.target
-        stored = [each.value.dtype for each in nodes_of(n.body, tir.BufferStore) if dt.is_vector(each.value.dtype)]
-        bits = sum(dt.lanes(dtype) * dt.bits(dtype) for dtype in stored)
-        if any(True for _ in nodes_of(n.body, For)) or not any(
-            _is_element(each) for each in nodes_of(n.body, Broadcast)
-        ):
+        nodes = [*nodes_of(n.body, For, Broadcast, tir.BufferStore)]
+        if any(isinstance(each, For) for each in nodes) or not any(map(_is_element, nodes)):
             return False
-        return 2 * bits >= target.vector_registers * (target.vector_bits or math.inf)
+        stored = [each.value.dtype for each in nodes if isinstance(each, tir.BufferStore)]
+        bits = sum(dt.lanes(dtype) * dt.bits(dtype) for dtype in stored if dt.is_vector(dtype))
+        return 2 * bits >= self.state.shared.target.vector_registers * (
+            self.state.shared.target.vector_bits or math.inf
+        )
 
     def _parallel(self, n: For) -> None:
         outlined = OutlinedLoop(self.state, n)
@@ -313,8 +302,8 @@ MAX_SHORT_SUM = 128
 """The maximum extent of a sum that is written out."""
 
 
-def _is_element(broadcast: Broadcast) -> bool:
-    return any(True for _ in nodes_of(broadcast.value, BufferLoad))
+def _is_element(node: Node) -> bool:
+    return isinstance(node, Broadcast) and any(True for _ in nodes_of(node.value, BufferLoad))
 
 
 def _chains_selects(n: For) -> bool:
