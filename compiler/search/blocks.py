@@ -94,17 +94,8 @@ class BlockFacts:
         return "R" in self.kinds and self.block.init is not None and isinstance(self.block.body, BufferStore)
 
     @property
-    def is_reusing(self) -> bool:
-        """Whether elements are read in several places of the result, which tiles keep near."""
-        return self.is_sum and max(self._uses, default=1) > 1
-
-    @property
-    def uses(self) -> int:
-        """In how many places of the result the elements are read of which this is the least."""
-        return min(self._uses, default=1)
-
-    @property
-    def _uses(self) -> list[int]:
+    def uses(self) -> list[int]:
+        """In how many places of the result an element of each operand is read; those tiles keep near."""
         own = self.block.writes[0].buffer
         reads = [r for r, region in zip(self.reads, self.block.reads, strict=True) if region.buffer is not own]
         return [math.prod(self.extents[i] for i in self.axes("S") if read[i] == 0) for read in reads]

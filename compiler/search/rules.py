@@ -225,8 +225,9 @@ def _reduce(known: Sequence[str], d: Derivation, rv: BlockRV) -> None:
         ways.append("parts")
     is_across = inner is None and any(abs(read[i]) == 1 for read in facts.reads for i in facts.axes("S"))
     is_wide = any(facts.extents[i] > 1 for i in facts.axes("S"))
-    if (facts.is_reusing or is_across) and is_wide and "tiles" in known:
-        ways = ["tiles"] if d.name(rv) in d.quartered else ["tiles"] * min(max(facts.uses, _LIKELY), _USES) + ways[1:]
+    uses = facts.uses or [1]
+    if (max(uses) > 1 or is_across) and is_wide and "tiles" in known:
+        ways = ["tiles"] if d.name(rv) in d.quartered else ["tiles"] * min(max(min(uses), _LIKELY), _USES) + ways[1:]
     way = d.pick(f"{d.name(rv)}.way", ways)
     if way == "tiles":
         _tile(d, facts)
@@ -333,15 +334,12 @@ def _epilogue(d: Derivation, facts: BlockFacts) -> BlockRV | None:
     if len(consumers) != 1:
         return None
     after = block_facts(d.sch, consumers[0])
-    if after is None or "R" in after.kinds or math.prod(after.extents) != _size(facts):
+    size = math.prod(facts.extents[i] for i in facts.axes("S"))
+    if after is None or "R" in after.kinds or math.prod(after.extents) != size:
         return None
     own = facts.block.writes[0].buffer
     read = [r for r, region in zip(after.reads, after.block.reads, strict=True) if region.buffer is own]
     return consumers[0] if len(read) == 1 and read[0] == after.writes[0] else None
-
-
-def _size(facts: BlockFacts) -> int:
-    return math.prod(facts.extents[i] for i in facts.axes("S"))
 
 
 def _split(d: Derivation, facts: BlockFacts) -> _Tiles:
