@@ -25,7 +25,6 @@ found = tvm.build(sch.mod, {build})
 
 def write_script(definition: PrimFunc, schedule: Schedule, target: str, title: str, kernel: str = "") -> str:
     """Return a script that applies the primitives of a schedule's trace to the definition, and builds what it gives."""
-    assert schedule.trace is not None
     steps = schedule.trace.simplified(remove_postproc=False).as_python()
     imported, _, function = definition.script().strip().removeprefix("# ").partition("\n\n")
     name = re.findall(r"^def (\w+)", function, re.M)[0]

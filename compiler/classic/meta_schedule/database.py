@@ -289,7 +289,6 @@ class ScheduleFnDatabase(Database):
         sch = Schedule(workload.mod)
         if self._schedule_fn(sch) is False:
             return None
-        assert sch.trace is not None
         return TuningRecord(sch.trace, workload, None, target)
 
 

@@ -28,7 +28,6 @@ class Mutator(Part):
 
         Raises ArgumentError if steps were changed.
         """
-        assert sch.trace is not None
         seed = [rng.randrange(_SEEDS)] * (len(inspect.signature(self.apply).parameters) > 1)
         changed = self.apply(Trace(sch.trace.insts, sch.trace.decisions), *seed)
         if changed is None:

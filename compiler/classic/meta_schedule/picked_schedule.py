@@ -50,7 +50,7 @@ class PickedSchedule(Schedule):
         decision: object,
     ) -> None:  # fmt: skip
         super().record(kind, inputs, attrs, outputs, decision)
-        if kind.primitive in _OPTIONS and self._name and self.trace is not None:
+        if kind.primitive in _OPTIONS and self._name:
             self.names[self.trace.insts[-1]], self._name = self._name, ""
 
 

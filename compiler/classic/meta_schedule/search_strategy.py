@@ -148,7 +148,7 @@ class _Given(SpaceGenerator):
 
     def __init__(self, of: SpaceGenerator, schedules: Sequence[Schedule]) -> None:
         self.postprocs, self.mutator_probs = of.postprocs, of.mutator_probs
-        self._traces = [sch.trace for sch in schedules if sch.trace is not None]
+        self._traces = [sch.trace for sch in schedules]
 
 
 class _Programs:

@@ -90,7 +90,7 @@ class SpaceGenerator(Part):
         if self._traces is None:
             func = d.sch.mod
             made = schedules_of(self, "generate_design_space", self.generate_design_space(func))
-            self._traces = [sch.trace for sch in made if sch.trace is not None]
+            self._traces = [sch.trace for sch in made]
         replay(self._traces, d)
 
     @staticmethod

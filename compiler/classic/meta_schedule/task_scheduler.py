@@ -103,7 +103,6 @@ class TaskRecord:
         if found.schedule is None and self.ctx.default is not None:
             return
         schedule = found.schedule or Schedule(self.ctx.func)
-        assert schedule.trace is not None
         workload = database.commit_workload(self.ctx.mod)
         seconds = [found.seconds] if math.isfinite(found.seconds) else None  # unknown where nothing could be compared
         database.commit_tuning_record(TuningRecord(schedule.trace, workload, seconds, self.ctx.target))

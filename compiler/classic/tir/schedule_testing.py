@@ -36,7 +36,6 @@ def verify_trace_roundtrip(
 
     Raises ValueError if the form is neither ``json`` nor ``python``.
     """
-    assert sch.trace is not None
     result = None
     for form in (text_format,) if isinstance(text_format, str) else text_format:
         result = Schedule(mod, debug_mask=debug_mask)

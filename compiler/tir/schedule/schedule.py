@@ -76,7 +76,7 @@ class Schedule:
             levels = ", ".join(ERROR_RENDER_LEVELS)
             expected("Schedule", "error_render_level", f"one of {levels}", error_render_level)
         self._state = ScheduleState(mod, debug_mask=debug_mask, enable_check=enable_check)
-        self._trace: Trace | None = Trace([], {})
+        self._trace = Trace([], {})
         self._meanings: dict[object, StmtSRef | int] = {}
         self.error_render_level = error_render_level
         self._random = random.Random()
@@ -84,21 +84,6 @@ class Schedule:
         self._func_working_on = _entry(self._state.mod)
         for instrument in active_instruments():
             instrument.tir_schedule_created(self, None)
-
-    @staticmethod
-    def _create_non_traced(
-        mod: PrimFunc | IRModule,
-        *,
-        seed: int | None = None,
-        debug_mask: str | int = "none",
-        error_render_level: str = "detail",
-        enable_check: bool = True,
-    ) -> Schedule:
-        sch = Schedule(
-            mod, seed=seed, debug_mask=debug_mask, error_render_level=error_render_level, enable_check=enable_check
-        )
-        sch._trace = None
-        return sch
 
     # what it is
 
@@ -113,8 +98,8 @@ class Schedule:
         return self._state
 
     @property
-    def trace(self) -> Trace | None:
-        """The steps that were applied; None for a schedule that notes none."""
+    def trace(self) -> Trace:
+        """The steps that were applied."""
         return self._trace
 
     @property
@@ -133,7 +118,7 @@ class Schedule:
         """Return a schedule of the same program: the same random variables mean the same, and part ways from now on."""
         twin = type(self).__new__(type(self))
         twin._state, match = self._state.copy()
-        twin._trace = None if self._trace is None else Trace(self._trace.insts, self._trace.decisions)
+        twin._trace = Trace(self._trace.insts, self._trace.decisions)
         twin._meanings = {
             rv: match.get(value, value) if isinstance(value, StmtSRef) else value
             for rv, value in self._meanings.items()
@@ -166,8 +151,7 @@ class Schedule:
     def show(self, style: str | None = None, black_format: bool = False) -> None:
         """Print the program and the steps that led to it."""
         print(self.mod.script())
-        if self._trace is not None:
-            print(self._trace)
+        print(self._trace)
 
     # random variables
 
@@ -267,8 +251,7 @@ class Schedule:
         decision: object,
     ) -> None:
         """Note a step that was applied."""
-        if self._trace is not None:
-            self._trace.append(Instruction(kind, inputs, attrs, outputs), decision)
+        self._trace.append(Instruction(kind, inputs, attrs, outputs), decision)
 
 
 def _entry(mod: IRModule) -> GlobalVar | None:

@@ -64,7 +64,6 @@ def by_quarters(func: Any, times: int = 1) -> Any:
         sch.strassen(block)
         assert sch.get(block).name_hint == "C", "the block is that of the products"
     again = Schedule(func)
-    assert sch.trace is not None
     sch.trace.apply_to_schedule(again, remove_postproc=False)
     assert again.mod["main"].script() == sch.mod["main"].script()
     return sch.mod["main"]

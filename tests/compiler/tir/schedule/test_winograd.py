@@ -74,7 +74,6 @@ def transformed(func: Any, tile_size: int) -> Any:
     sch.winograd(block, tile_size)
     assert sch.get(block).name_hint == "Y", "the block is that of the products"
     again = Schedule(func)
-    assert sch.trace is not None
     sch.trace.apply_to_schedule(again, remove_postproc=False)
     assert again.mod["main"].script() == sch.mod["main"].script()
     return sch.mod["main"]
