@@ -9,6 +9,9 @@ from typing import Annotated, Any, Protocol
 import msgspec
 from msgspec import Meta, Struct
 
+from app.panes.assembly_choice import assembly_of
+from compiler.ir.error import TVMError
+
 MAX_TEXT = 60_000
 """Characters of a text that an assistant is given."""
 MAX_ITEMS = 2_000
@@ -101,8 +104,18 @@ class Link(Program, kw_only=True, forbid_unknown_fields=True):
 
 
 def workspace(script: str, target: str, threads: int, device: str = "") -> dict[str, Any]:
-    """Return a workspace of the API."""
-    return {"script": script, "options": {"target": target, "threads": threads, "device": device}}
+    """Return a workspace of the API; the assembly that it shows is that of the target.
+
+    Raises
+    ------
+    Refused
+        If there is no such target, or no assembly is shown for it.
+    """
+    try:
+        options = {"target": target, "assembly": assembly_of(target), "threads": threads, "device": device}
+    except TVMError as error:
+        raise Refused(f"target: {error}") from None
+    return {"script": script, "options": options}
 
 
 def _compile(given: Compile, api: Api) -> Any:

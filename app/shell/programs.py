@@ -11,14 +11,11 @@ from urllib.parse import urlsplit
 import msgspec
 
 from app.artifacts import Workspace
+from app.panes import assembly_choice
 from app.shell.explorer import Server, ask
 from app.shell.failures import WRONG_COMMAND, Failure
 from app.store.links import OpenedLink
 from compiler.ir.error import TVMError
-from compiler.runtime.modules.native_code import host_triple
-from compiler.target.assembly_targets import HOST
-from compiler.target.cpu.cpus import TRIPLES
-from compiler.target.cpu.llvm_cpu import architecture
 from compiler.target.llvm_machine import target_machine
 from compiler.target.target import Target
 
@@ -57,7 +54,7 @@ def read_program(name: str, files: Sequence[str] = (), target: str = "", threads
 
 
 def assembly_of(target: str) -> str:
-    """Return the key of the processor that a target names: its assembly is shown of scripts that build for ``llvm``.
+    """Return the key of the processor that a target names; see :func:`~app.panes.assembly_choice.assembly_of`.
 
     Raises
     ------
@@ -66,17 +63,11 @@ def assembly_of(target: str) -> str:
     """
     try:
         machine = Target(target)
-        is_host = machine.mcpu == "native" or (not machine.mcpu and machine.triple == host_triple())
-        if machine.kind != "llvm" or (is_host and not machine.mattr):
-            return HOST
-        target_machine(machine.triple, machine.cpu, machine.llvm_features, opt_level=2)
+        if machine.kind == "llvm":
+            target_machine(machine.triple, machine.cpu, machine.llvm_features, opt_level=2)
+        return assembly_choice.assembly_of(target)
     except TVMError as error:
         raise Failure(f"--target: {error}", WRONG_COMMAND) from None
-    shown = architecture(machine.triple)
-    if shown not in TRIPLES:
-        raise Failure(f"--target: assembly is shown for {', '.join(TRIPLES)}, not for {shown}", WRONG_COMMAND)
-    cpu = machine.cpu if is_host else machine.mcpu or "generic"
-    return ":".join([shown, cpu, *([",".join(machine.mattr)] if machine.mattr else [])])
 
 
 def standard_input() -> BinaryIO:

@@ -73,6 +73,9 @@ def test_malformed_messages_get_an_error(client: FlaskClient, body: Any, status:
         ({"script": "x", "threads": 0}, "`int` >= 1"),
         ({"script": "x" * 1_000_001}, "length <= 1000000"),
         ({"script": "x", "device": "abacus"}, "matching regex"),
+        ({"script": "x", "target": "abacus"}, "target: Target: unknown kind 'abacus'"),
+        ({"script": "x", "target": "llvm -mtriple=mips-linux-gnu"}, "aarch64, riscv64, wasm32, not for mips"),
+        ({"script": "x", "target": "llvm -mcpu=sandybrigde"}, "unknown CPU 'sandybrigde' for x86_64"),
     ],
 )
 def test_wrong_arguments_are_told_to_the_assistant(
@@ -83,6 +86,13 @@ def test_wrong_arguments_are_told_to_the_assistant(
     assert answer["isError"]
     assert words in answer["content"][0]["text"]
     assert runner.jobs == []
+
+
+def test_the_assembly_is_of_the_processor_that_is_named(client: FlaskClient, runner: ScriptedRunner) -> None:
+    arguments = {"script": "x", "pane": "asm", "target": "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72"}
+    client.post("/mcp", json=request("tools/call", name="compile", arguments=arguments))
+    [asked] = runner.requests
+    assert asked.options.assembly == "aarch64:cortex-a72"
 
 
 def test_a_tool_fails_as_the_api_does(tmp_path: Path, runner: ScriptedRunner, one_moment: None) -> None:
