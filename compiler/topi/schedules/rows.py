@@ -25,8 +25,8 @@ from compiler.topi.schedules.lanes import contiguous_axes, partial_results
 
 _TOGETHER = 2
 """Rows at a time: what one of them waits for, the other need not."""
-_MIN_ROWS = 16
-"""Fewer rows leave cores without work where there is enough of it."""
+_MIN_PAIRED = 16
+"""Pairs of fewer rows leave cores without work."""
 
 
 def schedule_rows(schedule: te.Schedule, stored: Collection[Operation], machine: Target) -> bool:
@@ -40,14 +40,15 @@ def schedule_rows(schedule: te.Schedule, stored: Collection[Operation], machine:
     if others or not isinstance(result, ComputeOp) or not reductions or not all(map(contiguous_axes, reductions)):
         return False
     depth = len(reductions[0].axis)
-    if not _are_of_rows(schedule, {stage.op for stage in kept}, result, depth) or _are_few(result, depth):
+    if not _are_of_rows(schedule, {stage.op for stage in kept}, result, depth) or _is_single(result, depth):
         return False
     last = schedule[result]
     axes = list(result.axis[:depth])
     vectorize_elements(last, _lanes(result, machine), on_cores=False)
     rows = last.fuse(*axes) if depth > 1 else axes[0]
-    neighbours = extent(axes[-1])
-    if neighbours is not None and neighbours % _TOGETHER == 0:  # else some pairs would have different outer indices
+    count, neighbours = math.prod(extent(axis) or _MIN_PAIRED for axis in axes), extent(axes[-1])
+    # where pairs divide no neighbours, some would have different outer indices
+    if count >= _MIN_PAIRED and neighbours is not None and neighbours % _TOGETHER == 0:
         rows, together = last.split(rows, factor=_TOGETHER)
         last.reorder(*last.leaf_iter_vars[2:-1], together)  # right outside of the vectors
         last.unroll(together)
@@ -70,10 +71,9 @@ def _lanes(result: ComputeOp, machine: Target) -> int:
     return lanes if row is None or row % (2 * lanes) else 2 * lanes
 
 
-def _are_few(result: ComputeOp, depth: int) -> bool:
-    """Return whether there are fewer rows than cores may want, and enough in each for several."""
-    rows = [extent(axis) for axis in result.axis[:depth]]
-    return is_worth_parallel(result) and None not in rows and math.prod(e or 1 for e in rows) < _MIN_ROWS
+def _is_single(result: ComputeOp, depth: int) -> bool:
+    """Return whether there is one row, with enough in it for several cores."""
+    return is_worth_parallel(result) and all(extent(axis) == 1 for axis in result.axis[:depth])
 
 
 def _are_of_rows(schedule: te.Schedule, kept: Collection[Operation], result: ComputeOp, depth: int) -> bool:
