@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
 from operator import add
 
@@ -166,19 +166,32 @@ def roi_align(data: Tensor, rois: Tensor, spec: RoiSpec) -> Tensor:
         _, size = region(k, d)
         return tir.const(spec.ratio, "int32") if spec.ratio > 0 else te.max(te.ceil(size).astype("int32"), 1)
 
+    def staged(name: str, d: int, value: Callable[..., PrimExpr]) -> Tensor:
+        """Return what is the same for all channels, of each place in each part along an axis."""
+        return compute((dims(rois)[0], spec.pooled[d], bounds[d]), value, name=name, tag=Tag.STAGED)
+
+    def place(d: int, k: Var, part: Var, at: Var) -> PrimExpr:
+        start, size = region(k, d)
+        step = (at.astype("float32") + 0.5) / places(k, d).astype("float32")
+        return start + (part.astype("float32") + step) * size
+
+    where = [staged("place", d, partial(place, d)) for d in range(2)]
+
+    def taps(d: int, n: int) -> tuple[Tensor, Tensor]:
+        def tap(*at: Var) -> tuple[PrimExpr, PrimExpr]:
+            return _edge_taps(where[d](*at), extents[d])[n]
+
+        return staged("tap", d, lambda *at: tap(*at)[0]), staged("weight", d, lambda *at: tap(*at)[1])
+
+    axes = [[taps(d, n) for n in range(2)] for d in range(2)]
+
     def element(k: Var, c: Var, *part: Var) -> PrimExpr:
-        taps: list[list[tuple[PrimExpr, PrimExpr]]] = []
-        inside: list[PrimExpr] = []
-        counted: list[PrimExpr] = []
-        for d, extent in enumerate(extents):
-            start, size = region(k, d)
-            step = (window[d].var.astype("float32") + 0.5) / places(k, d).astype("float32")
-            place = start + (part[d].astype("float32") + step) * size
-            taps.append(_edge_taps(place, extent))
-            inside += [place >= -1.0, place <= float(extent)]
-            counted.append(window[d].var < places(k, d))
+        y, x = ((k, part[d], window[d].var) for d in range(2))
+        inside = [t for d, at in enumerate((y, x)) for t in (where[d](*at) >= -1.0, where[d](*at) <= float(extents[d]))]
+        counted = [window[d].var < places(k, d) for d in range(2)]
         image = rois(k, 0).astype("int32")
-        values = [data(image, c, i, j) * (a * b).astype(data.dtype) for (i, a), (j, b) in product(taps[0], taps[1])]
+        pairs = [(i(*y), j(*x), a(*y) * b(*x)) for (i, a), (j, b) in product(*axes)]
+        values = [data(image, c, i, j) * weight.astype(data.dtype) for i, j, weight in pairs]
         total = reduce(te.max if spec.mode == "max_weighted" else add, values)
         zero = tir.const(0, data.dtype)
         value = te.if_then_else(te.all(*inside), total, zero)
