@@ -50,8 +50,6 @@ from compiler.tir.transform.loops.reduce_in_pairs import PAIRWISE
 Option = TypeVar("Option")
 _MAX_VECTORS = 4
 """Vector registers side by side in a tile."""
-_USES = 16
-"""So often are elements used where sums of parts are hardly worth a trial."""
 _LEAST_QUARTER = 256
 """Rows, columns and sums of quarters that are worth Strassen's sums."""
 _LIKELY = 4
@@ -227,7 +225,8 @@ def _reduce(known: Sequence[str], d: Derivation, rv: BlockRV) -> None:
     is_wide = any(facts.extents[i] > 1 for i in facts.axes("S"))
     uses = facts.uses or [1]
     if (max(uses) > 1 or is_across) and is_wide and "tiles" in known:
-        ways = ["tiles"] if d.name(rv) in d.quartered else ["tiles"] * min(max(min(uses), _LIKELY), _USES) + ways[1:]
+        often = min(max(min(uses), _LIKELY), 4 * _LIKELY)  # for elements that are used so often parts rarely pay
+        ways = ["tiles"] if d.name(rv) in d.quartered else ["tiles"] * often + ways[1:]
     way = d.pick(f"{d.name(rv)}.way", ways)
     if way == "tiles":
         _tile(d, facts)

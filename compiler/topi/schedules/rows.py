@@ -40,7 +40,8 @@ def schedule_rows(schedule: te.Schedule, stored: Collection[Operation], machine:
     if others or not isinstance(result, ComputeOp) or not reductions or not all(map(contiguous_axes, reductions)):
         return False
     depth = len(reductions[0].axis)
-    if not _are_of_rows(schedule, {stage.op for stage in kept}, result, depth) or _is_single(result, depth):
+    is_single = is_worth_parallel(result) and all(extent(axis) == 1 for axis in result.axis[:depth])
+    if not _are_of_rows(schedule, {stage.op for stage in kept}, result, depth) or is_single:  # work for several cores
         return False
     last = schedule[result]
     axes = list(result.axis[:depth])
@@ -69,11 +70,6 @@ def _lanes(result: ComputeOp, machine: Target) -> int:
     """Return the lanes of vectors along rows: two registers, loaded before they are stored, where rows allow it."""
     lanes, row = machine.vector_width(result.output(0).dtype), extent(result.axis[-1])
     return lanes if row is None or row % (2 * lanes) else 2 * lanes
-
-
-def _is_single(result: ComputeOp, depth: int) -> bool:
-    """Return whether there is one row, with enough in it for several cores."""
-    return is_worth_parallel(result) and all(extent(axis) == 1 for axis in result.axis[:depth])
 
 
 def _are_of_rows(schedule: te.Schedule, kept: Collection[Operation], result: ComputeOp, depth: int) -> bool:

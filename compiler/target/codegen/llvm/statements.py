@@ -15,7 +15,6 @@ from compiler.ir.expr.scalars import int_value
 from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Functor, nodes_of
 from compiler.ir.memory import ALIGNMENT
-from compiler.ir.node import Node
 from compiler.ir.structural import structural_equal
 from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, stack_elements
 from compiler.target.codegen.llvm.expressions import Expressions
@@ -215,7 +214,9 @@ class Statements(Functor):
         LLVM would write out a few iterations, load first what all of them multiply by, and spill it.
         """
         nodes = [*nodes_of(n.body, For, Broadcast, tir.BufferStore)]
-        if any(isinstance(each, For) for each in nodes) or not any(map(_is_element, nodes)):
+        factors = [each for each in nodes if isinstance(each, Broadcast)]
+        is_innermost = not any(isinstance(each, For) for each in nodes)
+        if not is_innermost or not any(True for each in factors for _ in nodes_of(each.value, BufferLoad)):
             return False
         stored = [each.value.dtype for each in nodes if isinstance(each, tir.BufferStore)]
         bits = sum(dt.lanes(dtype) * dt.bits(dtype) for dtype in stored if dt.is_vector(dtype))
@@ -300,10 +301,6 @@ MAX_CHAIN = 8
 
 MAX_SHORT_SUM = 128
 """The maximum extent of a sum that is written out."""
-
-
-def _is_element(node: Node) -> bool:
-    return isinstance(node, Broadcast) and any(True for _ in nodes_of(node.value, BufferLoad))
 
 
 def _chains_selects(n: For) -> bool:
