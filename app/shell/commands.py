@@ -17,7 +17,7 @@ from app.panes.texts import asking_for
 from app.proposals import Place, Proposed, Subject
 from app.protocol import Failed, Measured, MeasuredBy
 from app.shell import shown
-from app.shell.explorer import Explorer, ask
+from app.shell.explorer import Explorer, ask, decoded
 from app.shell.failures import WRONG_PROGRAM, Failure
 from app.shell.programs import read_program
 from app.store.links import SavedLink, SharedState
@@ -31,7 +31,7 @@ def compile_(given: argparse.Namespace, explorer: Explorer) -> int:
         workspace = _with(workspace, device=given.device)
     workspace = asking_for(workspace, given.emit)
     raw = explorer.send("/api/compile", workspace)
-    answer = msgspec.json.decode(raw, type=Answer)
+    answer = decoded(explorer, "/api/compile", raw, Answer)
     if given.json:
         sys.stdout.write(raw.decode() + "\n")
         return _status(answer)
@@ -47,7 +47,7 @@ def compile_(given: argparse.Namespace, explorer: Explorer) -> int:
 def run(given: argparse.Namespace, explorer: Explorer) -> int:
     """Run a script in full and print what it writes, then the times of its kernels."""
     raw = explorer.send("/api/run", _program(given, given.script))
-    answer = msgspec.json.decode(raw, type=Answer)
+    answer = decoded(explorer, "/api/run", raw, Answer)
     if given.json:
         sys.stdout.write(raw.decode() + "\n")
         return _status(answer)
@@ -110,7 +110,7 @@ def propose(given: argparse.Namespace, explorer: Explorer) -> int:
     place = Place(stage=given.stage, loop=given.loop)
     body = msgspec.to_builtins(workspace) | {"subject": msgspec.to_builtins(Subject(place=place))}
     raw = explorer.send("/api/proposals", body)
-    proposed = msgspec.json.decode(raw, type=Proposed)
+    proposed = decoded(explorer, "/api/proposals", raw, Proposed)
     if proposed.problem:
         raise Failure(proposed.problem)
     if given.json:
@@ -129,7 +129,7 @@ def propose(given: argparse.Namespace, explorer: Explorer) -> int:
 def why(given: argparse.Namespace, explorer: Explorer) -> int:
     """Print why a program takes its time: the largest part first, each with what would remove it."""
     raw = explorer.send("/api/why", _program(given, given.script))
-    said = msgspec.json.decode(raw, type=Why)
+    said = decoded(explorer, "/api/why", raw, Why)
     if given.json:
         sys.stdout.write(raw.decode() + "\n")
         return 0

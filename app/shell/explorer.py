@@ -8,14 +8,19 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPException, IncompleteRead
 from typing import Protocol, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 
-from app.shell.failures import Failure, Unreachable
+from app.errors import InvalidBody, NotFound
+from app.shell.failures import WRONG_COMMAND, WRONG_PROGRAM, Failure, Unreachable
 from app.store.data_directory import reason
 
 T = TypeVar("T")
+_NAMES_NOTHING = (NotFound.code, InvalidBody.code)
+"""Codes of errors that are of the command, not of the program."""
 SECONDS = 600.0
 """How long a server may take to answer; measurements wait for their turn."""
 
@@ -41,17 +46,31 @@ class Explorer(Protocol):
 
 def ask(explorer: Explorer, path: str, body: object | None, kind: type[T]) -> T:
     """Return the response to a request, decoded."""
+    return decoded(explorer, path, explorer.send(path, body), kind)
+
+
+def decoded(explorer: Explorer, path: str, response: bytes, kind: type[T]) -> T:
+    """Return the value that the body of a response holds.
+
+    Raises
+    ------
+    Failure
+        If it is not what this version expects there.
+    """
     try:
-        return msgspec.json.decode(explorer.send(path, body), type=kind)
+        return msgspec.json.decode(response, type=kind)
     except msgspec.ValidationError as error:
         raise Failure(f"{explorer.address or path} answers as another version of Strata does: {error}") from None
+    except msgspec.DecodeError as error:
+        raise Unreachable(f"{explorer.address or path} does not answer as a server of Strata: {error}") from None
 
 
 class Server:
     """A running server, by its address."""
 
     def __init__(self, address: str) -> None:
-        if not address.startswith(("http://", "https://")):
+        named = address.startswith(("http://", "https://")) and address.isprintable() and " " not in address
+        if not named or not urlsplit(address).hostname:
             raise Failure(f"--server: expected an address such as http://127.0.0.1:8000, got {address!r}", status=2)
         self.address = address.rstrip("/")
 
@@ -69,8 +88,13 @@ class Server:
         try:
             with urllib.request.urlopen(request, timeout=SECONDS) as response:
                 yield from response
+                if response.length:  # which is what is left of the announced length
+                    raise IncompleteRead(b"", response.length)
         except urllib.error.HTTPError as error:
-            raise Failure(_message(error.read(), f"{self.address} answers with status {error.code}")) from None
+            raise _refusal(error.read(), f"{self.address} answers with status {error.code}") from None
+        except HTTPException as error:
+            told = f"{type(error).__name__}: {error}"
+            raise Unreachable(f"{self.address} does not answer as a server of Strata: {told}") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
             raise Unreachable(f"no server answers at {self.address}: {reason}; `strata serve` starts one") from None
@@ -107,7 +131,7 @@ class _Here:
         else:
             response = self._client.post(path, data=msgspec.json.encode(body), content_type="application/json")
         if response.status_code >= 400:
-            raise Failure(_message(response.data, f"{path} answers with status {response.status_code}"))
+            raise _refusal(response.data, f"{path} answers with status {response.status_code}")
         content: bytes = response.data
         return content
 
@@ -140,13 +164,15 @@ def here(lessons_dir: str | None = None) -> Iterator[Explorer]:
         yield _Here(folder, lessons_dir)
 
 
-def _message(body: bytes, otherwise: str) -> str:
-    """Return the sentence of an error response."""
+def _refusal(body: bytes, otherwise: str) -> Failure:
+    """Return what an error response says; what no server of Strata wrote is no answer of one."""
     from app.web.error_responses import ErrorBody
 
     try:
         error = msgspec.json.decode(body, type=ErrorBody).error
     except msgspec.MsgspecError:
-        return otherwise
-    expected = f", expected {error.expected}" if error.expected else ""
-    return f"{error.message}{f' ({error.field})' if error.field else ''}{expected}"
+        return Unreachable(f"{otherwise}, which no server of Strata wrote")
+    is_told = error.expected is None or error.expected in error.message
+    expected = "" if is_told else f", expected {error.expected}"
+    message = f"{error.message}{f' ({error.field})' if error.field else ''}{expected}"
+    return Failure(message, WRONG_COMMAND if error.code in _NAMES_NOTHING else WRONG_PROGRAM)

@@ -7,11 +7,13 @@ import json
 import re
 import runpy
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -230,6 +232,10 @@ def test_errors_of_a_script_are_said_with_its_line(
         (["compile", "image.bin"], "image.bin is not text: expected a Python script"),
         (["compile", "http://127.0.0.1/other"], "is no link to a script"),
         (["compile", "image.bin", "--server", "localhost"], "--server: expected an address"),
+        (["compile", "plain.py", "--server", "http://"], "--server: expected an address"),
+        (["compile", "plain.py", "--server", "http://two words"], "--server: expected an address"),
+        (["compile", "plain.py", "--device", "abacus"], "cuda|opencl"),
+        (["propose", "plain.py", "--stage", "-1"], "Expected `int` >= 0 ($.subject.place.stage)\n"),
     ],
 )
 def test_a_command_that_names_what_is_not_there_is_refused(
@@ -239,6 +245,7 @@ def test_a_command_that_names_what_is_not_there_is_refused(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "long.py").write_bytes(b"#" * 1_000_001)
     (tmp_path / "image.bin").write_bytes(b"\x89PNG\x00\xff")
+    _write(tmp_path / "plain.py", SCRIPT.format(schedule=""))
     monkeypatch.setenv("STRATA_SERVER", server)
     assert main(arguments) == 2
     assert sentence in capsys.readouterr().err
@@ -247,6 +254,41 @@ def test_a_command_that_names_what_is_not_there_is_refused(
 def test_a_server_that_does_not_answer_is_named(plain: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compile", plain, "--server", "http://127.0.0.1:1"]) == 3
     assert "no server answers at http://127.0.0.1:1" in capsys.readouterr().err
+
+
+def test_a_link_that_is_not_kept_is_a_wrong_command(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", f"{server}/z/22222222"]) == 2
+    assert "there is no link '22222222'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        b"SSH-2.0-OpenSSH_9.2\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>",
+        b"HTTP/1.1 404 Not Found\r\nContent-Length: 6\r\n\r\n<html>",
+    ],
+)
+@pytest.mark.parametrize("command", ["compile", "why"])
+def test_what_is_no_server_of_strata_is_named(
+    response: bytes, command: str, plain: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(response)
+
+        other = Thread(target=answer)
+        other.start()
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        assert main([command, plain, "--server", address]) == 3
+        other.join()
+    said = capsys.readouterr()
+    assert (said.out, said.err.startswith(f"strata: {address} ")) == ("", True)
 
 
 def test_functions_and_passes_that_do_not_exist_are_answered_with_those_that_do(
