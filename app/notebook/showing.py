@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import html
-import json
 import os
 import shlex
-import urllib.error
-import urllib.request
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -19,14 +17,13 @@ from app.artifacts import Measurement, Workspace
 from app.notebook import drawings
 from app.protocol import Failed, Measured
 from app.shell.commands import measured_events
-from app.shell.explorer import Server
+from app.shell.explorer import Server, ask
 from app.shell.failures import Failure, Unreachable
 from app.shell.programs import assembly_of
 from app.shell.shown import measurement_line
 
 SERVER = "http://127.0.0.1:8000"
 """Default address of ``strata serve``; overridden by ``STRATA_SERVER``."""
-TIMEOUT_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -85,9 +82,13 @@ def show(
     ------
     ConnectionError
         If the server does not respond.
+    TypeError
+        If the script is no string.
     ValueError
         If the server rejects the script or the options; the message is the server's.
     """
+    if not isinstance(script, str):
+        raise TypeError(f"show: expected the text of a script, got {type(script).__name__}")
     state = {"workspace": {"script": script, "options": options or {}}, "view": view or {}}
     address = _address(server)
     return ShownScript(f"{address}/z/{_post(address, '/api/links', state)['id']}", height)
@@ -120,9 +121,11 @@ def strata(line: str, cell: str) -> ShownScript | MeasuredLadder | None:
         If an option is unknown, or the server rejects the cell.
     """
     given = _options().parse_args(shlex.split(line))
-    options = {name: value for name in ("target", "threads", "device") if (value := getattr(given, name))}
+    chosen = {name: getattr(given, name) for name in ("target", "threads", "device")}
+    options = {name: value for name, value in chosen.items() if value not in ("", None)}
     if given.target:
-        options["assembly"] = assembly_of(given.target)
+        with _told():
+            options["assembly"] = assembly_of(given.target)
     if given.ladder:
         return _ladder(cell, given.server, options)
     if not given.emit:
@@ -137,13 +140,9 @@ def strata(line: str, cell: str) -> ShownScript | MeasuredLadder | None:
 
 def _ladder(cell: str, server: str | None, options: dict[str, object]) -> MeasuredLadder:
     address = _address(server)
-    workspace = msgspec.convert({"script": cell, "options": options}, Workspace)
-    try:
+    with _told():
+        workspace = msgspec.convert({"script": cell, "options": options}, Workspace)
         events = list(measured_events(Server(address), "/api/ladders", workspace))
-    except Unreachable as error:
-        raise ConnectionError(str(error)) from None
-    except Failure as error:
-        raise ValueError(str(error)) from None
     for event in events:
         if isinstance(event, Failed):
             print(f"{event.label}: {event.problem.kind}: {event.problem.message}")
@@ -177,26 +176,18 @@ def _address(server: str | None) -> str:
     return address
 
 
-def _post(address: str, path: str, body: object) -> Any:
+def _post(address: str, path: str, body: dict[str, Any]) -> Any:
     """Return the JSON that a server answers."""
-    request = urllib.request.Request(address + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
-    try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
-            return json.load(response)
-    except urllib.error.HTTPError as error:
-        raise ValueError(f"show: {_reason(error)}") from None
-    except urllib.error.URLError as error:
-        raise ConnectionError(
-            f"show: no server answers at {address} ({error.reason}); `strata serve` starts one"
-        ) from None
+    with _told():
+        return ask(Server(address), path, body, dict)
 
 
-def _reason(error: urllib.error.HTTPError) -> str:
-    """Return the error message of a server's response."""
+@contextmanager
+def _told() -> Iterator[None]:
+    """Raise what keeps a server from answering as Python's own exceptions, which notebooks name."""
     try:
-        answer = json.load(error)["error"]
-    except (ValueError, KeyError, TypeError):
-        return f"the server answers with status {error.code}"
-    expected = f", expected {answer['expected']}" if answer.get("expected") else ""
-    field = f" ({answer['field']})" if answer.get("field") else ""
-    return f"{answer['message']}{field}{expected}"
+        yield
+    except Unreachable as error:
+        raise ConnectionError(f"show: {error}") from None
+    except (Failure, msgspec.ValidationError) as error:
+        raise ValueError(f"show: {error}") from None

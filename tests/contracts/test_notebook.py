@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import nbformat
@@ -16,7 +18,7 @@ from nbclient import NotebookClient
 
 import app
 from app.artifacts import EXAMPLE, Measurement
-from app.notebook import drawings
+from app.notebook import drawings, showing
 from app.notebook.showing import MeasuredLadder
 from tests.app.serving.served import served
 
@@ -55,6 +57,10 @@ def test_a_cell_is_shown_or_printed(
         ("--emitt loops", ValueError, "unrecognized arguments: --emitt"),
         ("--threads many", ValueError, "invalid int value"),
         ("--emit lops", ValueError, "there is no text 'lops'"),
+        ("--threads 0 --emit loops", ValueError, "`int` >= 1"),
+        ("--threads 0 --ladder", ValueError, "`int` >= 1"),
+        ("--device abacus --ladder", ValueError, "cuda"),
+        ("--target abacus --emit loops", ValueError, "unknown kind 'abacus'"),
         ("--server ftp://x", ValueError, "expected the address of a server"),
         ("--server http://127.0.0.1:1", ConnectionError, "no server answers at http://127.0.0.1:1"),
     ],
@@ -64,6 +70,27 @@ def test_what_a_cell_cannot_be_shown_for(
 ) -> None:
     with pytest.raises(error, match=words):
         magic(line, EXAMPLE)
+
+
+def test_what_is_no_text_is_not_shown() -> None:
+    with pytest.raises(TypeError, match="expected the text of a script, got bytes"):
+        showing.show(b"x")  # type: ignore[arg-type]
+
+
+def test_another_program_at_the_address_is_named(magic: Callable[[str, str], Any]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+
+        other = Thread(target=answer)
+        other.start()
+        with pytest.raises(ConnectionError, match="does not answer as a server of Strata"):
+            magic(f"--emit loops --server http://127.0.0.1:{listening.getsockname()[1]}", EXAMPLE)
+        other.join()
 
 
 def test_the_example_runs_and_is_drawn(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
