@@ -18,7 +18,7 @@ from app.proposals import Place, Proposed, Subject
 from app.protocol import Failed, Measured, MeasuredBy
 from app.shell import shown
 from app.shell.explorer import Explorer, ask, decoded
-from app.shell.failures import WRONG_PROGRAM, Failure
+from app.shell.failures import WRONG_COMMAND, WRONG_PROGRAM, Failure
 from app.shell.programs import read_program
 from app.store.links import SavedLink, SharedState
 from app.views.api import LadderStarted
@@ -40,7 +40,7 @@ def compile_(given: argparse.Namespace, explorer: Explorer) -> int:
         shown.print_console(answer)
         if failed:
             return WRONG_PROGRAM
-    sys.stdout.write(shown.text(answer, workspace, given.emit, given.function, given.step))
+    sys.stdout.write(shown.text(answer, workspace, given.script, given.emit, given.function, given.step))
     return WRONG_PROGRAM if failed else 0
 
 
@@ -67,12 +67,12 @@ def ladder(given: argparse.Namespace, explorer: Explorer) -> int:
                 print(shown.measurement_line(event.measurement), flush=True)
         elif isinstance(event, Failed):
             failures.append(event)
-            print(shown.failure_line(event), file=sys.stderr)
+            print(shown.failure_line(event, given.script), file=sys.stderr)
         elif isinstance(event, MeasuredBy) and event.reason:
             print(f"the script's own process measures: {event.reason}", file=sys.stderr)
         elif isinstance(event, Queued) and sys.stderr.isatty():
             print(f"waiting, place {event.place}", file=sys.stderr)
-        elif isinstance(event, Ended) and event.status != "ok":
+        elif isinstance(event, Ended) and event.status != "ok" and not failures:
             raise Failure(event.message or f"the measurement {event.status}")
     if given.json:
         print(msgspec.json.encode({"measurements": measured, "failures": failures}).decode())
@@ -82,14 +82,16 @@ def ladder(given: argparse.Namespace, explorer: Explorer) -> int:
 
 def diff(given: argparse.Namespace, explorer: Explorer) -> int:
     """Compare two programs: a text of each, and with ``--time`` their kernels' times."""
+    if given.before == given.after == "-":
+        raise Failure("diff: standard input is one program; expected a file or link beside it", WRONG_COMMAND)
     workspaces = [asking_for(_program(given, name), given.emit) for name in (given.before, given.after)]
     answers = [ask(explorer, "/api/compile", workspace, Answer) for workspace in workspaces]
     failed = [shown.print_problems(a, n) for a, n in zip(answers, (given.before, given.after), strict=True)]
     if any(failed):
         return WRONG_PROGRAM
     texts = [
-        shown.text(answer, workspace, given.emit, given.function)
-        for answer, workspace in zip(answers, workspaces, strict=True)
+        shown.text(answer, workspace, name, given.emit, given.function)
+        for answer, workspace, name in zip(answers, workspaces, (given.before, given.after), strict=True)
     ]
     lines = shown.difference(texts[0], texts[1], (given.before, given.after), sys.stdout.isatty())
     times = [fastest(explorer, workspace) for workspace in workspaces] if given.time else []
@@ -111,11 +113,11 @@ def propose(given: argparse.Namespace, explorer: Explorer) -> int:
     body = msgspec.to_builtins(workspace) | {"subject": msgspec.to_builtins(Subject(place=place))}
     raw = explorer.send("/api/proposals", body)
     proposed = decoded(explorer, "/api/proposals", raw, Proposed)
-    if proposed.problem:
-        raise Failure(proposed.problem)
     if given.json:
         sys.stdout.write(raw.decode() + "\n")
-        return 0
+        return WRONG_PROGRAM if proposed.problem else 0
+    if proposed.problem:
+        return _unknown(explorer, workspace, given.script, proposed.problem)
     for proposal in proposed.proposals:
         if proposal.edit is not None:
             print(f"{proposal.label:<40}  {proposal.edit.text.strip()}")
@@ -128,13 +130,14 @@ def propose(given: argparse.Namespace, explorer: Explorer) -> int:
 
 def why(given: argparse.Namespace, explorer: Explorer) -> int:
     """Print why a program takes its time: the largest part first, each with what would remove it."""
-    raw = explorer.send("/api/why", _program(given, given.script))
+    workspace = _program(given, given.script)
+    raw = explorer.send("/api/why", workspace)
     said = decoded(explorer, "/api/why", raw, Why)
     if given.json:
         sys.stdout.write(raw.decode() + "\n")
-        return 0
+        return WRONG_PROGRAM if said.problem else 0
     if said.problem:
-        raise Failure(said.problem)
+        return _unknown(explorer, workspace, given.script, said.problem)
     for cause in said.causes:
         print(f"{cause.share:>4.0%}  {cause.kind}: {cause.words}")
         for line in cause.lines:
@@ -160,16 +163,25 @@ def link(given: argparse.Namespace, explorer: Explorer) -> int:
 
 
 def export(given: argparse.Namespace, explorer: Explorer) -> int:
-    """Write a page that needs no server: the script and everything it compiles to."""
-    state = SharedState(workspace=_program(given, given.script))
-    html = explorer.send("/api/export", state)
-    name = given.output or f"{Path(given.script).stem if '/z/' not in given.script else 'strata'}.html"
+    """Write a page that needs no server: the script and everything it compiles to, its errors too."""
+    workspace = _program(given, given.script)
+    failed = shown.print_problems(ask(explorer, "/api/compile", workspace, Answer), given.script)
+    html = explorer.send("/api/export", SharedState(workspace=workspace))
+    is_file = given.script != "-" and not given.script.startswith(("http://", "https://"))
+    name = given.output or f"{Path(given.script).stem if is_file else 'strata'}.html"
     try:
         Path(name).write_bytes(html)
     except OSError as error:
-        raise Failure(f"{name} cannot be written: {error.strerror}", status=2) from None
-    print(name)
-    return 0
+        raise Failure(f"{name} cannot be written: {error.strerror}", WRONG_COMMAND) from None
+    print(json.dumps({"file": name}) if given.json else name)
+    return WRONG_PROGRAM if failed else 0
+
+
+def _unknown(explorer: Explorer, workspace: Workspace, name: str, problem: str) -> int:
+    """Print the errors of a script of which nothing can be said, or else the reason; return the exit code."""
+    if not shown.print_problems(ask(explorer, "/api/compile", workspace, Answer), name):
+        raise Failure(f"{name}: {problem}")
+    return WRONG_PROGRAM
 
 
 def _program(given: argparse.Namespace, name: str) -> Workspace:

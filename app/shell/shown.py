@@ -15,8 +15,8 @@ from app.shell.failures import WRONG_COMMAND, Failure
 _COLOURS = {"+": "32", "-": "31", "@": "36"}
 
 
-def text(answer: Answer, workspace: Workspace, pane: str, function: str = "", step: str = "") -> str:
-    """Return the text of a pane; see :func:`~app.panes.texts.find_text`.
+def text(answer: Answer, workspace: Workspace, name: str, pane: str, function: str = "", step: str = "") -> str:
+    """Return the text of a pane of the program of a name; see :func:`~app.panes.texts.find_text`.
 
     Raises
     ------
@@ -26,10 +26,10 @@ def text(answer: Answer, workspace: Workspace, pane: str, function: str = "", st
     try:
         return text_of(find_text(answer, workspace.options, pane, function, step))
     except NotFound as error:
-        option = "--emit: " if error.field == "pane" else ""
-        raise Failure(f"{option}{error.message}", WRONG_COMMAND) from None
+        wrong = "--emit" if error.field == "pane" else name
+        raise Failure(f"{wrong}: {error.message}", WRONG_COMMAND) from None
     except Unbuildable as error:
-        raise Failure(error.message) from None
+        raise Failure(f"{name}: {error.message}") from None
 
 
 def print_console(answer: Answer) -> None:
@@ -69,8 +69,10 @@ def measurement_line(measured: Measurement) -> str:
     return "  ".join(parts).rstrip()
 
 
-def failure_line(failed: Failed) -> str:
-    """Return what could not be measured, and why."""
+def failure_line(failed: Failed, name: str = "") -> str:
+    """Return what could not be measured, and why; of an error of the script of a name, where it is."""
+    if name and failed.step is None and failed.problem.line is not None:
+        return problem_line(failed.problem, name)
     return f"{failed.label}: {failed.problem.kind}: {failed.problem.message}"
 
 

@@ -205,6 +205,9 @@ def test_a_page_in_one_file_is_written(
     assert main(["export", plain, "--server", server]) == 0
     assert capsys.readouterr().out == "plain.html\n"
     assert "<html" in (tmp_path / "plain.html").read_text(encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(plain).read_bytes())))
+    assert main(["export", "-", "--server", server, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"file": "strata.html"}
 
 
 @pytest.mark.parametrize(
@@ -221,6 +224,39 @@ def test_errors_of_a_script_are_said_with_its_line(
     name = _write(tmp_path / "wrong.py", script)
     assert main(["compile", name, "--server", server]) == code
     assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command", [["why"], ["propose"], ["ladder"], ["export", "-o", "page.html"], ["diff", "plain.py"]]
+)
+def test_every_command_says_where_a_script_is_wrong(
+    command: list[str], plain: str, server: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(Path(plain).parent)
+    _write(Path("wrong.py"), "x = (\n")
+    assert main([*command, "wrong.py", "--server", server]) == 1
+    assert capsys.readouterr().err == "wrong.py:1:4: error: SyntaxError: '(' was never closed\n"
+
+
+@pytest.mark.parametrize("command", ["why", "propose"])
+def test_a_script_of_which_nothing_can_be_said_is_an_error_as_json_too(
+    command: str, server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = _write(tmp_path / "empty.py", "")
+    assert main([command, name, "--server", server]) == 1
+    assert capsys.readouterr().err.startswith(f"strata: {name}: ")
+    assert main([command, name, "--server", server, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["problem"]
+
+
+def test_of_two_programs_the_one_that_builds_nothing_is_named(
+    plain: str, server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = _write(tmp_path / "empty.py", "")
+    assert main(["diff", plain, name, "--server", server]) == 1
+    assert capsys.readouterr().err.startswith(f"strata: {name}: Nothing lowered yet")
+    assert main(["diff", "-", "-", "--server", server]) == 2
+    assert "standard input is one program" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
