@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -71,8 +72,7 @@ class Built(Instrument):
 
 def tune(given: argparse.Namespace) -> int:
     """Run a program, search for a faster schedule of the function that it builds last, and write that as a script."""
-    if not given.seconds > 0:
-        raise Failure(f"tune: --seconds must be more than 0, got {given.seconds:g}")
+    _check_options(given)
     name = Path(given.output or f"{Path(given.script).stem}_tuned.py")
     if name.is_dir() or not os.access(name if name.exists() else name.parent, os.W_OK):
         raise Failure(f"{name} cannot be written: expected a file of yours in a folder that exists", WRONG_COMMAND)
@@ -115,6 +115,18 @@ def tune(given: argparse.Namespace) -> int:
     return 0
 
 
+def _check_options(given: argparse.Namespace) -> None:
+    if not given.seconds > 0:
+        raise Failure(f"tune: --seconds must be more than 0, got {given.seconds:g}", WRONG_COMMAND)
+    for option, value in (("trials", given.trials), ("threads", given.threads)):
+        if value is not None and value < 1:
+            raise Failure(f"tune: --{option} must be at least 1, got {value}", WRONG_COMMAND)
+    try:
+        Target(given.target or NATIVE)
+    except TVMError as error:
+        raise Failure(f"tune: --target: {error}", WRONG_COMMAND) from None
+
+
 class _Ending:
     """Lets Ctrl+C end a search after its round, with what was found; once more, at once."""
 
@@ -141,11 +153,24 @@ def built_by(script: str) -> Built:
     try:
         with instrumented(built):
             runpy.run_path(script, run_name="__main__")
-    except TVMError as error:
-        raise Failure(str(error), WRONG_PROGRAM) from None
+    except Failure:
+        raise
+    except SystemExit as error:
+        if error.code:  # a program that ends by itself, well, has built what it builds
+            raise Failure(f"{script} ends with {error.code}") from None
+    except Exception as error:
+        raise Failure(f"{script}{_line(error, script)}: {type(error).__name__}: {error}") from None
     finally:
         sys.path.pop(0)
     return built
+
+
+def _line(error: Exception, script: str) -> str:
+    """Return the line of a script that an error comes from, as ``:12``; empty if it is not known."""
+    if isinstance(error, SyntaxError) and error.filename == script:
+        return f":{error.lineno}"
+    lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == script]
+    return f":{lines[-1]}" if lines else ""
 
 
 def _numpy_seconds(built: Built) -> float | None:

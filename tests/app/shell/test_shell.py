@@ -475,6 +475,30 @@ def test_tune_writes_a_script_with_the_primitives_that_were_found_or_leaves_the_
         assert f"--seconds must be more than 0, got {seconds}" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("script", "options", "code", "sentence"),
+    [
+        ("x = (\n", [], 1, "strata: wrong.py:1: SyntaxError: '(' was never closed"),
+        ("\nraise ValueError('no')\n", [], 1, "strata: wrong.py:2: ValueError: no\n"),
+        ("import tvm\ntvm.target.Target('abacus')\n", [], 1, "strata: wrong.py:2: TargetError: "),
+        ("import sys\nsys.exit(3)\n", [], 1, "strata: wrong.py ends with 3\n"),
+        ("import sys\nsys.exit()\n", [], 1, "strata: the script builds no function\n"),
+        ("", ["--trials", "0"], 2, "--trials must be at least 1, got 0"),
+        ("", ["--threads", "-1"], 2, "--threads must be at least 1, got -1"),
+        ("", ["--seconds", "nan"], 2, "--seconds must be more than 0, got nan"),
+        ("", ["--target", "abacus"], 2, "--target: Target: unknown kind 'abacus'"),
+    ],
+)
+def test_what_cannot_be_tuned_is_said_in_a_sentence(
+    script: str, options: list[str], code: int, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    _write(Path("wrong.py"), script)
+    assert main(["tune", "wrong.py", *options]) == code
+    assert sentence in capsys.readouterr().err
+
+
 def test_an_interrupted_search_ends_with_what_it_has_found(tmp_path: Path) -> None:
     script, log = tmp_path / "product.py", tmp_path / "log.jsonl"
     script.write_text(PRODUCT)
