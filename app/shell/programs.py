@@ -21,6 +21,7 @@ from compiler.target.target import Target
 
 MAX_BYTES = 1_000_000
 """Of a script, as the API accepts it."""
+_MODELS = (".onnx", ".tflite", ".pt", ".pt2", ".keras", ".h5", ".pb")
 
 
 def read_program(name: str, files: Sequence[str] = (), target: str = "", threads: int | None = None) -> Workspace:
@@ -45,7 +46,7 @@ def read_program(name: str, files: Sequence[str] = (), target: str = "", threads
         options = msgspec.structs.replace(options, target=target, assembly=assembly_of(target))
     if threads is not None:
         options = msgspec.structs.replace(options, threads=threads)
-    attached = {Path(file).name: _bytes(file) for file in files}
+    attached = _attached(files)
     whole = msgspec.structs.replace(workspace, files={**workspace.files, **attached}, options=options)
     try:
         return msgspec.convert(msgspec.to_builtins(whole), Workspace)
@@ -80,15 +81,26 @@ def standard_input() -> BinaryIO:
 def _script(name: str) -> str:
     content = standard_input().read(MAX_BYTES + 1) if name == "-" else _bytes(name)
     shown = "standard input" if name == "-" else name
-    if len(content) > MAX_BYTES:
+    if len(content) > MAX_BYTES and Path(name).suffix not in _MODELS:
         raise Failure(f"{shown} has more than {MAX_BYTES:,} bytes: that is no script", WRONG_COMMAND)
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        raise Failure(f"{shown} is not text: expected a Python script", WRONG_COMMAND) from None
+        text = "\0"
     if "\0" in text:
-        raise Failure(f"{shown} is not text: expected a Python script", WRONG_COMMAND)
+        model = f" that reads the model, and --file {name}" if Path(name).suffix in _MODELS else ""
+        raise Failure(f"{shown} is not text: expected a Python script{model}", WRONG_COMMAND)
     return text
+
+
+def _attached(files: Sequence[str]) -> dict[str, bytes]:
+    """Return the contents of files by the names that a script opens them by."""
+    paths: dict[str, str] = {}
+    for file in files:
+        other = paths.setdefault(Path(file).name, file)
+        if other != file:
+            raise Failure(f"--file: {other} and {file} would have one name in the script", WRONG_COMMAND)
+    return {name: _bytes(path) for name, path in paths.items()}
 
 
 def _bytes(name: str) -> bytes:

@@ -71,6 +71,7 @@ class Ratio:
 
 def review(given: argparse.Namespace, explorer: Explorer) -> int:
     """Write the comment; return 1 if a program of the change has an error that it did not have."""
+    _check_options(given, explorer)
     broken: list[str] = []
     sections = [section for name in given.scripts for section in _sections(given, explorer, name, broken)]
     sections = sections or ["None of the programs changed."]
@@ -85,6 +86,16 @@ def review(given: argparse.Namespace, explorer: Explorer) -> int:
     else:
         sys.stdout.write(comment)
     return WRONG_PROGRAM if broken else 0
+
+
+def _check_options(given: argparse.Namespace, explorer: Explorer) -> None:
+    """Refuse options of which a comment would be written that says something else than its readers believe."""
+    if not Path(given.base).is_dir():
+        raise Failure(f"--base: {given.base} is no folder: expected the repository as it was before", WRONG_COMMAND)
+    if given.pairs < 0:
+        raise Failure(f"--pairs: expected 0 or more, got {given.pairs}", WRONG_COMMAND)
+    if given.link and not explorer.address:
+        raise Failure("--link: --server says where the scripts are kept", WRONG_COMMAND)
 
 
 def _sections(given: argparse.Namespace, explorer: Explorer, name: str, broken: list[str]) -> Iterator[str]:
@@ -117,8 +128,8 @@ def _compiled(given: argparse.Namespace, explorer: Explorer, path: Path) -> _Ver
 
 
 def _link(given: argparse.Namespace, explorer: Explorer, version: _Version) -> str:
-    """Return a link to the script on the server, if there is one that keeps it."""
-    if not (given.link and explorer.address):
+    """Return a link to the script on the server, if one is asked for."""
+    if not given.link:
         return ""
     saved = ask(explorer, "/api/links", SharedState(workspace=version.workspace), SavedLink)
     return f" · [open in Strata]({explorer.address}/z/{saved.id})"

@@ -103,6 +103,21 @@ def test_a_file_that_is_nowhere_is_an_error(change: Path, server: str, capsys: p
     assert "there is no file no.py" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--base", "nowhere"], "--base: nowhere is no folder"),
+        (["--base", ".", "--pairs", "-1"], "--pairs: expected 0 or more, got -1"),
+        (["--base", ".", "--link"], "--link: --server says where the scripts are kept"),
+    ],
+)
+def test_options_of_which_the_comment_would_mislead_are_refused(
+    arguments: list[str], sentence: str, change: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["review", *arguments, "faster.py"]) == 2
+    assert sentence in capsys.readouterr().err
+
+
 def test_what_a_program_writes_does_not_end_its_block(
     change: Path, server: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -266,6 +266,8 @@ def test_of_two_programs_the_one_that_builds_nothing_is_named(
         (["compile", "."], ". is a directory: expected a file"),
         (["compile", "long.py"], "long.py has more than 1,000,000 bytes"),
         (["compile", "image.bin"], "image.bin is not text: expected a Python script"),
+        (["compile", "net.onnx"], "expected a Python script that reads the model, and --file net.onnx"),
+        (["compile", "plain.py", "--file", "net.onnx", "--file", "other/net.onnx"], "would have one name"),
         (["compile", "http://127.0.0.1/other"], "is no link to a script"),
         (["compile", "image.bin", "--server", "localhost"], "--server: expected an address"),
         (["compile", "plain.py", "--server", "http://"], "--server: expected an address"),
@@ -281,6 +283,7 @@ def test_a_command_that_names_what_is_not_there_is_refused(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "long.py").write_bytes(b"#" * 1_000_001)
     (tmp_path / "image.bin").write_bytes(b"\x89PNG\x00\xff")
+    (tmp_path / "net.onnx").write_bytes(b"\x08\x07\x12\xff" * 300_000)
     _write(tmp_path / "plain.py", SCRIPT.format(schedule=""))
     monkeypatch.setenv("STRATA_SERVER", server)
     assert main(arguments) == 2
