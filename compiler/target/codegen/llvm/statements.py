@@ -15,7 +15,7 @@ from compiler.ir.expr.scalars import int_value
 from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Functor, nodes_of
 from compiler.ir.memory import ALIGNMENT
-from compiler.ir.structural import structural_equal
+from compiler.ir.structural import structural_equal, structural_hash
 from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, stack_elements
 from compiler.target.codegen.llvm.expressions import Expressions
 from compiler.target.codegen.llvm.memory import divisor
@@ -209,20 +209,20 @@ class Statements(Functor):
             self.expressions.locator.statement(n)
 
     def _is_register_tile(self, n: For) -> bool:
-        """Return whether the body of a loop adds products by elements to vectors that fill half the registers.
+        """Return whether the body of a loop multiplies elements by several vectors each, of half the registers.
 
-        LLVM would write out a few iterations, load first what all of them multiply by, and spill it.
+        LLVM would write out a few iterations, load first the elements of all of them, and spill some.
         """
-        nodes = [*nodes_of(n.body, For, Broadcast, tir.BufferStore)]
-        factors = [each for each in nodes if isinstance(each, Broadcast)]
-        is_innermost = not any(isinstance(each, For) for each in nodes)
-        if not is_innermost or not any(True for each in factors for _ in nodes_of(each.value, BufferLoad)):
+        nodes, target = [*nodes_of(n.body, For, Broadcast, tir.BufferStore)], self.state.shared.target
+        stored = [
+            each.value.dtype for each in nodes if isinstance(each, tir.BufferStore) and dt.is_vector(each.value.dtype)
+        ]
+        bits = sum(dt.lanes(dtype) * dt.bits(dtype) for dtype in stored)
+        if any(isinstance(each, For) for each in nodes) or 2 * bits < target.vector_registers * target.vector_bits:
             return False
-        stored = [each.value.dtype for each in nodes if isinstance(each, tir.BufferStore)]
-        bits = sum(dt.lanes(dtype) * dt.bits(dtype) for dtype in stored if dt.is_vector(dtype))
-        return 2 * bits >= self.state.shared.target.vector_registers * (
-            self.state.shared.target.vector_bits or math.inf
-        )
+        elements = (each.value for each in nodes if isinstance(each, Broadcast))
+        different = {structural_hash(each) for each in elements if any(True for _ in nodes_of(each, BufferLoad))}
+        return 0 < len(different) * target.vector_bits < bits
 
     def _parallel(self, n: For) -> None:
         outlined = OutlinedLoop(self.state, n)
