@@ -312,7 +312,7 @@ def _judge(task: JudgeStep, answers: Sequence[DecodedAnswer]) -> Verdicts:
 def _find_text(task: FindText, answers: Sequence[DecodedAnswer]) -> FoundText:
     answer, choice = answers[0].answer, task.choice
     text = ""
-    if answer.units or not failed(answer):
+    if answer.units or not answer.problems:
         text = text_of(find_text(answer, task.options, choice.pane, choice.function, choice.step))
     return FoundText(
         status=answer.status,
@@ -325,7 +325,7 @@ def _find_text(task: FindText, answers: Sequence[DecodedAnswer]) -> FoundText:
 
 def _compare(task: CompareTexts, answers: Sequence[DecodedAnswer]) -> Compared:
     problems = [decoded.answer.problems for decoded in answers]
-    if any(failed(decoded.answer) for decoded in answers):
+    if any(failed(each.answer) or (each.answer.problems and not each.answer.units) for each in answers):
         return Compared(equal=False, diff=[], problems=problems)
     choice = task.choice
     before, after = (

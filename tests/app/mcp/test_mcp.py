@@ -111,6 +111,18 @@ def test_a_tool_fails_as_the_api_does(tmp_path: Path, runner: ScriptedRunner, on
     assert statuses[-1] == 429, "calls count against the quota of their address, and so does what they ask for"
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"), [("compile", {"script": "endless"}), ("compare", {"before": "endless", "after": "endless"})]
+)
+def test_a_script_that_runs_out_of_time_is_told_so(
+    client: FlaskClient, runner: ScriptedRunner, tool: str, arguments: dict[str, str]
+) -> None:
+    runner.scripts["endless"] = Script([snapshot(1)], Outcome(status="timeout"))
+    answer = client.post("/mcp", json=request("tools/call", name=tool, arguments=arguments)).get_json()["result"]
+    assert not answer["isError"]
+    assert "Timeout" in answer["content"][0]["text"]
+
+
 def test_what_is_no_request_has_no_answer(client: FlaskClient) -> None:
     for body in ({"jsonrpc": "2.0", "method": "notifications/initialized"}, {"jsonrpc": "2.0", "id": 1, "result": {}}):
         response = client.post("/mcp", json=body)
