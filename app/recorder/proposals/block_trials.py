@@ -59,12 +59,12 @@ class BlockTrials(Trials[BlockCandidate]):
     def candidates(self, subject: Subject) -> Iterator[BlockCandidate]:
         place = subject.place
         if place.stage >= len(self._places):
-            raise TVMError("the block is no longer in the schedule")
+            raise TVMError(f"the schedule has no block {place.stage}: it has {len(self._places)}, counted from 0")
         block = self._places[place.stage]
         if place.loop is None:
             return block_candidates(self._places, block)
         if place.loop >= len(block.loops):
-            raise TVMError("the loop is no longer in the block")
+            raise TVMError(f"the block has no loop {place.loop}: it has {len(block.loops)}, counted from 0")
         if subject.factor is not None:
             return iter([SplitLoop(block, place.loop, subject.factor)])
         return loop_candidates(block, place.loop, FACTORS)

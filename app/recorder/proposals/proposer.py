@@ -124,13 +124,13 @@ class _Proposer(Trials[Candidate]):
     def candidates(self, subject: Subject) -> Iterator[Candidate]:
         place = subject.place
         if place.stage >= len(self._shown):
-            raise TVMError("the stage is no longer in the schedule")
+            raise TVMError(f"the schedule has no stage {place.stage}: it has {len(self._shown)}, counted from 0")
         number = self._shown[place.stage]
         if place.loop is None:
             return stage_candidates(self._schedule, number)
         loops = loops_of(self._schedule.stages[number])
         if place.loop >= len(loops):
-            raise TVMError("the loop is no longer in the stage")
+            raise TVMError(f"the stage has no loop {place.loop}: it has {len(loops)}, counted from 0")
         if subject.factor is not None:
             return iter([Split(number, place.loop, subject.factor)])
         extent = self._extents.get(loops[place.loop])

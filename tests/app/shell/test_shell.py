@@ -174,6 +174,10 @@ def test_what_is_legal_next_is_proposed_with_its_gain(
 ) -> None:
     assert main(["propose", plain, "--server", server, "--loop", "0"]) == 0
     assert "s[B].vectorize(" in capsys.readouterr().out
+    assert main(["propose", plain, "--server", server, "--stage", "7"]) == 1
+    assert "the schedule has no stage 7: it has 1, counted from 0" in capsys.readouterr().err
+    assert main(["propose", plain, "--server", server, "--loop", "3"]) == 1
+    assert "the stage has no loop 3: it has 1, counted from 0" in capsys.readouterr().err
 
 
 def test_what_takes_time_is_said_with_what_would_remove_it(
