@@ -13,7 +13,9 @@ BUILD = 'f = tvm.build(s, [image, blur], target="llvm", name="blur")\n'
 HEAD = BLUR.partition("s = te.create_schedule")[0]
 
 
-@pytest.mark.parametrize(("stage", "loop", "words"), [(7, None, "has no block 7: it has 1"), (0, 9, "has no loop 9: it has")])
+@pytest.mark.parametrize(
+    ("stage", "loop", "words"), [(7, None, "has no block 7: it has 1"), (0, 9, "has no loop 9: it has")]
+)
 def test_a_block_or_loop_that_is_gone_is_told(stage: int, loop: int | None, words: str) -> None:
     _, proposed = run(NAIVE, Subject(place=Place(stage=stage, loop=loop)))
     assert proposed is not None
