@@ -26,7 +26,7 @@ class _Api:
     def __init__(self, address: str, stack: ExitStack) -> None:
         self.address = address.rstrip("/")
         self._stack = stack
-        self._explorer: Explorer | None = None
+        self._explorer: Explorer | None = Server(address) if address else None
 
     def send(self, path: str, body: object | None) -> bytes:
         """Return the body of the response.
@@ -50,7 +50,7 @@ class _Api:
 
     def _started(self) -> Explorer:
         if self._explorer is None:
-            self._explorer = Server(self.address) if self.address else self._stack.enter_context(here())
+            self._explorer = self._stack.enter_context(here())
         return self._explorer
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 from app import __version__
+from app.device_languages import DEVICE_LANGUAGES
 from app.shell.failures import WRONG_COMMAND, WRONG_PROGRAM, Failure
 
 EPILOG = """\
@@ -52,7 +53,10 @@ def parser() -> argparse.ArgumentParser:
     )
     emitting.add_argument("--function", default="", help="of which function or graph; the last one by default")
     emitting.add_argument("--pass", dest="step", default="", help="after which pass or primitive")
-    emitting.add_argument("--device", default="", help="show the code of a device: cuda, opencl, metal, webgpu, …")
+    emitting.add_argument(
+        "--device", default="", choices=DEVICE_LANGUAGES, metavar="DEVICE",
+        help=f"show the code of a device: {', '.join(DEVICE_LANGUAGES)}",
+    )  # fmt: skip
     _command(commands, "run", "run a script in full, and print its output and times").add_argument("script")
     _command(commands, "ladder", "measure a schedule primitive by primitive").add_argument("script")
     comparing = _command(commands, "diff", "compare two programs")
@@ -98,7 +102,7 @@ def parser() -> argparse.ArgumentParser:
 def _command(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
 ) -> argparse.ArgumentParser:
-    out = commands.add_parser(name, help=text, description=text.capitalize() + ".")
+    out = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
     out.add_argument("--server", default=os.environ.get("STRATA_SERVER", ""), help="carry it out there, not here")
     out.add_argument("--target", default="", help='what "llvm" means, e.g. "llvm -mcpu=haswell"')
     out.add_argument("--threads", type=int, help="threads of parallel loops")

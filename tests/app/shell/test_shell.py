@@ -276,7 +276,7 @@ def test_of_two_programs_the_one_that_builds_nothing_is_named(
         (["compile", "image.bin", "--server", "localhost"], "--server: expected an address"),
         (["compile", "plain.py", "--server", "http://"], "--server: expected an address"),
         (["compile", "plain.py", "--server", "http://two words"], "--server: expected an address"),
-        (["compile", "plain.py", "--device", "abacus"], "cuda|opencl"),
+        (["mcp", "--server", "localhost"], "--server: expected an address"),
         (["propose", "plain.py", "--stage", "-1"], "Expected `int` >= 0 ($.subject.place.stage)\n"),
     ],
 )
@@ -387,6 +387,15 @@ def test_assembly_is_of_the_processor_that_is_named(target: str, key: str) -> No
 def test_a_processor_without_assembly_is_refused(target: str, sentence: str) -> None:
     with pytest.raises(Failure, match=sentence):
         assembly_of(target)
+
+
+def test_a_device_that_does_not_exist_is_answered_with_those_that_do(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["compile", "plain.py", "--device", "abacus"])
+    assert re.search("'cuda',.* 'webgpu'", capsys.readouterr().err)
+    with pytest.raises(SystemExit, match="0"):
+        main(["compile", "--help"])
+    assert "LLVM IR" in capsys.readouterr().out
 
 
 def test_closed_streams_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
