@@ -211,18 +211,18 @@ class Statements(Functor):
     def _is_register_tile(self, n: For) -> bool:
         """Return whether the body of a loop multiplies elements by several vectors each, of half the registers.
 
-        LLVM would write out a few iterations, load first the elements of all of them, and spill some.
+        LLVM would write out a few iterations, load first the elements of all of them as vectors, and spill some.
         """
         nodes, target = [*nodes_of(n.body, For, Broadcast, tir.BufferStore)], self.state.shared.target
-        stored = [
-            each.value.dtype for each in nodes if isinstance(each, tir.BufferStore) and dt.is_vector(each.value.dtype)
-        ]
-        bits = sum(dt.lanes(dtype) * dt.bits(dtype) for dtype in stored)
-        if any(isinstance(each, For) for each in nodes) or 2 * bits < target.vector_registers * target.vector_bits:
+        dtypes = [each.value.dtype for each in nodes if isinstance(each, tir.BufferStore)]
+        bits = sum(dt.lanes(dtype) * dt.bits(dtype) for dtype in dtypes if dt.is_vector(dtype))
+        is_innermost = not any(isinstance(each, For) for each in nodes)
+        if target.vector_bits <= 128 or not is_innermost or not isinstance(n.extent, IntImm):
             return False
+        sums, registers = bits // target.vector_bits, target.vector_registers
         elements = (each.value for each in nodes if isinstance(each, Broadcast))
         different = {structural_hash(each) for each in elements if any(True for _ in nodes_of(each, BufferLoad))}
-        return 0 < len(different) * target.vector_bits < bits
+        return len(different) < sums >= registers // 2 and sums + len(different) * n.extent.value > registers
 
     def _parallel(self, n: For) -> None:
         outlined = OutlinedLoop(self.state, n)
