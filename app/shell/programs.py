@@ -84,7 +84,7 @@ def _script(name: str) -> str:
     if len(content) > MAX_BYTES and Path(name).suffix not in _MODELS:
         raise Failure(f"{shown} has more than {MAX_BYTES:,} bytes: that is no script", WRONG_COMMAND)
     try:
-        text = content.decode()
+        text = content.decode("utf-8-sig")  # editors of Windows begin files with a mark, which Python skips, too
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:

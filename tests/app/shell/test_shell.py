@@ -398,6 +398,15 @@ def test_a_device_that_does_not_exist_is_answered_with_those_that_do(capsys: pyt
     assert "LLVM IR" in capsys.readouterr().out
 
 
+def test_the_mark_that_editors_of_windows_begin_files_with_is_no_part_of_a_script(
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "marked.py"
+    script.write_bytes(b"\xef\xbb\xbfprint('marked')\r\n")
+    assert main(["run", str(script), "--server", server]) == 0
+    assert capsys.readouterr().out == "marked\n"
+
+
 def test_closed_streams_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     assert main(["compile", "-", "--server", "http://127.0.0.1:1"]) == 2
