@@ -53,16 +53,19 @@ def read_attempt(name: str, file: str) -> tuple[Problem, Workspace]:
     return _problem(name), read_program(file)
 
 
-def check(explorer: Explorer, problem: Problem, workspace: Workspace) -> int:
+def check(explorer: Explorer, problem: Problem, workspace: Workspace, file: str = "") -> int:
     """Measure a program, and print whether it computes what a problem defines and how fast it is."""
-    name = problem.name
+    name, failed = problem.name, False
     body: dict[str, Any] = {"workspace": workspace}
     if not problem.on_gpu:
         started = ask(explorer, f"/api/challenges/{name}/ladder", workspace, LadderStarted)
         for event in events_of(explorer, started):
             if isinstance(event, Failed):
-                print(failure_line(event), file=sys.stderr)
+                failed = True
+                print(failure_line(event, file), file=sys.stderr)
             elif isinstance(event, Ended) and event.status != "ok":
+                if failed:  # which has been said
+                    return WRONG_PROGRAM
                 raise Failure(event.message or f"the measurement {event.status}")
         body["ladder"] = started.id
     standing = ask(explorer, f"/api/challenges/{name}/check", body, Standing)

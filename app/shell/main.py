@@ -178,7 +178,7 @@ def _carry_out(given: argparse.Namespace) -> int:
             raise Failure("challenge check: name a challenge and a script", status=2)
         problem, workspace = challenge.read_attempt(*given.names)
         with nullcontext(Server(given.server)) if given.server else here() as explorer:
-            return challenge.check(explorer, problem, workspace)
+            return challenge.check(explorer, problem, workspace, given.names[1])
     if given.command == "completion":
         from app.panes.texts import TEXT_PANES
         from app.shell.completion import script

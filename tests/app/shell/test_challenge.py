@@ -72,6 +72,12 @@ def test_what_fails_while_a_challenge_is_measured_is_told(capsys: pytest.Capture
     ended = Ended(status="ok")
     assert challenge.check(Refusing(failed, ended), problem, Workspace(script="x = 1")) == 1
     assert capsys.readouterr().err == "split(i, 4): BuildError: no room\n"
+    wrong = Failed(label="line 2", problem=Problem(kind="ValueError", message="no", line=2, column=4))
+    assert (
+        challenge.check(Refusing(wrong, Ended(status="error", message="no")), problem, Workspace(script="x"), "a.py")
+        == 1
+    )
+    assert capsys.readouterr().err == "a.py:2:4: error: ValueError: no\n"
     with pytest.raises(Failure, match="the machine is gone"):
         challenge.check(Refusing(Ended(status="error", message="the machine is gone")), problem, Workspace(script="x"))
 
