@@ -76,11 +76,13 @@ def _http_error(error: HTTPException) -> Response:
         code, message = TooLarge.code, "the request is larger than this server accepts"
     if isinstance(error, SecurityError):  # no HTML, as its links would lead to that host
         return _json(status, ErrorDetail(code="unknown_host", message="this server does not answer to that host name"))
+    if status == 404 and wants_json():
+        message, expected = f"there is no route {request.path[:200]}", "one of GET /api/openapi.json"
     if isinstance(error, MethodNotAllowed) and error.valid_methods:
         expected = ", ".join(sorted(error.valid_methods))
         message = f"{request.method} is not allowed here"
     response = _answer(status, error.name, ErrorDetail(code=code, message=message, expected=expected))
-    if expected:
+    if isinstance(error, MethodNotAllowed) and expected:
         response.headers["Allow"] = expected
     return response
 

@@ -38,6 +38,12 @@ def test_programs_get_json(client: FlaskClient, method: str, path: str, status: 
     assert response.headers["Cache-Control"] == "no-store"
 
 
+def test_a_route_that_does_not_exist_is_named_with_where_all_are(client: FlaskClient) -> None:
+    error = client.get("/api/nothing").get_json()["error"]
+    assert error["message"] == "there is no route /api/nothing"
+    assert error["expected"] == "one of GET /api/openapi.json"
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
