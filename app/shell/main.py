@@ -99,6 +99,13 @@ def parser() -> argparse.ArgumentParser:
     return out
 
 
+def _of_command(whole: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
+    """Return the parser of a command, whose errors show its options."""
+    [group] = (action for action in whole._actions if isinstance(action, argparse._SubParsersAction))
+    found: argparse.ArgumentParser = group.choices[name]
+    return found
+
+
 def _command(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
 ) -> argparse.ArgumentParser:
@@ -118,14 +125,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from compiler.__main__ import main as run
 
         return run(arguments[1:], "strata python")
-    given, rest = parser().parse_known_args(arguments)
+    parsing = parser()
+    given, rest = parsing.parse_known_args(arguments)
     if given.command == "serve":
         from app.__main__ import main as serve
 
         serve(rest, "strata serve")
         return 0
     if rest:
-        parser().error(f"unrecognized arguments: {' '.join(rest)}")
+        _of_command(parsing, given.command).error(f"unrecognized arguments: {' '.join(rest)}")
     try:
         _prepare_to_print()
         code = _carry_out(given)

@@ -389,10 +389,13 @@ def test_a_processor_without_assembly_is_refused(target: str, sentence: str) -> 
         assembly_of(target)
 
 
-def test_a_device_that_does_not_exist_is_answered_with_those_that_do(capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_that_do_not_exist_are_answered_with_those_that_do(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["compile", "plain.py", "--device", "abacus"])
     assert re.search("'cuda',.* 'webgpu'", capsys.readouterr().err)
+    with pytest.raises(SystemExit, match="2"):
+        main(["compile", "plain.py", "--emitt", "asm"])
+    assert re.match(r"usage: strata compile .*\nstrata compile: error: unrecog", capsys.readouterr().err, re.DOTALL)
     with pytest.raises(SystemExit, match="0"):
         main(["compile", "--help"])
     assert "LLVM IR" in capsys.readouterr().out
