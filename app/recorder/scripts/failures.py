@@ -197,7 +197,7 @@ def _diagnosed(diagnostic: Diagnostic, exc: TypeInferenceError) -> Problem:
 _FORBIDDEN = "; a script here starts no programs, reaches no network and writes only files of its own"
 _NOT_SEEN = "; a script here sees its own files and those of Python, not the others of the machine"
 _NO_INPUT = "; nothing can be typed in for a script here"
-_NOT_ATTACHED = "; no file of that name is attached: drop it on the page"
+_NOT_ATTACHED = "; no file of that name is attached: drop it on the page, or name it with --file"
 _EXTRAS = {"keras": "keras", "tensorflow": "tensorflow", "tflite": "tflite", "torch": "pytorch"}
 _IMPOSTORS = {
     rb"version https://git-lfs": "a Git LFS pointer, not the file itself: get that with git lfs pull",

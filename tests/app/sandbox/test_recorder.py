@@ -273,7 +273,7 @@ LFS = "version https://git-lfs.github.com/spec/v1"
         ("import urllib.request; urllib.request.urlopen('http://example.com')", "reaches no network"),
         ("input('name? ')", "nothing can be typed in for a script here"),
         ("te.placeholder((1,))", "name 'te' is not defined; 'from tvm import te' is missing above"),
-        ("import onnx; onnx.load('model.onnx')", "no file of that name is attached: drop it on the page"),
+        ("import onnx; onnx.load('model.onnx')", "drop it on the page, or name it with --file"),
         ("import tensorflow.keras", "can install it: pip install 'strata-explorer[tensorflow]'"),
         ("import pandas_of_nobody", "scripts here have numpy, onnx and tvm"),
         ("import onnx; onnx.load_model_from_string(b'no model')", "not an ONNX model, or only a part of one"),
