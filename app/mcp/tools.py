@@ -19,7 +19,14 @@ MAX_ITEMS = 2_000
 
 Script = Annotated[str, Meta(max_length=1_000_000, description="a Python program that imports tvm")]
 Name = Annotated[str, Meta(max_length=400)]
-Target = Annotated[str, Meta(max_length=200, description='what "llvm" means, e.g. "llvm -mcpu=skylake-avx512"')]
+Target = Annotated[
+    str,
+    Meta(
+        max_length=200,
+        description="whose assembly is shown, and what a script is compiled for that names no target, "
+        'e.g. "llvm -mcpu=skylake-avx512"',
+    ),
+]
 PaneName = Annotated[str, Meta(max_length=64, description="loops, llvm, asm, graph, kernel, ptx or sass")]
 FunctionName = Annotated[Name, Meta(description="of which function or graph; the last one built by default")]
 Position = Annotated[int, Meta(ge=0, le=10_000)]

@@ -41,7 +41,17 @@ def compile_(given: argparse.Namespace, explorer: Explorer) -> int:
         if failed:
             return WRONG_PROGRAM
     sys.stdout.write(shown.text(answer, workspace, given.script, given.emit, given.function, given.step))
+    if given.target and given.emit == "llvm":
+        _note_other_targets(given, answer)
     return WRONG_PROGRAM if failed else 0
+
+
+def _note_other_targets(given: argparse.Namespace, answer: Answer) -> None:
+    """Say so if the LLVM IR that was asked for is of another target, as the script names its own."""
+    units = [unit for unit in answer.units if unit.kind == "function" and given.function in ("", unit.name)]
+    if units and units[-1].target not in ("", given.target):
+        own = f"{given.script}: note: the script itself builds for {units[-1].target}"
+        print(f"{own}; --target {given.target} is for its assembly only", file=sys.stderr)
 
 
 def run(given: argparse.Namespace, explorer: Explorer) -> int:

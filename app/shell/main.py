@@ -111,7 +111,11 @@ def _command(
 ) -> argparse.ArgumentParser:
     out = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
     out.add_argument("--server", default=os.environ.get("STRATA_SERVER", ""), help="carry it out there, not here")
-    out.add_argument("--target", default="", help='what "llvm" means, e.g. "llvm -mcpu=haswell"')
+    out.add_argument(
+        "--target",
+        default="",
+        help='whose assembly is shown, and what is compiled for where a script names no target: "llvm -mcpu=haswell"',
+    )
     out.add_argument("--threads", type=int, help="threads of parallel loops")
     out.add_argument("--file", action="append", default=[], metavar="PATH", help="attach a file, e.g. a model")
     out.add_argument("--json", action="store_true", help="print JSON")

@@ -130,6 +130,8 @@ def test_loops_assembly_and_the_loops_after_a_pass_are_printed(
     assert main(["compile", fast, "--server", server, "--emit", "asm", "--target", "llvm -mcpu=haswell"]) == 0
     assembly = capsys.readouterr().out
     assert "ymm" in assembly
+    assert main(["compile", fast, "--server", server, "--emit", "llvm", "--target", "llvm -mcpu=haswell"]) == 0
+    assert "note: the script itself builds for llvm; --target llvm -mcpu=haswell is for" in capsys.readouterr().err
     assert "zmm" not in assembly
     assert main(["compile", fast, "--server", server, "--pass", "StorageFlatten", "--function", "twice"]) == 0
     assert capsys.readouterr().out != loops
