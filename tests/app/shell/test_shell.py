@@ -501,7 +501,7 @@ def test_tune_writes_a_script_with_the_primitives_that_were_found_or_leaves_the_
     assert main(["tune", str(script)]) == 1
     assert "builds no function" in capsys.readouterr().err
     for seconds in ("0", "-1", "nan"):
-        assert main(["tune", str(script), "--seconds", seconds]) == 1
+        assert main(["tune", str(script), "--seconds", seconds]) == 2
         assert f"--seconds must be more than 0, got {seconds}" in capsys.readouterr().err
 
 
