@@ -32,7 +32,7 @@ class Incoming(msgspec.Struct, frozen=True):
 
     jsonrpc: Literal["2.0"]
     method: str | None = None
-    id: Id | None = None
+    id: Id | msgspec.UnsetType | None = msgspec.UNSET
     params: Raw = Raw(b"{}")
 
 
@@ -45,12 +45,15 @@ def read(message: bytes) -> Incoming:
         If it is not JSON, or not one message.
     """
     try:
-        return msgspec.json.decode(message, type=Incoming)
+        incoming = msgspec.json.decode(message, type=Incoming)
     except msgspec.ValidationError as error:
         what = "batches are not supported" if message.lstrip().startswith(b"[") else f"not a JSON-RPC message: {error}"
         raise ProtocolError(INVALID_REQUEST, what) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ProtocolError(PARSE_ERROR, f"not JSON: {error}") from error
+    if incoming.id is None and incoming.method is not None:  # whose sender awaits an answer
+        raise ProtocolError(INVALID_REQUEST, "the id of a request must be a number or text, not null")
+    return incoming
 
 
 def result(number: Id, value: Any) -> bytes:

@@ -79,7 +79,7 @@ class Assistants:
             incoming = messages.read(message)
         except ProtocolError as error:
             return messages.failure(None, error), False
-        if incoming.id is None or incoming.method is None:
+        if incoming.id is None or incoming.id is msgspec.UNSET or incoming.method is None:
             return b"", True
         try:
             method = self._methods.get(incoming.method)

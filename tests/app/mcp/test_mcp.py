@@ -48,6 +48,7 @@ def request(method: str, number: object = 1, **params: object) -> dict[str, obje
         (b'{"id": 1, "method": "ping"}', 400, INVALID_REQUEST),
         (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', 400, INVALID_REQUEST),
         (b'{"jsonrpc": "2.0", "id": [], "method": "ping"}', 400, INVALID_REQUEST),
+        (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', 400, INVALID_REQUEST),
         (request("tools/remove"), 200, METHOD_NOT_FOUND),
         (request("tools/call"), 200, INVALID_PARAMS),
         ({**request("tools/call"), "params": None}, 200, INVALID_PARAMS),
