@@ -26,6 +26,8 @@ from tests.properties.te_schedules import schedules
 
 REFUSAL = "constant"
 """Of an axis to vectorize or unroll that is longer in some iterations."""
+NESTED = "Nested parallel loop"
+"""Of a stage that is computed in a parallel loop and has one."""
 EXAMPLES = int(os.environ.get("STRATA_EXAMPLES", "20"))
 
 
@@ -50,7 +52,7 @@ def test_scheduled_programs_run_as_numpy_does(data: st.DataObject) -> None:
                 lower(schedule, [*program.inputs, *outputs])["main"], [*inputs.values(), *results], data.draw
             )
     except TVMError as error:
-        if REFUSAL in str(error):
+        if REFUSAL in str(error) or NESTED in str(error):
             reject()
         raise
     for result, expected in zip(arguments[len(inputs) :], evaluate(outputs, inputs), strict=False):
