@@ -357,7 +357,8 @@ def _split(d: Derivation, facts: BlockFacts) -> _Tiles:
     outer = dict[int, tuple[int, int]]()
     for at in reversed(range(len(spatial))):
         count = -(-facts.extents[spatial[at]] // inner[at])
-        pairs, likely = _pairs(count), _largest(divisors(count), 1 if at == vector else room)
+        likely = _largest(divisors(count), 1 if at == vector else room)
+        pairs = [(a, b) for a, b in product(divisors(count), repeat=2) if not count % (a * b)]
         weighed = _weighed(pairs, [pair for pair in pairs if pair[1] in likely])
         outer[at] = (count, 1) if at == products else d.picker.pick(f"{name}.{at}.outer", weighed)
         room //= outer[at][1]
@@ -453,12 +454,6 @@ def _widths(facts: BlockFacts, axis: int, lanes: int) -> list[int]:
         return [w for w in wide if w == lanes or facts.is_contiguous(axis, w)]
     dividing = [w for w in divisors(extent, _MAX_VECTORS * lanes) if w > lanes // 4] or [1]
     return dividing + ([lanes] if extent > lanes else [])
-
-
-def _pairs(extent: int) -> list[tuple[int, int]]:
-    """Return two factors that divide an extent together."""
-    every = divisors(extent)
-    return [(a, b) for a, b in product(every, every) if not extent % (a * b)]
 
 
 def _is_plain_write(facts: BlockFacts) -> bool:
