@@ -139,6 +139,9 @@ def cache_write(
     chosen = list(consumer_blocks or ())
     check_made(state, block, buffer)
     place = place_behind(block, scope, consumers_of(state, block))
+    at = _child_index(block, place.around)  # what reads the buffer beside the block reads it again in later iterations
+    beside = [b for b in readers_of(state, scope, buffer) if b not in chosen and _child_index(b, place.around) == at]
+    check_reads_after(state, block, beside, buffer)
     region = region_below(state, block, buffer, place.around)
     if buffer not in scope.block.alloc_buffers:
         check_all_written(state, block, buffer, region, place.around)

@@ -33,6 +33,18 @@ def _nested_reduction(A: T.Buffer((8, 6)), C: T.Buffer((8,))):
 
 
 @T.prim_func
+def _carried_by_a_copy(A: T.Buffer((4, 3)), B: T.Buffer((4,))):
+    C = T.alloc_buffer((4,))
+    for i, k in T.grid(4, 3):
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = B[vi]
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            B[vi] = C[vi] + A[vi, vk]
+
+
+@T.prim_func
 def _reduction_under_a_condition(A: T.Buffer((2, 4)), C: T.Buffer((2,))):
     for i_0, i_1, k in T.grid(1, 4, 4):
         with T.block("C"):
@@ -724,3 +736,13 @@ def test_a_product_whose_indices_are_axes_of_another_block_is_not_padded() -> No
     schedule: Any = Schedule(_product_in_an_outer_block)
     with pytest.raises(ScheduleError, match="with indices that are axes of the block"):
         schedule.pad_einsum("B", [2, 2])
+
+
+def test_a_copy_of_what_is_read_again_in_the_next_iteration_is_refused() -> None:
+    sch = Schedule(_carried_by_a_copy)
+    with pytest.raises(ScheduleError, match=r"reads B before block tir\.Block#1 writes it"):
+        sch.cache_write("B", 0, "local")
+    sch.cache_write("C", 0, "local")
+    a, b = np.ones((4, 3), "float32"), np.ones(4, "float32")
+    interpret(sch.mod["main"], [a, b])
+    np.testing.assert_array_equal(b, [4.0] * 4)
