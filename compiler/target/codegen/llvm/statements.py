@@ -213,16 +213,17 @@ class Statements(Functor):
 
         LLVM would write out a few iterations, load first the elements of all of them as vectors, and spill some.
         """
-        nodes, target = [*nodes_of(n.body, For, Broadcast, tir.BufferStore)], self.state.shared.target
-        dtypes = [each.value.dtype for each in nodes if isinstance(each, tir.BufferStore)]
-        bits = sum(dt.lanes(dtype) * dt.bits(dtype) for dtype in dtypes if dt.is_vector(dtype))
-        is_innermost = not any(isinstance(each, For) for each in nodes)
-        if target.vector_bits <= 128 or not is_innermost or not isinstance(n.extent, IntImm):
+        target = self.state.shared.target
+        if target.vector_bits <= 128 or not isinstance(n.extent, IntImm) or any(True for _ in nodes_of(n.body, For)):
             return False
+        dtypes = [each.value.dtype for each in nodes_of(n.body, tir.BufferStore)]
+        bits = sum(dt.lanes(dtype) * dt.bits(dtype) for dtype in dtypes if dt.is_vector(dtype))
         sums, registers = bits // target.vector_bits, target.vector_registers
-        elements = (each.value for each in nodes if isinstance(each, Broadcast))
+        if sums < registers // 2:
+            return False
+        elements = (each.value for each in nodes_of(n.body, Broadcast))
         different = {structural_hash(each) for each in elements if any(True for _ in nodes_of(each, BufferLoad))}
-        return len(different) < sums >= registers // 2 and sums + len(different) * n.extent.value > registers
+        return len(different) < sums and sums + len(different) * n.extent.value > registers
 
     def _parallel(self, n: For) -> None:
         outlined = OutlinedLoop(self.state, n)
