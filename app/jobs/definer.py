@@ -16,7 +16,7 @@ from app.sandbox import Job
 log = logging.getLogger(__name__)
 
 MAX_KEPT = 256
-"""Number of remembered definitions, more than the lessons have steps."""
+"""Number of remembered definitions: of the lessons' steps, and of the scripts that were compared last."""
 
 
 class Definer:
