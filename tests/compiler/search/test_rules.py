@@ -300,6 +300,23 @@ def test_vectors_run_along_what_needs_the_least_moving_and_over_neighbours_only(
     assert {each.get("C.1.inner", 8) for each in drawn(pinned, a, b, c)} == {8, 16}, "panels have 16 columns"
 
 
+def test_what_is_packed_below_other_loops_goes_over_squares_and_whole_sums_begin_in_registers() -> None:
+    a, b, k = te.placeholder((16, 64), name="A"), te.placeholder((32, 64), name="B"), te.reduce_axis((0, 64))
+    c = te.compute((16, 32), lambda i, j: te.sum(a[i, k] * b[j, k], axis=k), name="C")
+    chosen = {"vector": 1, "1.inner": 8, "0.inner": 4, "0.outer": (1, 4), "1.outer": (1, 1), "direct": True}
+    func, placed = te.create_prim_func([a, b, c]), {"B_global.at": 0, "B_global.square": 8}
+
+    def made(depth: int) -> str:
+        pinned = {"C.way": "tiles", "C.r0.inner": depth, **{f"C.{name}": value for name, value in chosen.items()}}
+        space = ScheduleSpace(func, replace(MACHINE, cores=1), Wishes({**pinned, **placed}))
+        return str(space.program(space.sample(random.Random(0))))
+
+    text = made(64)
+    assert re.search(r"v1 = T.axis.spatial\(64, ax1_0 \* 8 \+ ax1_1\)", text), "eight columns of eight rows at a time"
+    assert "i_0_init" not in text, "the sums of a tile begin right before they are summed up"
+    assert "for i_0_init in range(4)" in made(32), "those in parts begin before the first part, of all tiles"
+
+
 def test_what_is_read_along_another_axis_goes_over_squares() -> None:
     a = te.placeholder((32, 48), "int32", name="A")
     turned = te.create_prim_func([a, te.compute((48, 32), lambda i, j: a[j, i] * 2, name="turned")])

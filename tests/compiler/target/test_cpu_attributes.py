@@ -70,3 +70,8 @@ def test_a_tile_that_fills_the_registers_is_not_written_out_for_several_steps(
     code = tile(*shape, mcpu, taps=3)
     assert not re.findall(r"[yz]mm\d+, \S*\(%rsp\)", code)
     assert code.count("vfmadd") <= 2 * math.prod(shape) // (16 if "ice" in mcpu else 8)
+
+
+def test_a_tile_whose_elements_meet_one_vector_each_is_written_out() -> None:
+    """Its multiply-adds take the elements from memory."""
+    assert tile(16, 16, "icelake-server", taps=3).count("vfmadd") >= 3 * 16
