@@ -46,8 +46,7 @@ class OOBChecker(ModulePass):
 
 def _refuse(mod: IRModule, reports: list[tuple[PrimExpr, str]]) -> Never:
     places, messages = zip(*reports, strict=True)
-    error = IllegalStepError(mod, "Out of bounds memory access", "\n".join(messages), places)
-    raise rendered(error, "OOBChecker", "detail")
+    raise rendered(IllegalStepError("\n".join(messages), places), mod, "OOBChecker", "detail")
 
 
 class _Checker(Visitor):

@@ -186,7 +186,7 @@ def has_block(sch: Schedule, block_name: str) -> bool:
 def is_output_block(sch: Schedule, block: BlockRV) -> bool:
     """Return whether a block writes a buffer that the block around it does not allocate."""
     sref = sch.get_sref(block)
-    return conditions.is_output_block(sch.state, sref, conditions.scope_root(sch.state, sref))
+    return conditions.is_output_block(sref, conditions.scope_root(sch.state, sref))
 
 
 if not TYPE_CHECKING:

@@ -41,33 +41,34 @@ class ScheduleError(base.ScheduleError):
 class IllegalStepError(Exception):
     """What is wrong with a step of a schedule, before it is drawn into the program."""
 
-    def __init__(self, mod: IRModule, summary: str, detail: str, places: Sequence[Node]) -> None:
-        super().__init__(summary)
-        self.mod = mod
-        self.summary = summary
+    def __init__(self, detail: str, places: Sequence[Node]) -> None:
+        super().__init__(detail)
         self.detail = detail  # what is wrong in this program; `{0}`, `{1}`, … stand for the places
         self.places = tuple(places)  # loops, blocks and other parts of the program
 
 
-def refuse(mod: IRModule, summary: str, detail: str, *places: Node) -> NoReturn:
+def refuse(detail: str, *places: Node) -> NoReturn:
     """Reject a step of a schedule; in ``detail``, ``{0}``, ``{1}``, … stand for the places."""
-    raise IllegalStepError(mod, summary, detail, places)
+    raise IllegalStepError(detail, places)
 
 
-def rendered(error: IllegalStepError, primitive: str, level: str) -> ScheduleError:
-    """Return the error that users see: with the program (``detail``), its summary (``fast``) or neither (``none``)."""
+def rendered(error: IllegalStepError, mod: IRModule, primitive: str, level: str) -> ScheduleError:
+    """Return the error that users see: drawn into the program (``detail``), alone (``fast``), or without what is wrong.
+
+    The program ``mod`` has the places of the error.
+    """
     if level == "none":
         return ScheduleError("ScheduleError: (not rendered)")
-    if level == "fast":
-        return ScheduleError(f"ScheduleError: {error.summary}")
     names = [f"tir.{type(place).__name__}#{index}" for index, place in enumerate(error.places)]
-    message = _filled(error.detail, names)
-    head = f"ScheduleError: An error occurred in the schedule primitive '{primitive.replace('_', '-')}'."
-    drawing = _drawn(error.mod, error.places, names)
-    texts = [text for text, _ in drawing]
-    lines = [head, "The IR with diagnostic is:", *texts, f"Error message: {message}"]
     own_names = [_name_of(place, name) for place, name in zip(error.places, names, strict=True)]
-    return ScheduleError("\n".join(lines), f"{primitive}: {_filled(error.detail, own_names)}", drawing)
+    brief = f"{primitive}: {_filled(error.detail, own_names)}"
+    if level == "fast":
+        return ScheduleError(f"ScheduleError: {brief}", brief)
+    head = f"ScheduleError: An error occurred in the schedule primitive '{primitive.replace('_', '-')}'."
+    drawing = _drawn(mod, error.places, names)
+    texts = [text for text, _ in drawing]
+    lines = [head, "The IR with diagnostic is:", *texts, f"Error message: {_filled(error.detail, names)}"]
+    return ScheduleError("\n".join(lines), brief, drawing)
 
 
 def _filled(detail: str, names: Sequence[str]) -> str:

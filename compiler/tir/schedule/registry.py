@@ -102,21 +102,16 @@ class Primitive:
         return parameter.replace(annotation=f"{annotation} | None" if parameter.default is None else annotation)
 
     def _run(self, sch: Schedule, recorded: Mapping[str, object], decision: object) -> object:
-        """Apply the primitive and note the instruction; a primitive that is refused leaves the schedule as it was."""
+        """Apply the primitive and note the instruction."""
         arguments = {name: role.resolved(sch, recorded[name]) for name, role in self._roles.items()}
         if any(p.name == "decision" for p in self._parameters):
             arguments["decision"] = decision
-        restore = sch.state.checkpoint()
         checks = sch.state.enable_check and not self.kind.is_pure
         before = conflicts(sch.state) if checks else {}
-        try:
-            with derived_from(mint_source(self.name)):
-                result = self._call(sch, arguments)
-            if checks:
-                check_no_new_conflicts(sch.state, before)
-        except Exception:
-            restore()
-            raise
+        with derived_from(mint_source(self.name)):
+            result = self._call(sch, arguments)
+        if checks:
+            check_no_new_conflicts(sch.state, before)
         if sch.state.debug_mask and not self.kind.is_pure:
             sch.state.verify()
         chosen = result.decision if isinstance(result, SamplingResult) else None
@@ -156,19 +151,25 @@ class Primitive:
         return self._listed(self._step(sch, {**self._arguments(inputs, attrs), "decision": decision}))
 
     def _step(self, sch: Schedule, given: Mapping[str, object]) -> object:
-        """Apply the primitive and tell the instruments; what is wrong with a step is drawn into the program."""
+        """Apply the primitive and tell the instruments; what is wrong with a step is drawn into the program.
+
+        A primitive that is refused leaves the schedule as it was.
+        """
         instruments = active_instruments()
         label = call_text(sch, self.name, self._parameters, given) if instruments else ""
         loops = given_loops(sch, given) if instruments else []
+        restore = sch.state.checkpoint()
         try:
             try:
                 recorded = self._recorded(sch, given)
                 outputs = self._run(sch, recorded, given.get("decision"))
             except IllegalStepError as error:
-                raise rendered(error, self.name, sch.error_render_level) from None
-        except TVMError as error:
-            for instrument in instruments:
-                instrument.tir_step_refused(sch, self._seen(sch, label, loops), error)
+                raise rendered(error, sch.mod, self.name, sch.error_render_level) from None
+        except Exception as error:
+            restore()
+            if isinstance(error, TVMError):
+                for instrument in instruments:
+                    instrument.tir_step_refused(sch, self._seen(sch, label, loops), error)
             raise
         if instruments:
             results = self._listed(outputs)

@@ -18,7 +18,6 @@ from compiler.tir.schedule.facts.buffer_traversal import Traversal
 from compiler.tir.schedule.facts.initial_values import stores
 from compiler.tir.schedule.facts.regions import axis_values
 from compiler.tir.schedule.sref import StmtSRef
-from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import blocks_in
 from compiler.tir.statements.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion
@@ -72,10 +71,9 @@ class Padding:
 class Relayout(ReplaceBuffers):
     """Accesses the elements of a buffer in another layout."""
 
-    def __init__(self, state: ScheduleState, home: StmtSRef, old: Buffer, new: Buffer, index_map: IndexMap) -> None:
+    def __init__(self, home: StmtSRef, old: Buffer, new: Buffer, index_map: IndexMap) -> None:
         ReplaceBuffers.__init__(self, {old: new})
         self.padding: Padding | None = None  # what fills the elements that stand for none of the old layout
-        self._state = state
         self._home = home
         self._old = old
         self._new = new
@@ -144,12 +142,7 @@ class Relayout(ReplaceBuffers):
 
     def visit_MatchBufferRegion(self, n: MatchBufferRegion) -> MatchBufferRegion:
         if n.source.buffer is self._old:
-            refuse(
-                self._state.mod,
-                "A region of the buffer is matched",
-                f"A region of the buffer {self._old.name} is matched in a block inside of {{0}}",
-                self._home.block,
-            )
+            refuse(f"A region of the buffer {self._old.name} is matched in a block inside of {{0}}", self._home.block)
         return self.visit_Node(n)
 
     def rewrite_block(self, n: Block) -> Block:

@@ -45,7 +45,7 @@ class Schedule:
     debug_mask : str or int
         ``"all"`` to check the schedule's own bookkeeping after each primitive.
     error_render_level : str
-        ``detail`` to draw errors into the program, ``fast`` for a summary, ``none`` for neither.
+        ``detail`` to draw errors into the program, ``fast`` for their sentences alone, ``none`` for neither.
     enable_check : bool
         Whether primitives check what can be costly to check.
 

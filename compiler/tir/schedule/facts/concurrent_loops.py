@@ -56,7 +56,7 @@ def check_no_new_conflicts(state: ScheduleState, before: Conflicts) -> None:
     """Reject a step after which iterations that run together depend on each other as they did not before."""
     for key, conflict in conflicts(state).items():
         if key not in before:
-            _refuse(state, conflict)
+            _refuse(conflict)
 
 
 def check_independent(state: ScheduleState, loop: StmtSRef, kind: ForKind, thread_axis: str, block: StmtSRef) -> None:
@@ -66,7 +66,7 @@ def check_independent(state: ScheduleState, loop: StmtSRef, kind: ForKind, threa
     """
     conflict = _conflict(state, loop, kind, thread_axis, block)
     if conflict is not None:
-        _refuse(state, conflict)
+        _refuse(conflict)
 
 
 def _conflict(
@@ -179,12 +179,9 @@ def _is_seen_outside(state: ScheduleState, loop: StmtSRef, buffer: Buffer) -> bo
     )
 
 
-def _refuse(state: ScheduleState, conflict: Conflict) -> None:
-    summary = "The loop cannot be parallelized/vectorized/bound because some block iters are not data parallel"
+def _refuse(conflict: Conflict) -> None:
     if conflict.axis is not None:
         refuse(
-            state.mod,
-            summary,
             f"The block {{1}} has axis {conflict.axis.var.name!r}, which depends on the loop {{0}}, and is neither "
             "data parallel nor, with the loop bound to threadIdx, a reduction; so the loop cannot be parallelized, "
             "vectorized or bound",
@@ -194,8 +191,6 @@ def _refuse(state: ScheduleState, conflict: Conflict) -> None:
     assert conflict.buffer is not None
     if conflict.writer is not None:
         refuse(
-            state.mod,
-            summary,
             f"Block {{1}} may read elements of {conflict.buffer.name} that block {{2}} writes in other iterations of "
             "loop {0}; so the loop cannot be parallelized, vectorized or bound",
             conflict.loop,
@@ -203,8 +198,6 @@ def _refuse(state: ScheduleState, conflict: Conflict) -> None:
             conflict.writer,
         )
     refuse(
-        state.mod,
-        summary,
         f"Several iterations of the loop {{0}} reduce into the same elements of {conflict.buffer.name} in block {{1}}, "
         "and what is outside of the loop sees them; so the loop cannot be parallelized or vectorized",
         conflict.loop,

@@ -34,15 +34,9 @@ def scope_root(state: ScheduleState, sref: StmtSRef, require_stage_pipeline: boo
     scope = scope_of(sref)
     assert sref.stmt is not None
     if scope is None:
-        refuse(
-            state.mod,
-            "The primitive does not operate on the root block",
-            "The primitive does not operate on the root block",
-        )
+        refuse("The primitive does not operate on the root block")
     if require_stage_pipeline and not state.info(scope).stage_pipeline:
         refuse(
-            state.mod,
-            "The scope root is not a stage pipeline",
             "The scope {0} is not a stage pipeline.\n"
             "Definition of a scope that is a stage pipeline:\n"
             "- The region cover property holds for every of its child blocks\n"
@@ -112,20 +106,18 @@ def is_reduction_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -
 def check_complete_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> None:
     """Reject a block that is not complete."""
     lack = _lacks_of_complete_block(state, block, scope)
-    _check_kind(state, block, lack, "Incomplete block", "complete", _COMPLETE)
+    _check_kind(block, lack, "complete", _COMPLETE)
 
 
 def check_reduction_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> None:
     """Reject a block that is not a reduction."""
     lack = _lacks_of_reduction_block(state, block, scope)
-    _check_kind(state, block, lack, "Not a reduction block", "reduction", _REDUCTION)
+    _check_kind(block, lack, "reduction", _REDUCTION)
 
 
-def _check_kind(state: ScheduleState, block: StmtSRef, lack: int, title: str, kind: str, definition: str) -> None:
+def _check_kind(block: StmtSRef, lack: int, kind: str, definition: str) -> None:
     if lack:
         refuse(
-            state.mod,
-            title,
             f"The block {{0}} is not a {kind} block - it violates condition #{lack}.\n"
             f"Definition of a {kind} block:\n{definition}",
             block.block,
@@ -138,12 +130,7 @@ def check_whole_reduction(state: ScheduleState, block: StmtSRef) -> None:
     pairs = zip(block.block.iter_vars, state.realize_of(block).iter_values, strict=True)
     reduced = {var for axis, value in pairs if axis.iter_type == IterVar.CommReduce for var in free_vars(value)}
     if not reduced <= within:
-        refuse(
-            state.mod,
-            "The block adds up only a part of the reduction",
-            "Block {0} adds to elements that earlier iterations outside of its scope made",
-            block.block,
-        )
+        refuse("Block {0} adds to elements that earlier iterations outside of its scope made", block.block)
 
 
 def check_complete_or_reduction_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> None:
@@ -152,8 +139,6 @@ def check_complete_or_reduction_block(state: ScheduleState, block: StmtSRef, sco
     reduction = _lacks_of_reduction_block(state, block, scope) if complete else 0
     if reduction:
         refuse(
-            state.mod,
-            "Not a complete or reduction block",
             "The block {0} is neither a complete block nor a reduction block, so its scope has no compact dataflow.\n"
             f"It violates condition #{complete} of a complete block and condition #{reduction} of a reduction block.\n"
             f"Definition of a complete block:\n{_COMPLETE}\nDefinition of a reduction block:\n{_REDUCTION}",
@@ -170,9 +155,6 @@ def check_subtree_compact_dataflow(state: ScheduleState, subtree: StmtSRef) -> N
         reduction = _lacks_of_reduction_block(state, block, subtree)
         assert subtree.stmt is not None
         refuse(
-            state.mod,
-            "The queried subtree root in SRef tree does not have compact dataflow, because some of its child block "
-            "on SRef tree is neither a local complete block nor a local reduction block.",
             "The queried subtree root {0} in SRef tree does not have compact dataflow, because its child block {1} "
             "on SRef tree is neither a local complete block nor a local reduction block.\n"
             f"It violates condition #{complete} of a local complete block, and condition #{reduction} of a local "
@@ -189,24 +171,19 @@ def check_subtree_compact_dataflow(state: ScheduleState, subtree: StmtSRef) -> N
 def check_affine_binding(state: ScheduleState, block: StmtSRef) -> None:
     """Reject a block whose axes do not have quasi-affine, independent values."""
     if not state.info(block).affine_binding:
-        refuse(
-            state.mod,
-            "The block is required to have an affine binding",
-            "The block {0} is required to have an affine binding",
-            block.block,
-        )
+        refuse("The block {0} is required to have an affine binding", block.block)
 
 
-def is_output_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> bool:
+def is_output_block(block: StmtSRef, scope: StmtSRef) -> bool:
     """Return whether a block writes a buffer that its scope does not allocate."""
     allocated = set(scope.block.alloc_buffers)
     return any(region.buffer not in allocated for region in block.block.writes)
 
 
-def check_not_output_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> None:
+def check_not_output_block(block: StmtSRef, scope: StmtSRef) -> None:
     """Reject a block that writes what is read outside of its scope."""
-    if is_output_block(state, block, scope):
-        refuse(state.mod, "Cannot operate on an output block", "The block {0} is an output block", block.block)
+    if is_output_block(block, scope):
+        refuse("The block {0} is an output block", block.block)
 
 
 def check_runs_everywhere(state: ScheduleState, block: StmtSRef) -> None:
@@ -225,20 +202,16 @@ def check_all_values(state: ScheduleState, block: StmtSRef) -> None:
     analyzer = facts_at(block)
     if box is None or not covers(tuple(box), tuple(IntSet.from_range(dom) for dom in domains if dom), analyzer):
         refuse(
-            state.mod,
-            "The block has a predicate that cannot be kept",
             "The loops and the predicate of block {0} may keep it from some values of its axes, so it cannot be moved",
             block.block,
         )
 
 
-def buffer_of(state: ScheduleState, block: StmtSRef, index: int, kind: str) -> Buffer:
+def buffer_of(block: StmtSRef, index: int, kind: str) -> Buffer:
     """Return a buffer that a block reads or writes, by its place in the signature."""
     regions = block.block.reads if kind == "read" else block.block.writes
     if not 0 <= index < len(regions):
         refuse(
-            state.mod,
-            f"The {kind} buffer index is out of range.",
             f"The {kind}_buffer_index is out of range. The block {{0}} has {len(regions)} {kind} regions, so "
             f"the index should be in [0, {len(regions)}), got {index}",
             block.block,

@@ -23,10 +23,7 @@ def check_made(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> None:
     begins = bool(accesses) and isinstance(accesses[0], BufferStore) and _happens_first(state, block, accesses[0])
     if accesses and any(isinstance(n, BufferLoad) for n in accesses) and not begins and block.block.init is None:
         refuse(
-            state.mod,
-            "The block reads what it writes before it writes it",
-            f"Block {{0}} reads elements of {buffer.name} before it writes them, which the copy would lack",
-            block.block,
+            f"Block {{0}} reads elements of {buffer.name} before it writes them, which the copy would lack", block.block
         )
     check_whole_reduction(state, block)
 

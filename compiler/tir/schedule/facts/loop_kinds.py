@@ -19,7 +19,6 @@ from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.ir.node import rebuild
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.sref import StmtSRef
-from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.statements.stmt import For, ForKind, Stmt
 
 
@@ -145,7 +144,7 @@ LOOP_KINDS: Mapping[str, LoopRow] = {
 """What each primitive does with loops, by its name; those that change no program have no row."""
 
 
-def check_loop(state: ScheduleState, primitive: str, sref: StmtSRef) -> None:
+def check_loop(primitive: str, sref: StmtSRef) -> None:
     """Reject a loop that a primitive does not take, for its kind or its annotations."""
     loop = sref.loop
     if LOOP_KINDS[primitive].given.of(loop) is not Effect.REFUSED:
@@ -154,13 +153,11 @@ def check_loop(state: ScheduleState, primitive: str, sref: StmtSRef) -> None:
         what = f"thread binding {loop.thread_binding.thread_tag}" if loop.thread_binding is not None else "annotation "
         what += ", ".join(loop.annotations) if loop.thread_binding is None else ""
         refuse(
-            state.mod,
-            "The primitive can't be applied because the loop has annotation or thread binding",
             f"The primitive can't be applied because the loop {{0}} has annotation or thread binding: it has {what}",
             loop,
         )
     kind = loop.kind.name.lower()
-    refuse(state.mod, "The loop is not serial", f"The loop {{0}} must be serial, but it is {kind}", loop)
+    refuse(f"The loop {{0}} must be serial, but it is {kind}", loop)
 
 
 def loop_like(primitive: str, old: For, var: Var, bounds: tuple[PrimExpr, PrimExpr], body: Stmt) -> For:

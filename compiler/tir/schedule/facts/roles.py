@@ -123,10 +123,8 @@ class _StorageScope(Role):
     def resolved(self, sch: Schedule, value: object) -> str:
         if not isinstance(value, str) or not is_storage_scope(value):
             refuse(
-                sch.mod,
-                "The storage scope is invalid.",
                 f"There is no memory {value!r}: storage_scope must be global, shared, local, warp or texture, with a"
-                " tag or without, or a memory of matrices such as wmma.accumulator",
+                " tag or without, or a memory of matrices such as wmma.accumulator"
             )
         return value
 

@@ -22,31 +22,24 @@ from compiler.tir.schedule.tree import loops_above
 from compiler.tir.statements.buffer import Buffer
 
 
-def check_closed(state: ScheduleState, block: StmtSRef) -> None:
+def check_closed(block: StmtSRef) -> None:
     """Reject a block that uses a loop around it by another way than its axes, as the parts of partitioned loops do."""
     used = set(free_vars(block.block))
     for around in loops_above(block):
         if around.loop.loop_var in used:
             refuse(
-                state.mod,
-                "The block uses the variable of a loop around it",
                 "Block {0} uses the variable of loop {1} without an axis for it, so it cannot be moved",
                 block.block,
                 around.loop,
             )
 
 
-def check_writes_stated(state: ScheduleState, block: StmtSRef) -> None:
+def check_writes_stated(block: StmtSRef) -> None:
     """Reject a block that writes what its signature does not say, as a block around parts of a loop does."""
     stated = {region.buffer for region in block.block.writes}
     for buffer in accessed_buffers(block.block)[1]:
         if buffer not in stated:
-            refuse(
-                state.mod,
-                "The signature of the block lacks what it writes",
-                f"The signature of block {{0}} does not say that it writes {buffer.name}",
-                block.block,
-            )
+            refuse(f"The signature of block {{0}} does not say that it writes {buffer.name}", block.block)
 
 
 def check_writer_stated(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -> None:
@@ -54,7 +47,7 @@ def check_writer_stated(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -
     for block in state.child_blocks(scope):
         stated = any(region.buffer is buffer for region in block.block.writes)
         if not stated and buffer in accessed_buffers(block.block)[1]:
-            check_writes_stated(state, block)
+            check_writes_stated(block)
 
 
 def check_users_stated(state: ScheduleState, around: StmtSRef, buffer: Buffer) -> None:
@@ -62,12 +55,7 @@ def check_users_stated(state: ScheduleState, around: StmtSRef, buffer: Buffer) -
     for block in state.child_blocks(around):
         stated = any(region.buffer is buffer for region in (*block.block.reads, *block.block.writes))
         if not stated and any(buffer in buffers for buffers in accessed_buffers(block.block)):
-            refuse(
-                state.mod,
-                "The signature of the block lacks what it accesses",
-                f"The signature of block {{0}} does not say that it accesses {buffer.name}",
-                block.block,
-            )
+            refuse(f"The signature of block {{0}} does not say that it accesses {buffer.name}", block.block)
 
 
 def check_all_written(
@@ -84,32 +72,27 @@ def check_all_written(
     inside = rebuild(realize, predicate=reduce(conjunction, parts, const(True, "bool")))
     written = merged(stored_boxes(inside, buffer, loops, analyzer), analyzer)
     if not any(covers(box, tuple([IntSet.from_range(side) for side in region]), analyzer) for box in written):
-        _refuse_partial(state, block, buffer)
+        _refuse_partial(block, buffer)
 
 
 def check_stored_always(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> None:
     """Reject a block that stores to a buffer under conditions only: a copy would overwrite what it leaves as it is."""
     if buffer not in scope_root(state, block).block.alloc_buffers and stores_conditionally(block.block, buffer):
-        _refuse_partial(state, block, buffer)
+        _refuse_partial(block, buffer)
 
 
-def _refuse_partial(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> NoReturn:
+def _refuse_partial(block: StmtSRef, buffer: Buffer) -> NoReturn:
     refuse(
-        state.mod,
-        "The block does not write all of the region that is copied",
-        f"Block {{0}} may leave some of the elements of {buffer.name} as they are that are to be copied",
-        block.block,
+        f"Block {{0}} may leave some of the elements of {buffer.name} as they are that are to be copied", block.block
     )
 
 
-def check_reads_stated(state: ScheduleState, block: StmtSRef, producers: Sequence[StmtSRef]) -> None:
+def check_reads_stated(block: StmtSRef, producers: Sequence[StmtSRef]) -> None:
     """Reject a block that reads of a producer what its signature does not say."""
     read = {region.buffer for region in block.block.reads}
     for producer in producers:
         if read.isdisjoint(region.buffer for region in producer.block.writes):
             refuse(
-                state.mod,
-                "The signature of the block lacks what it reads",
                 "The signature of block {0} does not say which elements it reads of what block {1} writes",
                 block.block,
                 producer.block,

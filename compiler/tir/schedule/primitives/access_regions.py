@@ -90,12 +90,10 @@ def annotate_buffer_access(
     """
     if buf_type not in ("read", "write"):
         raise ArgumentError(f"annotate_buffer_access: buf_type must be 'read' or 'write', got {show(buf_type)}")
-    buffer = buffer_of(state, block, buffer_index, buf_type)
+    buffer = buffer_of(block, buffer_index, buf_type)
     ranges = _ranges(block, gen_new_ranges)
     if len(ranges) != len(buffer.shape):
         refuse(
-            state.mod,
-            "The region has another number of dimensions than the buffer",
             f"Buffer {buffer.name} of block {{0}} has {len(buffer.shape)} dimensions, got a region of {len(ranges)}",
             block.block,
         )

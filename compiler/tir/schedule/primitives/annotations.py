@@ -37,7 +37,7 @@ def unannotate(state: ScheduleState, block_or_loop: StmtSRef, ann_key: str) -> N
     stmt = block_or_loop.stmt
     assert stmt is not None
     if ann_key not in stmt.annotations:
-        refuse(state.mod, "The block or loop has no such annotation", f"The {{0}} has no annotation {ann_key!r}", stmt)
+        refuse(f"The {{0}} has no annotation {ann_key!r}", stmt)
     _change(state, block_or_loop, {key: value for key, value in stmt.annotations.items() if key != ann_key})
 
 
@@ -71,8 +71,6 @@ def reorder_block_iter_var(state: ScheduleState, block: StmtSRef, new_order: Seq
     realize = state.realize_of(block)
     if sorted(new_order) != list(range(len(realize.iter_values))):
         refuse(
-            state.mod,
-            "The new order is not a permutation of the axes",
             f"The new order {list(new_order)} does not permute the {len(realize.iter_values)} axes of block {{0}}",
             block.block,
         )
@@ -94,15 +92,13 @@ def unsafe_hide_buffer_access(
     """
     if buf_type not in ("read", "write"):
         refuse(
-            state.mod,
-            "The kind of access is neither 'read' nor 'write'",
             "The buffer type for hide_buffer_access schedule should either be 'read' or 'write', "
             f"got {buf_type} instead.",
             block.block,
         )
     regions = block.block.reads if buf_type == "read" else block.block.writes
     for index in buf_index_array:
-        buffer_of(state, block, index, buf_type)
+        buffer_of(block, index, buf_type)
     left = tuple([region for index, region in enumerate(regions) if index not in buf_index_array])
     new = rewritten(block.block, **{"reads" if buf_type == "read" else "writes": left})
     state.replace(block, new, {block.block: new})

@@ -70,12 +70,7 @@ def blockize_loop(state: ScheduleState, loop: StmtSRef, preserve_unit_iters: boo
     inner = loops_above(blocks[0])
     inner = inner[inner.index(loop) :]
     if not hold_only(inner, state.realize_of(blocks[0])):
-        refuse(
-            state.mod,
-            "The loop must have a single block inside",
-            "The loop {0} must have nothing but loops around one block inside",
-            loop.loop,
-        )
+        refuse("The loop {0} must have nothing but loops around one block inside", loop.loop)
     return _blockized(state, blocks[0], inner, preserve_unit_iters)
 
 
@@ -119,7 +114,7 @@ def _divided(
 ) -> _Division:
     loops = loop_ranges(loops_above(block))
     inside = [sref.loop.loop_var for sref in inner]
-    _check_regions(state, block.block, inner)
+    _check_regions(block.block, inner)
     if block.block.init is not None:
         check_whole_reduction(state, block)
     marks = subspace_divide(
@@ -127,13 +122,11 @@ def _divided(
     )
     if not marks or _moves(marks, inside):
         refuse(
-            state.mod,
-            "The bindings of the inner block can not be blockized",
             "The bindings of the inner block {0} can not be blockized by the loops starting at {1}.",
             block.block,
             inner[0].loop if inner else block.block,
         )
-    division = _Division([], [], {}, *_divided_predicate(state, block, realize, set(inside)))
+    division = _Division([], [], {}, *_divided_predicate(block, realize, set(inside)))
     for axis, (first, second) in zip(realize.block.iter_vars, marks[:-1], strict=True):
         outer_one, inner_one = is_const_int(first.extent, 1), is_const_int(second.extent, 1)
         outer_value = normalize_iter_map_to_expr(first.source)
@@ -153,14 +146,12 @@ def _divided(
     return division
 
 
-def _check_regions(state: ScheduleState, block: Block, inner: Sequence[StmtSRef]) -> None:
+def _check_regions(block: Block, inner: Sequence[StmtSRef]) -> None:
     """Reject a block with regions that only inside of the inner loops can be said, as in parts of a triangle."""
     used = set(free_vars((block.reads, block.writes)))
     for sref in inner:
         if sref.loop.loop_var in used:
             refuse(
-                state.mod,
-                "The bindings of the inner block can not be blockized",
                 "The bindings of the inner block {0} can not be blockized: what it reads or writes depends on loop "
                 "{1} without an axis for it",
                 block,
@@ -179,9 +170,7 @@ def _moves(marks: Sequence[Sequence[IterMark]], inside: Sequence[Var]) -> bool:
     return any(uses_var(expr, set(inside).__contains__) for expr in (*bases, *extents))
 
 
-def _divided_predicate(
-    state: ScheduleState, block: StmtSRef, realize: BlockRealize, inside: set[Var]
-) -> tuple[PrimExpr, PrimExpr]:
+def _divided_predicate(block: StmtSRef, realize: BlockRealize, inside: set[Var]) -> tuple[PrimExpr, PrimExpr]:
     """Return the conditions on the outer loops and those on the inner ones."""
     outer: PrimExpr = const(True, "bool")
     inner: PrimExpr = const(True, "bool")
@@ -193,8 +182,6 @@ def _divided_predicate(
             outer = conjunction(outer, condition)
         else:
             refuse(
-                state.mod,
-                "The bindings of the inner block can not be blockized",
                 f"The bindings of the inner block {{0}} can not be blockized: {condition} is about outer and inner "
                 "loops",
                 block.block,
@@ -320,11 +307,11 @@ def _blockized_together(state: ScheduleState, blocks: Sequence[StmtSRef], preser
     nests = sorted([_Nest.below(state, above, statements, block) for block in blocks], key=lambda nest: nest.position)
     first, last = nests[0].position, nests[-1].position
     if [nest.position for nest in nests] != list(range(first, last + 1)):
-        _refuse_together(state, blocks[0].block, "do not follow each other in loops of their own")
+        _refuse_together(blocks[0].block, "do not follow each other in loops of their own")
     divisions: list[_Division] = []
     for nest in nests:
         division = _divided(state, nest.block, nest.realize, nest.inner, preserve_unit_iters)
-        divisions.append(_shared(state, divisions[0], division, nest.block.block) if divisions else division)
+        divisions.append(_shared(divisions[0], division, nest.block.block) if divisions else division)
     realizes = [nest.realize for nest in nests]
     with derived_from(frozenset().union(current_span(), *[realize.span for realize in realizes])):
         changed = [
@@ -359,29 +346,24 @@ class _Nest:
         statement: Stmt = inner[0].loop if inner else realize
         position = next((at for at, each in enumerate(statements) if each is statement), None)
         if not hold_only(inner, realize) or position is None:
-            _refuse_together(state, block.block, "do not follow each other in loops of their own")
+            _refuse_together(block.block, "do not follow each other in loops of their own")
         if realize.block.init is not None:
-            _refuse_together(state, block.block, "reduce; decompose_reduction gives their initial values a block")
+            _refuse_together(block.block, "reduce; decompose_reduction gives their initial values a block")
         return _Nest(block, realize, inner, position)
 
 
-def _shared(state: ScheduleState, first: _Division, division: _Division, block: Block) -> _Division:
+def _shared(first: _Division, division: _Division, block: Block) -> _Division:
     """Return a division with the outer axes of another one, which have to run over the same values."""
     same = len(first.outer) == len(division.outer) and all(
         deep_equal(a.value, b.value) and a.axis.iter_type == b.axis.iter_type
         for a, b in zip(first.outer, division.outer, strict=False)
     )
     if not same or not deep_equal(first.outer_predicate, division.outer_predicate):
-        _refuse_together(state, block, "differ in what the loops around all of them are to them")
+        _refuse_together(block, "differ in what the loops around all of them are to them")
     axes: dict[Var, PrimExpr] = {b.axis.var: a.axis.var for a, b in zip(first.outer, division.outer, strict=True)}
     values = {var: substitute(value, axes) for var, value in division.values.items()}
     return _Division(first.outer, division.inner, values, first.outer_predicate, division.inner_predicate)
 
 
-def _refuse_together(state: ScheduleState, block: Block, reason: str) -> NoReturn:
-    refuse(
-        state.mod,
-        f"blockize: blocks cannot become one that {reason}",
-        f"The block {{0}} cannot become one with the others: blocks cannot that {reason}",
-        block,
-    )
+def _refuse_together(block: Block, reason: str) -> NoReturn:
+    refuse(f"The block {{0}} cannot become one with the others: blocks cannot that {reason}", block)

@@ -84,7 +84,7 @@ def cache_read(
     consumer_blocks : list of BlockRV, optional
         The blocks that read the copy; all that read the buffer where left out.
     """
-    buffer = buffer_of(state, block, read_buffer_index, "read")
+    buffer = buffer_of(block, read_buffer_index, "read")
     scope = scope_root(state, block)
     writer = only_writer(state, scope, buffer)
     chosen = list(consumer_blocks or ())
@@ -133,7 +133,7 @@ def cache_write(
     consumer_blocks : list of BlockRV, optional
         The blocks that read that memory instead of the copy; none where left out.
     """
-    buffer = buffer_of(state, block, write_buffer_index, "write")
+    buffer = buffer_of(block, write_buffer_index, "write")
     scope = scope_root(state, block)
     only_writer(state, scope, buffer)
     chosen = list(consumer_blocks or ())
@@ -168,14 +168,9 @@ def cache_inplace(state: ScheduleState, block: StmtSRef, read_buffer_index: int,
     reads, by its number from 0 on, its name, or itself. Raises ScheduleError if the block does not both read and write
     the buffer.
     """
-    buffer = buffer_of(state, block, read_buffer_index, "read")
+    buffer = buffer_of(block, read_buffer_index, "read")
     if all(region.buffer is not buffer for region in block.block.writes):
-        refuse(
-            state.mod,
-            "The block does not both read and write the buffer",
-            f"The target block {{0}} does not both read & write target buffer {buffer.name}.",
-            block.block,
-        )
+        refuse(f"The target block {{0}} does not both read & write target buffer {buffer.name}.", block.block)
     scope = scope_root(state, block)
     realize = state.realize_of(block)
     accesses = [region for region in (*block.block.reads, *block.block.writes) if region.buffer is buffer]
@@ -237,16 +232,12 @@ def only_writer(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -> StmtSR
     writers = [b for b in state.child_blocks(scope) if any(region.buffer is buffer for region in b.block.writes)]
     if len(writers) > 1:
         refuse(
-            state.mod,
-            "The buffer is allowed to be written by single block.",
             f"The buffer {buffer.name} is expected to be written by single block, but got {len(writers)} blocks who "
             "write it.",
             *[writer.block for writer in writers],
         )
     if writers and stores(scope.block.init, buffer):
         refuse(
-            state.mod,
-            "The initial values of the buffer are set outside of the block.",
             f"Block {{0}} adds to the values of {buffer.name} that the init statement of block {{1}} sets, so the "
             "buffer cannot be replaced by a copy of it.",
             writers[0].block,
@@ -260,8 +251,6 @@ def check_reads_after(state: ScheduleState, writer: StmtSRef, readers: Sequence[
     for reader in readers:
         if reader is not writer and reader not in consumers_of(state, writer):
             refuse(
-                state.mod,
-                "The block reads the buffer before it is written",
                 f"Block {{0}} reads {buffer.name} before block {{1}} writes it, and a copy of what that writes comes "
                 "too late",
                 reader.block,

@@ -70,9 +70,9 @@ def compute_at(
     if _is_mark(state, block, loop):
         return
     scope = _checked_scope(state, block, loop)
-    check_not_output_block(state, block, scope)
+    check_not_output_block(block, scope)
     consumers = consumers_of(state, block)
-    _check_under(state, block, loop, consumers, "consumer")
+    _check_under(block, loop, consumers, "consumer")
     _move(state, block, loop, scope, consumers, preserve_unit_loops, index, is_reverse=False)
 
 
@@ -103,8 +103,8 @@ def reverse_compute_at(
         return
     scope = _checked_scope(state, block, loop)
     producers = producers_of(state, block)
-    _check_under(state, block, loop, producers, "producer")
-    check_reads_stated(state, block, producers)
+    _check_under(block, loop, producers, "producer")
+    check_reads_stated(block, producers)
     _check_no_partial_sums(state, block, loop, scope, producers)
     _check_no_gaps(state, block, loop, producers)
     _check_run_each_time(state, block, loop, producers)
@@ -126,34 +126,20 @@ def _checked_scope(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> Stm
     scope = scope_root(state, block, require_stage_pipeline=True)
     check_complete_or_reduction_block(state, block, scope)
     if scope_of(loop) is not scope:
-        refuse(
-            state.mod,
-            "Expected the block and loop to be under the same block scope",
-            "Expected the block {0} and loop {1} to be under the same block scope",
-            block.block,
-            loop.loop,
-        )
+        refuse("Expected the block {0} and loop {1} to be under the same block scope", block.block, loop.loop)
     if any(above is loop for above in ancestors(block)):
-        refuse(
-            state.mod,
-            "The loop cannot be an ancestor of the block",
-            "The loop {1} is an ancestor of block {0}",
-            block.block,
-            loop.loop,
-        )
+        refuse("The loop {1} is an ancestor of block {0}", block.block, loop.loop)
     check_runs_everywhere(state, block)
-    check_closed(state, block)
-    check_writes_stated(state, block)
+    check_closed(block)
+    check_writes_stated(block)
     return scope
 
 
-def _check_under(state: ScheduleState, block: StmtSRef, loop: StmtSRef, others: Sequence[StmtSRef], kind: str) -> None:
+def _check_under(block: StmtSRef, loop: StmtSRef, others: Sequence[StmtSRef], kind: str) -> None:
     """Reject a loop that is not around all blocks that need, or give, what a block writes or reads."""
     outside = [other for other in others if not any(above is loop for above in ancestors(other))]
     if outside:
         refuse(
-            state.mod,
-            f"The primitive requires all the {kind}(s) of the given block to be present under the target loop.",
             f"The primitive requires all the {kind}(s) of the given block {{0}} to be present under the target loop "
             f"{{1}}. However, there are {len(outside)} {kind}(s) that are not so: "
             f"{', '.join(f'{{{i + 2}}}' for i in range(len(outside)))}",
@@ -168,8 +154,6 @@ def _check_run_each_time(state: ScheduleState, block: StmtSRef, loop: StmtSRef, 
     for producer in producers:
         if not runs_in_each_iteration(state, producer, loop, facts_at(producer)):
             refuse(
-                state.mod,
-                "The producer does not run in each iteration of the loop",
                 "A condition may keep block {1} from some iterations of loop {2}, in which block {0} would read what "
                 "is not there",
                 block.block,
@@ -190,8 +174,6 @@ def _check_no_partial_sums(
         for axis, value in zip(producer.block.iter_vars, realize.iter_values, strict=True):
             if axis.iter_type == IterVar.CommReduce and uses_var(value, variables.__contains__):
                 refuse(
-                    state.mod,
-                    "The producer is not complete under the loop",
                     "Under loop {2} the reduction of block {1} is not complete, so block {0} cannot reduce its results",
                     block.block,
                     producer.block,
@@ -218,8 +200,6 @@ def _check_no_gaps(state: ScheduleState, block: StmtSRef, loop: StmtSRef, produc
         hull = tuple([union(sides, analyzer) for sides in zip(*read, strict=True)])
         if read and not any(covers(box, hull, analyzer) for box in merged(written, analyzer)):
             refuse(
-                state.mod,
-                "The producers leave gaps in what they write under the loop",
                 f"In one iteration of loop {{1}} block {{0}} would read elements of {region.buffer.name} that its "
                 "producers write in another one",
                 block.block,
@@ -235,8 +215,6 @@ def _check_order(state: ScheduleState, block: StmtSRef, loop: StmtSRef, scope: S
     late = [sref for sref in consumers_of(state, block) if inside and order[sref] < min(inside)]
     for other in (*early, *late):
         refuse(
-            state.mod,
-            "The block would be computed before its producers, or after its consumers",
             "Under loop {1} block {0} would be computed before what it needs, or after it is needed, by block {2}",
             block.block,
             loop.loop,
@@ -265,11 +243,11 @@ def _move(
     analyzer.bind(loop.loop.loop_var, Range.from_fields(loop.loop.min, loop.loop.extent), override=True)
     domains = _needed(state, block, loop, others, analyzer, is_reverse)
     if is_reverse:
-        _check_none_left_out(state, block, loop, domains)
-        _check_begins_first(state, block, loop, domains, analyzer)
+        _check_none_left_out(block, loop, domains)
+        _check_begins_first(block, loop, domains, analyzer)
     nest = _nest(state.realize_of(block), domains, preserve_unit_loops, analyzer)
     if is_reverse:
-        _check_adds_once(state, block, loop, nest)
+        _check_adds_once(block, loop, nest)
     rewrite = _Move(removed, loop.loop, nest, position)
     new = changed(scope.block, body=rewrite.visit(scope.block.body))
     state.replace(scope, new, {**rewrite.reuse, scope.block: new})
@@ -339,31 +317,25 @@ def _needed(
             boxes += [accessed_sets(realize, r, loops) for r in theirs if r.buffer is region.buffer]
         if boxes:
             needed = tuple([union(sides, analyzer) for sides in zip(*boxes, strict=True)])
-            _solve(state, block, region, needed, domains, analyzer, is_reverse)
+            _solve(block, region, needed, domains, analyzer, is_reverse)
             made.append((region, needed))
     if is_reverse:
-        _check_reads_made(state, block, made, domains, analyzer)
+        _check_reads_made(block, made, domains, analyzer)
     return domains
 
 
 def _check_reads_made(
-    state: ScheduleState,
-    block: StmtSRef,
-    made: Sequence[tuple[BufferRegion, Box]],
-    domains: Mapping[Var, IntervalSet],
-    analyzer: Analyzer,
+    block: StmtSRef, made: Sequence[tuple[BufferRegion, Box]], domains: Mapping[Var, IntervalSet], analyzer: Analyzer
 ) -> None:
     """Reject a block of which the iterations between those that need what is made read something else."""
     values = {axis.var: _iterations(axis, domains, analyzer) for axis in block.block.iter_vars}
     for region, box in made:
         ends = ([eval_set(end, values, analyzer) for end in (r.min, r.min + r.extent - 1)] for r in region.region)
         if not covers(box, tuple([union(sides, analyzer) for sides in ends]), analyzer):
-            _refuse_pattern(state, block, region.buffer)
+            _refuse_pattern(block, region.buffer)
 
 
-def _check_none_left_out(
-    state: ScheduleState, block: StmtSRef, loop: StmtSRef, domains: dict[Var, IntervalSet]
-) -> None:
+def _check_none_left_out(block: StmtSRef, loop: StmtSRef, domains: dict[Var, IntervalSet]) -> None:
     """Reject a block with iterations that need nothing of the producers, and so belong to no iteration of the loop."""
     ranges = loop_ranges([*loops_above(loop), loop])
     analyzer = facts_at(block)
@@ -375,8 +347,6 @@ def _check_none_left_out(
         made = union([eval_set(end, ranges, analyzer) for end in (values.min_value, values.max_value)], analyzer)
         if analyzer.can_prove(made.min_value > whole.min_value) or analyzer.can_prove(made.max_value < whole.max_value):
             refuse(
-                state.mod,
-                "The block has iterations that none of the iterations of the loop needs",
                 f"Under loop {{1}} block {{0}} would be computed only for the values of axis {axis.var.name} from "
                 f"{made.min_value} to {made.max_value}",
                 block.block,
@@ -385,7 +355,7 @@ def _check_none_left_out(
 
 
 def _check_begins_first(
-    state: ScheduleState, block: StmtSRef, loop: StmtSRef, domains: Mapping[Var, IntervalSet], analyzer: Analyzer
+    block: StmtSRef, loop: StmtSRef, domains: Mapping[Var, IntervalSet], analyzer: Analyzer
 ) -> None:
     """Reject a reduction whose first iteration, which sets the initial values, would not be the first to run."""
     first: dict[Var, PrimExpr] = {sref.loop.loop_var: sref.loop.min for sref in [*loops_above(loop), loop]}
@@ -393,8 +363,6 @@ def _check_begins_first(
         begin = substitute(domains[axis.var].min_value, first) if axis.var in domains else _domain(axis).min
         if axis.iter_type == IterVar.CommReduce and not analyzer.can_prove(begin <= _domain(axis).min):
             refuse(
-                state.mod,
-                "The reduction would not begin with its first iteration",
                 f"Under loop {{1}} the reduction of block {{0}} would not begin with the first value of axis "
                 f"{axis.var.name}, where the initial values are set",
                 block.block,
@@ -402,7 +370,7 @@ def _check_begins_first(
             )
 
 
-def _check_adds_once(state: ScheduleState, block: StmtSRef, loop: StmtSRef, nest: Stmt) -> None:
+def _check_adds_once(block: StmtSRef, loop: StmtSRef, nest: Stmt) -> None:
     """Reject a reduction of which two iterations of the loops would add the same, as they make the same elements."""
     outer = loop_ranges([*loops_above(loop), loop])
     inner: dict[Var, Range] = {}
@@ -421,8 +389,6 @@ def _check_adds_once(state: ScheduleState, block: StmtSRef, loop: StmtSRef, nest
     is_once = any(detect_iter_map(values, over, True, IterMapLevel.Bijective).indices for values, over in ways)
     if not is_once or any(not is_const_int(outer[var].extent, 1) for var in idle):
         refuse(
-            state.mod,
-            "The reduction would add elements more than once",
             "Some of the iterations around it make the same elements, all of which block {0} would add under loop {1}",
             block.block,
             loop.loop,
@@ -430,7 +396,6 @@ def _check_adds_once(state: ScheduleState, block: StmtSRef, loop: StmtSRef, nest
 
 
 def _solve(
-    state: ScheduleState,
     block: StmtSRef,
     region: BufferRegion,
     needed: Sequence[IntervalSet],
@@ -447,30 +412,28 @@ def _solve(
         if solved is not None:
             former = domains.get(used[0])
             if former is not None and is_reverse:
-                solved = _smaller(state, block, region.buffer, former, solved, analyzer)
+                solved = _smaller(block, region.buffer, former, solved, analyzer)
             elif former is not None:
                 solved = union([former, solved], analyzer)
             domains[used[0]] = solved
         elif used:
             unsolved = True
         elif is_reverse and not covers((need,), (IntSet.from_range(side),), analyzer):
-            _refuse_pattern(state, block, region.buffer)
+            _refuse_pattern(block, region.buffer)
     if unsolved:
         inverse = _inverse(region, needed, list(axes.values()), analyzer)
         if is_reverse and not inverse:
-            _refuse_pattern(state, block, region.buffer)
+            _refuse_pattern(block, region.buffer)
         for var, values in inverse.items():
             domains.setdefault(var, values)
 
 
-def _smaller(
-    state: ScheduleState, block: StmtSRef, buffer: Buffer, a: IntervalSet, b: IntervalSet, analyzer: Analyzer
-) -> IntervalSet:
+def _smaller(block: StmtSRef, buffer: Buffer, a: IntervalSet, b: IntervalSet, analyzer: Analyzer) -> IntervalSet:
     """Return those iterations for which two accesses both find what they need."""
     if covers((a,), (b,), analyzer):
         return b
     if not covers((b,), (a,), analyzer):
-        _refuse_pattern(state, block, buffer)
+        _refuse_pattern(block, buffer)
     return a
 
 
@@ -520,10 +483,8 @@ def _inverse(
     return {var: eval_set(value, sets, analyzer) for var, value in values.items()}
 
 
-def _refuse_pattern(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> None:
+def _refuse_pattern(block: StmtSRef, buffer: Buffer) -> None:
     refuse(
-        state.mod,
-        "Which iterations of the block need what is made under the loop cannot be told",
         f"Each element that is made of buffer {buffer.name} must be read by the iterations of one value of each axis "
         "of block {0}",
         block.block,

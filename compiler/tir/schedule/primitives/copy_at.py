@@ -47,7 +47,7 @@ def read_at(
     Raises ScheduleError if the block reads no such buffer, and ArgumentError if the loop is not around the block, or a
     block under it writes the buffer.
     """
-    buffer = buffer_of(state, block, read_buffer_index, "read")
+    buffer = buffer_of(block, read_buffer_index, "read")
     return _copied_at(state, loop, block, buffer, storage_scope, is_read=True)
 
 
@@ -68,7 +68,7 @@ def write_at(
     Raises ScheduleError if the block writes no such buffer, and ArgumentError if the loop is not around the block, or
     the copy would be made before a reduction is complete.
     """
-    buffer = buffer_of(state, block, write_buffer_index, "write")
+    buffer = buffer_of(block, write_buffer_index, "write")
     _check_complete_below(state, loop, block)
     return _copied_at(state, loop, block, buffer, storage_scope, is_read=False)
 

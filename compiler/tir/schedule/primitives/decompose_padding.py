@@ -89,22 +89,12 @@ def _padding(state: ScheduleState, block: StmtSRef) -> _Padding:
     store = block.block.body
     choice = _choice(store.value) if isinstance(store, BufferStore) else None
     if choice is None or not isinstance(choice[2], (IntImm, FloatImm)):
-        refuse(
-            state.mod,
-            "The block does not pad",
-            "The block {0} is expected to store an `if_then_else` whose last value is a constant",
-            block.block,
-        )
+        refuse("The block {0} is expected to store an `if_then_else` whose last value is a constant", block.block)
     assert isinstance(store, BufferStore)
     condition, inside, constant = choice
     box = _box(block.block, condition)
     if box is None:
-        refuse(
-            state.mod,
-            "The padded region is not a box",
-            f"The condition {condition} of block {{0}} does not bound its axes one by one",
-            block.block,
-        )
+        refuse(f"The condition {condition} of block {{0}} does not bound its axes one by one", block.block)
     return _Padding(state.realize_of(block), store, inside, constant, box)
 
 
@@ -144,20 +134,12 @@ def _nest(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> list[For]:
     """Return the loops from one to a block, which must be the only thing in it."""
     loops = loops_above(block)
     if loop not in loops:
-        refuse(
-            state.mod,
-            "decompose_padding expects the loop to be an ancestor of block",
-            "decompose_padding expects the loop {0} to be an ancestor of block {1}",
-            loop.loop,
-            block.block,
-        )
+        refuse("decompose_padding expects the loop {0} to be an ancestor of block {1}", loop.loop, block.block)
     nest = [sref.loop for sref in loops[loops.index(loop) :]]
     bodies: list[Stmt] = [*nest[1:], state.realize_of(block)]
     for outer, inner in zip(nest, bodies, strict=True):
         if outer.body is not inner:
             refuse(
-                state.mod,
-                "decompose_padding expects a nest of loops",
                 "decompose_padding expects loop {0} to have no other statement than the nest around block {1}",
                 outer,
                 block.block,

@@ -54,13 +54,7 @@ def decompose_reduction(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -
 def _check_loop(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> None:
     loops = loops_above(block)
     if loop not in loops:
-        refuse(
-            state.mod,
-            "decompose_reduction expect the loop to be an ancestor of block",
-            "decompose_reduction expect the loop {0} to be an ancestor of block {1}",
-            loop.loop,
-            block.block,
-        )
+        refuse("decompose_reduction expect the loop {0} to be an ancestor of block {1}", loop.loop, block.block)
     at = loops.index(loop)
     outside: set[Var] = set()
     for around in ancestors(loop):
@@ -70,8 +64,6 @@ def _check_loop(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> None:
     for inside in loops[at:]:
         if inside.loop.loop_var not in used and not is_const_int(inside.loop.extent, 1):
             refuse(
-                state.mod,
-                "The reduction runs again in each iteration of a loop",
                 "Block {1} reduces anew in each iteration of loop {0}, so its initial values cannot be set before that "
                 "loop",
                 inside.loop,
@@ -80,8 +72,6 @@ def _check_loop(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> None:
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         if axis.iter_type == IterVar.CommReduce and uses_var(value, outside.__contains__):
             refuse(
-                state.mod,
-                "decompose_reduction expect the loop to be higher than all the loops related to reduce block var",
                 "decompose_reduction expect the loop {0} to be higher than all the loops related to reduce block var "
                 "of block {1}",
                 loop.loop,

@@ -60,7 +60,7 @@ def replace_products(state: ScheduleState, block: StmtSRef, primitive: str, make
     check_complete_or_reduction_block(state, block, scope)
     nest = plain_nest(state, block, state.realize_of(block))
     for loop in loops_above(block):
-        check_loop(state, primitive, loop)
+        check_loop(primitive, loop)
     with derived_from(current_span() | block.block.span):
         stages = make()
         body = with_child(scope.block, nest, SeqStmt(tuple(stages.statements)))

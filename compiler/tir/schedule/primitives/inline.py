@@ -50,12 +50,12 @@ def compute_inline(state: ScheduleState, block: StmtSRef) -> None:
     not one, or its buffer is used otherwise than by loads.
     """
     scope = scope_root(state, block)
-    buffer = _only_buffer(state, block, {region.buffer for region in block.block.writes}, "write")
-    check_not_output_block(state, block, scope)
+    buffer = _only_buffer(block, {region.buffer for region in block.block.writes}, "write")
+    check_not_output_block(block, scope)
     check_complete_block(state, block, scope)
-    check_closed(state, block)
-    store = _only_store(state, block)
-    variables = _distinct_variables(state, block, store)
+    check_closed(block)
+    store = _only_store(block)
+    variables = _distinct_variables(block, store)
     inline = _InlineLoads(state, scope, buffer, store.value, variables, leaf_of(state, block, scope))
     _replace_scope(state, scope, inline, buffer)
 
@@ -74,16 +74,16 @@ def reverse_compute_inline(state: ScheduleState, block: StmtSRef) -> None:
     """
     scope = scope_root(state, block)
     written = {region.buffer for other in state.child_blocks(scope) for region in other.block.writes}
-    buffer = _only_buffer(state, block, {r.buffer for r in block.block.reads if r.buffer in written}, "read")
+    buffer = _only_buffer(block, {r.buffer for r in block.block.reads if r.buffer in written}, "read")
     check_complete_block(state, block, scope)
     producer = _only_producer(state, block, scope, buffer)
     check_complete_block(state, producer, scope)
-    check_not_output_block(state, producer, scope)
+    check_not_output_block(producer, scope)
     check_runs_everywhere(state, block)
-    check_closed(state, block)
-    store = _only_store(state, block)
-    indices = _only_indices(state, block, store, buffer)
-    _check_inside(state, block, buffer, indices)
+    check_closed(block)
+    store = _only_store(block)
+    indices = _only_indices(block, store, buffer)
+    _check_inside(block, buffer, indices)
     consumer = _Consumer(state, block, store, buffer, indices)
     inline = _InlineStores(state, scope, buffer, consumer, producer, leaf_of(state, block, scope))
     _replace_scope(state, scope, inline, buffer)
@@ -92,11 +92,9 @@ def reverse_compute_inline(state: ScheduleState, block: StmtSRef) -> None:
 # conditions
 
 
-def _only_buffer(state: ScheduleState, block: StmtSRef, buffers: set[Buffer], kind: str) -> Buffer:
+def _only_buffer(block: StmtSRef, buffers: set[Buffer], kind: str) -> Buffer:
     if len(buffers) != 1:
         refuse(
-            state.mod,
-            f"The block is allowed to {kind} only a single buffer region",
             f"The block {{0}} is required to {kind} exactly one buffer that is made within its scope, "
             f"but got {len(buffers)}",
             block.block,
@@ -104,45 +102,43 @@ def _only_buffer(state: ScheduleState, block: StmtSRef, buffers: set[Buffer], ki
     return next(iter(buffers))
 
 
-def _refuse_body(state: ScheduleState, block: StmtSRef) -> None:
+def _refuse_body(block: StmtSRef) -> None:
     refuse(
-        state.mod,
-        "The block cannot be inlined because its body pattern does not meet the condition for inlining",
         "The body of the block {0} is required to be one store `A[i, j, k, ...] = f(i, j, k, ...)`, where the indices "
         "that tell which element it is are distinct, and tell the values of all axes of the block",
         block.block,
     )
 
 
-def _only_store(state: ScheduleState, block: StmtSRef) -> BufferStore:
+def _only_store(block: StmtSRef) -> BufferStore:
     body = block.block.body
     if not isinstance(body, BufferStore) or block.block.init is not None:
-        _refuse_body(state, block)
+        _refuse_body(block)
     assert isinstance(body, BufferStore)
     return body
 
 
-def _distinct_variables(state: ScheduleState, block: StmtSRef, store: BufferStore) -> list[Var | None]:
+def _distinct_variables(block: StmtSRef, store: BufferStore) -> list[Var | None]:
     """Return the variable of each index of a store; None for a constant."""
     axes = {axis.var for axis in block.block.iter_vars}
     variables = [index if isinstance(index, Var) else None for index in store.indices]
     named = [var for var in variables if var is not None]
     fine = all(var is not None or isinstance(i, IntImm) for var, i in zip(variables, store.indices, strict=True))
     if not fine or len(set(named)) < len(named) or not set(named) <= axes:
-        _refuse_body(state, block)
+        _refuse_body(block)
     if axes & set(free_vars(store.value)) - set(named):
-        _refuse_body(state, block)
+        _refuse_body(block)
     return variables
 
 
-def _only_indices(state: ScheduleState, block: StmtSRef, store: BufferStore, buffer: Buffer) -> tuple[PrimExpr, ...]:
+def _only_indices(block: StmtSRef, store: BufferStore, buffer: Buffer) -> tuple[PrimExpr, ...]:
     loads = [n for n in nodes_of(store, BufferLoad) if n.buffer is buffer]
     if not loads or any(not structural_equal(load.indices, loads[0].indices) for load in loads):
-        _refuse_body(state, block)
+        _refuse_body(block)
     return loads[0].indices
 
 
-def _check_inside(state: ScheduleState, block: StmtSRef, buffer: Buffer, indices: Sequence[PrimExpr]) -> None:
+def _check_inside(block: StmtSRef, buffer: Buffer, indices: Sequence[PrimExpr]) -> None:
     """Reject a consumer with iterations that may need no element, as those that pad do."""
     domains = {axis.var: axis.dom for axis in block.block.iter_vars if axis.dom is not None}
     analyzer = facts_at(block)
@@ -151,8 +147,6 @@ def _check_inside(state: ScheduleState, block: StmtSRef, buffer: Buffer, indices
         inside = values.is_bounded() and analyzer.can_prove(values.min_value >= 0)
         if not inside or not analyzer.can_prove(values.max_value < dim):
             refuse(
-                state.mod,
-                "The consumer block has iterations that need no element of its producer",
                 f"Some iterations of block {{0}} may need no element of {buffer.name}: they would be left out",
                 block.block,
             )
@@ -163,9 +157,6 @@ def _only_producer(state: ScheduleState, block: StmtSRef, scope: StmtSRef, buffe
     writer = only_writer(state, scope, buffer)
     if writer is None or producers != [writer] or consumers_of(state, writer) != [block]:
         refuse(
-            state.mod,
-            "The consumer block to be inlined is required to have only a single producer block, and the producer "
-            "block should be a complete block who has only a single consumer",
             "The consumer block {0} to be inlined is required to have only a single producer block, and the producer "
             "block should be a complete block who has only a single consumer",
             block.block,
@@ -185,8 +176,6 @@ def leaf_of(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> Stmt:
     around = None if above is None or above.stmt is None else above.stmt.body
     if not isinstance(around, SeqStmt) or not any(item is stmt for item in around.seq):
         refuse(
-            state.mod,
-            "Cannot remove the only leaf in the scope",
             "The block {0} is the only leaf in the scope {1}, which cannot be removed; otherwise the scope will be "
             "empty.",
             block.block,
@@ -211,7 +200,6 @@ class _Inline(BlockMutator):
 
     def __init__(self, state: ScheduleState, scope: StmtSRef, buffer: Buffer, removed: Stmt) -> None:
         BlockMutator.__init__(self)
-        self.mod = state.mod
         self.scope = scope
         self.buffer = buffer
         self._removed = removed
@@ -244,8 +232,6 @@ class _Inline(BlockMutator):
 
     def _refuse_opaque(self) -> None:
         refuse(
-            self.mod,
-            "The buffer to be inlined has opaque access (e.g. `B.data`), or its subregion is matched into other blocks",
             f"The buffer {self.buffer.name} to be inlined has opaque access (e.g. `B.data`), or its subregion is "
             "matched into other blocks in {0}",
             self.scope.block,
@@ -319,7 +305,7 @@ class _Consumer:
             values = inverse_affine_iter_map(result.indices, element) if result.indices else {}
         values = {**fixed, **values}
         if any(axis.var not in values for axis in axes):
-            _refuse_body(self.state, self.block)
+            _refuse_body(self.block)
         return values
 
     def within(

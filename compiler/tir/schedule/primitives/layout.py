@@ -79,7 +79,7 @@ class IndexMapping(Role):
         block = sch.get_sref(given["block"])
         if self._of_buffer:
             kind, number = given["buffer"]
-            mapped: Sequence[PrimExpr] = buffer_of(sch.state, block, number, kind).shape
+            mapped: Sequence[PrimExpr] = buffer_of(block, number, kind).shape
         else:
             mapped = [axis.var for axis in block.block.iter_vars]
         dtype = mapped[0].dtype if mapped else "int32"
@@ -116,7 +116,7 @@ class PadValue(Role):
         if callable(value):
             return IndexMap.from_func(value, count, index_dtype=dtype)
         kind, index = given["buffer"]
-        element = buffer_of(sch.state, sch.get_sref(given["block"]), index, kind).dtype
+        element = buffer_of(sch.get_sref(given["block"]), index, kind).dtype
         variables = tuple([Var(f"indices_{axis}", dtype) for axis in range(count)])
         return IndexMap(variables, (_padding_of_type(value, element),))
 
@@ -158,53 +158,45 @@ def transform_layout(
     assume_injective_transform : bool
         Whether to take for granted that the map is one to one, and leaves nothing free.
     """
-    old = buffer_of(state, block, buffer[1], buffer[0])
-    home = home_of(state, block, old)
+    old = buffer_of(block, buffer[1], buffer[0])
+    home = home_of(block, old)
     new = renamed_buffer(old, old.name, old.storage_scope, index_map.map_shape(old.shape))
-    rewrite = Relayout(state, home, old, new, index_map)
+    rewrite = Relayout(home, old, new, index_map)
     if not assume_injective_transform:
-        inverse, free = _inverse(state, block, old, index_map)
+        inverse, free = _inverse(block, old, index_map)
         if not is_const_int(free, 0):
             if pad_value is None:
-                _refuse_padding(state, block, old, new, index_map, free)
+                _refuse_padding(block, old, new, index_map, free)
             else:
-                _check_pad_value(state, block, old, pad_value)
+                _check_pad_value(block, old, pad_value)
             rewrite.padding = Padding(inverse, free, pad_value)
             rewrite.traversals = traversals(home.block, old)
     replace_buffer(state, home, rewrite, {old: new})
 
 
-def _inverse(state: ScheduleState, block: StmtSRef, old: Buffer, index_map: IndexMap) -> tuple[IndexMap, PrimExpr]:
+def _inverse(block: StmtSRef, old: Buffer, index_map: IndexMap) -> tuple[IndexMap, PrimExpr]:
     """Return the map back, and where no element is mapped to."""
     try:
         return index_map.non_surjective_inverse(old.shape)
     except ArgumentError as error:
         refuse(
-            state.mod,
-            "The transformation is not injective",
             f"The transformation of buffer {old.name}, which block {{0}} accesses, is not injective: {error}",
             block.block,
         )
 
 
-def _refuse_padding(
-    state: ScheduleState, block: StmtSRef, old: Buffer, new: Buffer, index_map: IndexMap, free: PrimExpr
-) -> None:
+def _refuse_padding(block: StmtSRef, old: Buffer, new: Buffer, index_map: IndexMap, free: PrimExpr) -> None:
     refuse(
-        state.mod,
-        "The transformation would introduce padding",
         f"The transformation {index_map} applied on buffer {old.name} of shape {list(old.shape)} would result in shape "
         f"{list(new.shape)}.  However, this would introduce padding wherever {free} is true.",
         block.block,
     )
 
 
-def _check_pad_value(state: ScheduleState, block: StmtSRef, old: Buffer, pad_value: IndexMap) -> None:
+def _check_pad_value(block: StmtSRef, old: Buffer, pad_value: IndexMap) -> None:
     value = pad_value.final_indices[0]
     if value.dtype != old.dtype:
         refuse(
-            state.mod,
-            "The padding has another type than the buffer",
             f"Buffer {old.name} has elements of type {old.dtype}, but the transformation fills padding with "
             f"{pad_value}, which is of type {value.dtype}.",
             block.block,
@@ -212,8 +204,6 @@ def _check_pad_value(state: ScheduleState, block: StmtSRef, old: Buffer, pad_val
     others = [n.buffer.name for n in nodes_of(value, BufferLoad) if n.buffer is not old]
     if others:
         refuse(
-            state.mod,
-            "The padding depends on another buffer",
             f"The transformation of buffer {old.name} fills padding with {pad_value}, "
             f"which loads from buffer {others[0]}.",
             block.block,
@@ -232,10 +222,10 @@ def set_axis_separator(
 
     The buffer is ``("read", index)`` or ``("write", index)``, its name, or itself.
     """
-    old = buffer_of(state, block, buffer[1], buffer[0])
+    old = buffer_of(block, buffer[1], buffer[0])
     separators = as_exprs([int(axis) for axis in axis_separators or ()])
     new = rebuild(renamed_buffer(old, old.name, old.storage_scope), strides=old.strides, axis_separators=separators)
-    replace_buffer(state, home_of(state, block, old), ReplaceBuffers({old: new}), {old: new})
+    replace_buffer(state, home_of(block, old), ReplaceBuffers({old: new}), {old: new})
 
 
 @primitive("TransformBlockLayout", block=BLOCK, index_map=IndexMapping(False))
@@ -259,12 +249,12 @@ def transform_block_layout(state: ScheduleState, block: StmtSRef, index_map: Ind
     try:
         inverse = index_map.inverse(domains)
     except ArgumentError:
-        _refuse_mapping(state, block, index_map)
+        _refuse_mapping(block, index_map)
     analyzer = Analyzer()
     extents = index_map.map_shape(domains)
     if not analyzer.can_prove_equal(reduce(mul, extents, const(1)), reduce(mul, domains, const(1))):
-        _refuse_mapping(state, block, index_map)
-    kinds = [_kind(state, block, index_map, index) for index in index_map.final_indices]
+        _refuse_mapping(block, index_map)
+    kinds = [_kind(block, index_map, index) for index in index_map.final_indices]
     new_axes = [
         IterVar(Range.from_fields(const(0, dim.dtype), dim), Var(f"v{at}", dim.dtype), kind)
         for at, (dim, kind) in enumerate(zip(extents, kinds, strict=True))
@@ -277,27 +267,17 @@ def transform_block_layout(state: ScheduleState, block: StmtSRef, index_map: Ind
     replace_leaf(state, nest, block, stmt, new)
 
 
-def _refuse_mapping(state: ScheduleState, block: StmtSRef, index_map: IndexMap) -> NoReturn:
-    refuse(
-        state.mod,
-        "The index map is not bijective",
-        f"The {index_map} over the axes of block {{0}} is not bijective",
-        block.block,
-    )
+def _refuse_mapping(block: StmtSRef, index_map: IndexMap) -> NoReturn:
+    refuse(f"The {index_map} over the axes of block {{0}} is not bijective", block.block)
 
 
-def _kind(state: ScheduleState, block: StmtSRef, index_map: IndexMap, index: PrimExpr) -> int:
+def _kind(block: StmtSRef, index_map: IndexMap, index: PrimExpr) -> int:
     """Return what kind of axis a sum of axes is."""
     used = set(free_vars(index))
     pairs = zip(index_map.initial_indices, block.block.iter_vars, strict=True)
     kinds = {axis.iter_type for var, axis in pairs if var in used}
     if len(kinds) > 1:
-        refuse(
-            state.mod,
-            "Cannot mix axes of different kinds",
-            f"The {index_map} mixes data-parallel and reduction axes of block {{0}}",
-            block.block,
-        )
+        refuse(f"The {index_map} mixes data-parallel and reduction axes of block {{0}}", block.block)
     return next(iter(kinds), IterVar.DataPar)
 
 
@@ -308,32 +288,25 @@ def plain_nest(state: ScheduleState, block: StmtSRef, realize: BlockRealize) -> 
     plain = len(loops) == len(realize.iter_values) and set(variables) == set(realize.iter_values)
     if not plain or not hold_only(loops, realize):
         refuse(
-            state.mod,
-            "The block is expected to have trivial bindings",
-            "The axes of block {0} are expected to be just the loops around it, which hold nothing else",
-            block.block,
+            "The axes of block {0} are expected to be just the loops around it, which hold nothing else", block.block
         )
     extents: dict[PrimExpr, For] = {sref.loop.loop_var: sref.loop for sref in loops}
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         around = extents[value]
         if axis.dom is None or not _same_range(loop_range(around), axis.dom):
             refuse(
-                state.mod,
-                "The loop does not run over all values of the axis",
                 f"The loop {{1}} is expected to run over just the values of axis {axis.var.name} of block {{0}}",
                 block.block,
                 around,
             )
         if not is_const_int(axis.dom.min, 0) or uses_var(axis.dom.extent, extents.__contains__):
             refuse(
-                state.mod,
-                "The loops of the block do not have numbers of iterations of their own",
                 "The loop {1} around block {0} must begin at 0, and no other loop of the block may decide how far it "
                 "runs",
                 block.block,
                 around,
             )
-    check_closed(state, block)
+    check_closed(block)
     check_runs_everywhere(state, block)
     return loops[0].loop if loops else realize
 
@@ -354,14 +327,12 @@ def replace_leaf(state: ScheduleState, nest: Stmt, block: StmtSRef, stmt: Stmt, 
 # rewriting
 
 
-def home_of(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> StmtSRef:
+def home_of(block: StmtSRef, buffer: Buffer) -> StmtSRef:
     """Return the block that allocates a buffer; the root block for a parameter."""
     around = [above for above in (block, *ancestors(block)) if above.is_block]
     for above in around:
         if any(match.buffer is buffer for match in above.block.match_buffers):
             refuse(
-                state.mod,
-                "The buffer stands for a region of another one",
                 f"The buffer {buffer.name} is defined by match_buffer in block {{0}}, so it cannot be changed",
                 above.block,
             )

@@ -70,11 +70,11 @@ def split(
         Whether to leave out the condition: the new loops run further than the old one did.
     """
     old = loop.loop
-    check_loop(state, "split", loop)
-    check_from_zero(state, loop)
-    extents = _extents(state, old, factors)
+    check_loop("split", loop)
+    check_from_zero(loop)
+    extents = _extents(old, factors)
     if all(factor is not None for factor in factors):
-        _check_nothing_left_over(state, loop, extents)
+        _check_nothing_left_over(loop, extents)
     analyzer = Analyzer()
     variables = [Var(f"{old.loop_var.name}_{index}", old.loop_var.dtype) for index in range(len(extents))]
     index: PrimExpr = const(0, old.loop_var.dtype)
@@ -110,7 +110,7 @@ def fuse(state: ScheduleState, *loops: StmtSRef, preserve_unit_iters: bool = Tru
     """
     if not loops:
         raise ArgumentError("fuse: expected loops, got none")
-    _check_nest(state, loops)
+    _check_nest(loops)
     outer, inner = loops[0].loop, loops[-1].loop
     extents = [sref.loop.extent for sref in loops]
     total = product_of_extents(extents, facts_at(loops[0]))
@@ -141,13 +141,13 @@ def reorder(state: ScheduleState, *ordered_loops: StmtSRef) -> None:
     """
     if not ordered_loops:
         raise ArgumentError("reorder: expected loops, got none")
-    chain = _chain(state, ordered_loops)
+    chain = _chain(ordered_loops)
     for block in state.child_blocks(chain[-1]):
         _check_order_free(state, block)
     chosen = set(ordered_loops)
     order = iter(ordered_loops)
     new_order = [next(order) if sref in chosen else sref for sref in chain]
-    _check_independent_extents(state, new_order)
+    _check_independent_extents(new_order)
     stmt: Stmt = chain[-1].loop.body
     for sref in reversed(new_order):
         stmt = (rewritten if sref in chosen else changed)(sref.loop, body=stmt)
@@ -173,7 +173,7 @@ def add_unit_loop(state: ScheduleState, block_or_loop: StmtSRef) -> LoopSRef:
     else:
         above = block_or_loop.parent
         if above is None:
-            refuse(state.mod, "Cannot add a loop around the root block", "Cannot add a loop around {0}", inner)
+            refuse("Cannot add a loop around {0}", inner)
         replace_statement(state, above, inner, loop)
     sref = state.get_sref(loop)
     assert sref is not None
@@ -198,63 +198,46 @@ def replace_statement(
 # conditions
 
 
-def check_from_zero(state: ScheduleState, sref: StmtSRef) -> None:
+def check_from_zero(sref: StmtSRef) -> None:
     """Reject a loop that does not start at 0."""
     loop = sref.loop
     if not Analyzer().can_prove_equal(loop.min, 0):
-        refuse(
-            state.mod, "The primitive only supports loop starting with 0", "The loop {0} does not start with 0", loop
-        )
+        refuse("The loop {0} does not start with 0", loop)
 
 
-def _check_nest(state: ScheduleState, loops: Sequence[StmtSRef]) -> None:
+def _check_nest(loops: Sequence[StmtSRef]) -> None:
     """Reject loops of which each is not the only statement of the one before, or that are not as fusing needs."""
     for outer, inner in pairwise(loops):
         if inner.parent is not outer:
             refuse(
-                state.mod,
-                "The outer loop is not the parent of the inner loop",
                 "The loops can't be fused because the outer loop {0} is not the parent of the inner loop {1}",
                 outer.loop,
                 inner.loop,
             )
         if outer.loop.body is not inner.loop:
             refuse(
-                state.mod,
-                "The inner loop is not the only child of outer loop",
                 "The loops can't be fused because the inner loop {1} is not the only child of outer loop {0}",
                 outer.loop,
                 inner.loop,
             )
     for sref in loops:
-        check_loop(state, "fuse", sref)
-        check_from_zero(state, sref)
+        check_loop("fuse", sref)
+        check_from_zero(sref)
     variables = {sref.loop.loop_var for sref in loops}
     for sref in loops:
         if uses_var(sref.loop.extent, variables.__contains__):
-            refuse(
-                state.mod,
-                "The loops to be fused depend on each other",
-                "The extent of loop {0} depends on another loop to be fused",
-                sref.loop,
-            )
+            refuse("The extent of loop {0} depends on another loop to be fused", sref.loop)
 
 
-def _chain(state: ScheduleState, loops: Sequence[StmtSRef]) -> list[StmtSRef]:
+def _chain(loops: Sequence[StmtSRef]) -> list[StmtSRef]:
     """Return the loops from the outermost to the innermost one of some."""
     for index, sref in enumerate(loops):
         if sref in loops[:index]:
-            refuse(state.mod, "Some loop appears more than once", "Loop {0} appears more than once", sref.loop)
+            refuse("Loop {0} appears more than once", sref.loop)
     scope = scope_of(loops[0])
     for sref in loops:
         if scope_of(sref) is not scope:
-            refuse(
-                state.mod,
-                "The loops are not under the same block scope",
-                "Loops {0} and {1} are not under the same block scope",
-                loops[0].loop,
-                sref.loop,
-            )
+            refuse("Loops {0} and {1} are not under the same block scope", loops[0].loop, sref.loop)
     depth = {sref: len(list(ancestors(sref))) for sref in loops}
     innermost = max(loops, key=depth.__getitem__)
     outermost = min(loops, key=depth.__getitem__)
@@ -262,18 +245,10 @@ def _chain(state: ScheduleState, loops: Sequence[StmtSRef]) -> list[StmtSRef]:
     chain = path[path.index(outermost) :] if outermost in path else []
     for sref in loops:
         if sref not in chain:
-            refuse(
-                state.mod,
-                "The loops are not in a single nest",
-                "Loops {0} and {1} are not nested in each other",
-                innermost.loop,
-                sref.loop,
-            )
+            refuse("Loops {0} and {1} are not nested in each other", innermost.loop, sref.loop)
     for outer, inner in pairwise(chain):
         if outer.loop.body is not inner.loop:
             refuse(
-                state.mod,
-                "The loops are not in a single-branch",
                 "The loops are not in a chain because there is a non-single-branch stmt in between. Problematic "
                 "stmt: {0}",
                 outer.loop,
@@ -281,7 +256,7 @@ def _chain(state: ScheduleState, loops: Sequence[StmtSRef]) -> list[StmtSRef]:
     return chain
 
 
-def _check_independent_extents(state: ScheduleState, new_order: Sequence[StmtSRef]) -> None:
+def _check_independent_extents(new_order: Sequence[StmtSRef]) -> None:
     """Reject an order in which a loop would stand around one that its extent depends on."""
     for index, sref in enumerate(new_order):
         inner = {other.loop.loop_var: other for other in new_order[index:]}
@@ -289,8 +264,6 @@ def _check_independent_extents(state: ScheduleState, new_order: Sequence[StmtSRe
             for var, other in inner.items():
                 if uses_var(bound, var):
                     refuse(
-                        state.mod,
-                        "Outer loop's `min` or `extent` is dependent on an inner loop",
                         "The `min` or `extent` of loop {0} depends on loop {1}, which would be inside of it",
                         sref.loop,
                         other.loop,
@@ -302,8 +275,6 @@ def _check_order_free(state: ScheduleState, block: StmtSRef) -> None:
     for axis in block.block.iter_vars:
         if axis.iter_type not in (IterVar.DataPar, IterVar.CommReduce):
             refuse(
-                state.mod,
-                "The block under the loops to be reordered have block iter type other than data-parallel or reduction",
                 f"The block {{0}} under the loops to be reordered has axis {axis.var.name!r}, which is neither data "
                 "parallel nor a reduction",
                 block.block,
@@ -314,9 +285,9 @@ def _check_order_free(state: ScheduleState, block: StmtSRef) -> None:
 # building
 
 
-def _extents(state: ScheduleState, loop: For, factors: Sequence[int | PrimExpr | None]) -> list[PrimExpr]:
+def _extents(loop: For, factors: Sequence[int | PrimExpr | None]) -> list[PrimExpr]:
     if sum(factor is None for factor in factors) > 1:
-        refuse(state.mod, "Only one factor can be None", "Only one factor can be specified as -1 or none", loop)
+        refuse("Only one factor can be specified as -1 or none", loop)
     if not factors:
         raise ArgumentError("split: expected factors, got none")
     dtype = loop.loop_var.dtype
@@ -324,8 +295,6 @@ def _extents(state: ScheduleState, loop: For, factors: Sequence[int | PrimExpr |
     for position, factor in enumerate(factors):
         if isinstance(factor, int) and factor <= 0:
             refuse(
-                state.mod,
-                "All the constant factors are required to be positive",
                 "All the constant factors are required to be positive. However, the factor at position "
                 f"{position} is {show(factor)}",
                 loop,
@@ -338,13 +307,11 @@ def _extents(state: ScheduleState, loop: For, factors: Sequence[int | PrimExpr |
     return [inferred if factor is None else const(factor, dtype) for factor in factors]
 
 
-def _check_nothing_left_over(state: ScheduleState, loop: StmtSRef, extents: Sequence[PrimExpr]) -> None:
+def _check_nothing_left_over(loop: StmtSRef, extents: Sequence[PrimExpr]) -> None:
     """Reject new loops that would leave iterations of the old one out."""
     analyzer = Analyzer.knowing(loop_ranges(loops_above(loop)))
     if not analyzer.can_prove(reduce(mul, extents) >= loop.loop.extent):
         refuse(
-            state.mod,
-            "The product of factors is less than the extent of the loop to be split",
             f"The product of factors is not larger than or equal to the extent of loop {{0}}: "
             f"{' * '.join(map(show, extents))} and {show(loop.loop.extent)}",
             loop.loop,

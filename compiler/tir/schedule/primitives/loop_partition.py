@@ -60,7 +60,7 @@ def loop_partition(
         Where none is, a last loop gets what is left.
     """
     old = loop.loop
-    check_loop(state, "loop_partition", loop)
+    check_loop("loop_partition", loop)
     above = loop.parent
     assert above is not None
     name = next(blocks_in(old)).block.name_hint
@@ -69,7 +69,7 @@ def loop_partition(
     pieces: list[Stmt] = []
     loops: list[For] = []
     with derived_from(current_span() | old.span):
-        for index, bounds in enumerate(_pieces(state, old, factors)):
+        for index, bounds in enumerate(_pieces(old, factors)):
             piece = _piece(old, index, bounds, preserve_unit_iters, _PieceContext(pointers, around))
             loops.append(piece)
             pieces.append(_plain_block(f"{name}_{piece.loop_var.name}_partition", piece))
@@ -78,36 +78,25 @@ def loop_partition(
     return [state.sref_of(piece) for piece in loops]
 
 
-def _pieces(state: ScheduleState, loop: For, factors: Sequence[int | PrimExpr | None]) -> list[Range]:
+def _pieces(loop: For, factors: Sequence[int | PrimExpr | None]) -> list[Range]:
     """Return what each of the new loops runs over."""
     simplify = Analyzer().simplify
     dtype = loop.loop_var.dtype
     sizes = [None if f is None or is_const_int(convert(f), -1) else convert(f).astype(dtype) for f in factors]
     if sizes.count(None) > 1:
-        refuse(
-            state.mod,
-            "Only one factor can be specified as -1 or none",
-            "Only one factor can be specified as -1 or none",
-        )
+        refuse("Only one factor can be specified as -1 or none")
     for index, size in enumerate(sizes):
         if size is not None and not Analyzer().can_prove(size > 0):
             refuse(
-                state.mod,
-                "All the constant factors are required to be positive",
                 "All the constant factors are required to be positive. However, the factor at position "
-                f"{index} is {size}",
+                f"{index} is {size}"
             )
     total = simplify(sum((size for size in sizes if size is not None), const(0, dtype)))
     left = simplify(loop.extent - total)
     if not Analyzer().can_prove(left > 0):
         exact = None not in sizes and Analyzer().can_prove(left.equal(0))
         if not exact:
-            refuse(
-                state.mod,
-                "The sum of factors is larger than or equal to the extent of the loop",
-                "The sum of factors is larger than or equal to the extent of loop {0}",
-                loop,
-            )
+            refuse("The sum of factors is larger than or equal to the extent of loop {0}", loop)
     elif None not in sizes:
         sizes.append(None)
     ranges: list[Range] = []

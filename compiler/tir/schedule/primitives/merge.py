@@ -57,9 +57,9 @@ def merge(state: ScheduleState, *loops: StmtSRef) -> LoopSRef:
         raise ArgumentError(f"merge: expected at least 2 loops, got {len(loops)}")
     scope = scope_root(state, loops[0], require_stage_pipeline=True)
     above = lowest_common_ancestor(list(loops))
-    nests = [_nest_below(state, above, loop) for loop in loops]
+    nests = [_nest_below(above, loop) for loop in loops]
     counts = [len(state.child_blocks(nest[0])) for nest in nests]
-    _check_alike(state, nests)
+    _check_alike(nests)
     _check_parallel(state, nests)
     _check_written_once(state, nests)
     innermost = _replace(state, above, nests)
@@ -69,8 +69,6 @@ def merge(state: ScheduleState, *loops: StmtSRef) -> LoopSRef:
         _reads_same_iteration(state, innermost, writer, reader) for writer, reader in stages.pairs()
     ):
         refuse(
-            state.mod,
-            "A block would read what is not written yet",
             "The loops around {0} can't be merged: a block would read what later iterations write, or write what they "
             "read",
             innermost.loop,
@@ -116,7 +114,7 @@ def _reads_same_iteration(state: ScheduleState, loop: StmtSRef, writer: StmtSRef
     return True
 
 
-def _nest_below(state: ScheduleState, above: StmtSRef, loop: StmtSRef) -> _Nest:
+def _nest_below(above: StmtSRef, loop: StmtSRef) -> _Nest:
     """Return the loops from below a loop or block to another one, outermost first."""
     nest = [loop]
     for around in ancestors(loop):
@@ -125,34 +123,21 @@ def _nest_below(state: ScheduleState, above: StmtSRef, loop: StmtSRef) -> _Nest:
         nest.insert(0, around)
     body = above.block.body if above.is_block else above.loop.body
     if not any(stmt is nest[0].stmt for stmt in statements_of(body)) or any(sref.is_block for sref in nest):
-        refuse(
-            state.mod,
-            "The loops are nested in each other, or in different blocks",
-            "The loop {0} does not stand beside the other loops in one block",
-            loop.loop,
-        )
+        refuse("The loop {0} does not stand beside the other loops in one block", loop.loop)
     for outer, inner in pairwise(nest):
         if outer.loop.body is not inner.loop:
-            refuse(
-                state.mod,
-                "The inner loop is not the only child of outer loop",
-                "The inner loop {1} is not the only child of outer loop {0}",
-                outer.loop,
-                inner.loop,
-            )
+            refuse("The inner loop {1} is not the only child of outer loop {0}", outer.loop, inner.loop)
     for sref in nest:
-        check_loop(state, "merge", sref)
-        check_from_zero(state, sref)
+        check_loop("merge", sref)
+        check_from_zero(sref)
     return nest
 
 
-def _check_alike(state: ScheduleState, nests: Sequence[_Nest]) -> None:
+def _check_alike(nests: Sequence[_Nest]) -> None:
     """Reject nests that differ in their extents, or that do not follow upon each other."""
     for before, after in pairwise(nests):
         if len(before) != len(after):
             refuse(
-                state.mod,
-                "Merge loop's nesting depth must be same, but not.",
                 "The loops {0} and {1} must be nested equally deep below their common ancestor",
                 before[-1].loop,
                 after[-1].loop,
@@ -161,21 +146,9 @@ def _check_alike(state: ScheduleState, nests: Sequence[_Nest]) -> None:
             inside = {sref.loop.loop_var for sref in after}
             same = Analyzer().can_prove_equal(one.loop.extent, other.loop.extent)
             if not same or uses_var(other.loop.extent, inside.__contains__):
-                refuse(
-                    state.mod,
-                    "Merge loop's `extent` must be same, but not.",
-                    "The loops {0} and {1} must be of the same constant extent",
-                    one.loop,
-                    other.loop,
-                )
+                refuse("The loops {0} and {1} must be of the same constant extent", one.loop, other.loop)
         if after[0].seq_index != before[0].seq_index + 1:
-            refuse(
-                state.mod,
-                "The loops do not follow upon each other",
-                "The loop {1} must follow directly upon loop {0}",
-                before[0].loop,
-                after[0].loop,
-            )
+            refuse("The loop {1} must follow directly upon loop {0}", before[0].loop, after[0].loop)
 
 
 def _check_parallel(state: ScheduleState, nests: Sequence[_Nest]) -> None:
@@ -187,8 +160,6 @@ def _check_parallel(state: ScheduleState, nests: Sequence[_Nest]) -> None:
             for axis, value in zip(block.block.iter_vars, realize.iter_values, strict=True):
                 if axis.iter_type != IterVar.DataPar and uses_var(value, variables.__contains__):
                     refuse(
-                        state.mod,
-                        "The loops to be merged are not data parallel",
                         f"The axis {axis.var.name!r} of block {{0}}, which is not data parallel, is bound to the loops",
                         block.block,
                     )
@@ -202,8 +173,6 @@ def _check_written_once(state: ScheduleState, nests: Sequence[_Nest]) -> None:
         for buffer in written:
             if buffer in writers:
                 refuse(
-                    state.mod,
-                    "The loops to be merged write the same buffer",
                     f"The loops {{0}} and {{1}} both write buffer {buffer.name}, whose elements would be written in "
                     "another order",
                     writers[buffer].loop,

@@ -43,14 +43,9 @@ def get_block(sch: Schedule, name: str, func_name: str | None = None) -> StmtSRe
         raise ArgumentError(f"get_block: the program has no function {func_name!r}")
     blocks = [s for s in state.subtree(root) if s.is_block and s.block.name_hint == name]
     if not blocks:
-        refuse(state.mod, "Cannot find a block with the specified name", f"Cannot find a block with the name: {name}")
+        refuse(f"Cannot find a block with the name: {name}")
     if len(blocks) > 1:
-        refuse(
-            state.mod,
-            "Found multiple blocks with the specified name",
-            f"Found {len(blocks)} blocks with the name: {name}",
-            *[block.block for block in blocks],
-        )
+        refuse(f"Found {len(blocks)} blocks with the name: {name}", *[block.block for block in blocks])
     return blocks[0]
 
 
@@ -81,7 +76,7 @@ def get_consumers(state: ScheduleState, block: StmtSRef) -> list[StmtSRef]:
 @primitive("GetOutputBlocks", pure=True, scope_block=BLOCK)
 def get_output_blocks(state: ScheduleState, scope_block: StmtSRef) -> list[StmtSRef]:
     """Return the blocks inside of a block that write what is read outside of it."""
-    return [block for block in state.child_blocks(scope_block) if is_output_block(state, block, scope_block)]
+    return [block for block in state.child_blocks(scope_block) if is_output_block(block, scope_block)]
 
 
 def producers_of(state: ScheduleState, block: StmtSRef) -> list[StmtSRef]:

@@ -51,9 +51,9 @@ def pad_einsum(state: ScheduleState, block: StmtSRef, padding: Sequence[int]) ->
     scope = scope_root(state, block)
     check_complete_or_reduction_block(state, block, scope)
     nest = plain_nest(state, block, state.realize_of(block))
-    update = _product(state, block, axes)
-    extents = {axis.var: _rounded(state, block, axis, step) for axis, step in zip(axes, padding, strict=True)}
-    _check_whole_buffers(state, block, update)
+    update = _product(block, axes)
+    extents = {axis.var: _rounded(block, axis, step) for axis, step in zip(axes, padding, strict=True)}
+    _check_whole_buffers(block, update)
     padded = _padded_buffers(block.block, update, extents)
     if not padded:
         return
@@ -67,13 +67,11 @@ def pad_einsum(state: ScheduleState, block: StmtSRef, padding: Sequence[int]) ->
     state.rebound(block)
 
 
-def _product(state: ScheduleState, block: StmtSRef, axes: Sequence[IterVar]) -> BufferStore:
+def _product(block: StmtSRef, axes: Sequence[IterVar]) -> BufferStore:
     """Return the store of a block that adds products up, or stores them."""
     update = block.block.body
     if not isinstance(update, BufferStore) or not _is_sum_of_products(update, axes):
         refuse(
-            state.mod,
-            "The block is not a computation of Einsum pattern",
             "The block {0} must store a product of elements, or add one up, with indices that are axes of the block",
             block.block,
         )
@@ -101,19 +99,14 @@ def _is_plain(store: BufferStore, axes: Collection[Var]) -> bool:
     return all(all(i in axes for i in n.indices) and len(set(n.indices)) == len(n.indices) for n in accesses)
 
 
-def _rounded(state: ScheduleState, block: StmtSRef, axis: IterVar, step: int) -> PrimExpr:
+def _rounded(block: StmtSRef, axis: IterVar, step: int) -> PrimExpr:
     extent = axis.dom.extent if axis.dom is not None else None
     if not isinstance(extent, IntImm):
-        refuse(
-            state.mod,
-            "The extents of the axes must be constant",
-            f"Axis {axis.var.name!r} of block {{0}} has no constant extent",
-            block.block,
-        )
+        refuse(f"Axis {axis.var.name!r} of block {{0}} has no constant extent", block.block)
     return const(-(-extent.value // step) * step, extent.dtype)
 
 
-def _check_whole_buffers(state: ScheduleState, block: StmtSRef, update: BufferStore) -> None:
+def _check_whole_buffers(block: StmtSRef, update: BufferStore) -> None:
     """Reject a block that accesses a part of a buffer, whose rest the padded copy would lack."""
     sizes = {axis.var: axis.dom.extent for axis in block.block.iter_vars if axis.dom is not None}
     equal = Analyzer().can_prove_equal
@@ -123,10 +116,7 @@ def _check_whole_buffers(state: ScheduleState, block: StmtSRef, update: BufferSt
             for index, dim in zip(n.indices, n.buffer.shape, strict=True)
         ):
             refuse(
-                state.mod,
-                "The block accesses a part of a buffer",
-                f"The block {{0}} must access all of buffer {n.buffer.name} to have a padded copy of it",
-                block.block,
+                f"The block {{0}} must access all of buffer {n.buffer.name} to have a padded copy of it", block.block
             )
 
 

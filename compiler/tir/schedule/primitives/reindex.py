@@ -55,8 +55,8 @@ def reindex(state: ScheduleState, block: StmtSRef, buffer: Sequence[Any]) -> Stm
     The buffer is ``("read", index)`` or ``("write", index)``, its name, or itself. Raises ScheduleError if the block
     accesses the buffer by several indices, or outside of its shape where a condition does not hold.
     """
-    old = buffer_of(state, block, buffer[1], buffer[0])
-    indices, axes = _access(state, block, old)
+    old = buffer_of(block, buffer[1], buffer[0])
+    indices, axes = _access(block, old)
     shape = [axis.dom.extent for axis in axes if axis.dom is not None]
     copy = renamed_buffer(old, f"{old.name}_reindex", "global", shape)
     name = f"{old.name}_reindex_reindex" if buffer[0] == "read" else f"{old.name}_reindex"
@@ -108,17 +108,14 @@ def reindex_cache_write(
 def _reindex_cache(
     state: ScheduleState, block: StmtSRef, index: int, storage_scope: str, index_map: IndexMap, kind: str
 ) -> StmtSRef:
-    old = buffer_of(state, block, index, kind)
-    indices, axes = _access(state, block, old)
+    old = buffer_of(block, index, kind)
+    indices, axes = _access(block, old)
     used = {axis.var for axis in axes}
     variables = [axis.var for axis in block.block.iter_vars]
     mapped = index_map.map_indices(variables)
     if set(free_vars(mapped)) != used:
         refuse(
-            state.mod,
-            "The index map does not use the axes that the buffer is accessed by",
-            f"The {index_map} of block {{0}} must use just the axes that buffer {old.name} is accessed by",
-            block.block,
+            f"The {index_map} of block {{0}} must use just the axes that buffer {old.name} is accessed by", block.block
         )
     extents = [axis.dom.extent for axis in block.block.iter_vars if axis.dom is not None]
     copy = renamed_buffer(
@@ -131,7 +128,7 @@ def _reindex_cache(
     return _insert(state, block, old, copy, copy.name, indices, axes, place, kind == "read", alike=True)
 
 
-def _access(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> tuple[tuple[PrimExpr, ...], list[IterVar]]:
+def _access(block: StmtSRef, buffer: Buffer) -> tuple[tuple[PrimExpr, ...], list[IterVar]]:
     """Return the indices by which a block accesses a buffer, and the axes that they use."""
     stmts = (block.block.init, block.block.body)
     accesses = [n.indices for n in nodes_of(stmts, BufferLoad, BufferStore) if n.buffer is buffer]
@@ -140,22 +137,16 @@ def _access(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> tuple[tupl
     alike = accesses and all(structural_equal(indices, accesses[0]) for indices in accesses)
     if not alike or set(free_vars(accesses[0])) - variables:
         refuse(
-            state.mod,
-            "The block does not access the buffer by one index",
             f"The block {{0}} must access buffer {buffer.name} by the same indices everywhere, made of its axes",
             block.block,
         )
     if any(axis.dom is not None and not is_const_int(axis.dom.min, 0) for axis in axes):
         refuse(
-            state.mod,
-            "The axes of the block do not begin at 0",
             f"The axes of block {{0}} that buffer {buffer.name} is accessed by must begin at 0, where the copy does",
             block.block,
         )
     if not _within_shape(accesses[0], axes, buffer):
         refuse(
-            state.mod,
-            "The copy would access elements that do not exist",
             f"Over the whole domains of its axes, block {{0}} must access buffer {buffer.name} inside of its shape: no "
             "condition guards the copy",
             block.block,
@@ -179,12 +170,7 @@ def _check_copy(state: ScheduleState, block: StmtSRef, old: Buffer, is_read: boo
         check_made(state, block, old)
         check_stored_always(state, block, old)
     elif any(region.buffer is old for region in block.block.writes):
-        refuse(
-            state.mod,
-            "The block writes the buffer that it reads",
-            f"Block {{0}} writes {old.name}, so that it cannot read a copy which is made before",
-            block.block,
-        )
+        refuse(f"Block {{0}} writes {old.name}, so that it cannot read a copy which is made before", block.block)
 
 
 def _insert(
@@ -214,8 +200,6 @@ def _insert(
         at = place_behind(block, scope, consumers_of(state, block))
     if at.around is not scope:
         refuse(
-            state.mod,
-            "The copy would have to be made in parts",
             f"The copy of {old.name} would stand under a loop, where not all of its elements are made yet that block "
             "{0} reads, or where it writes them",
             block.block,

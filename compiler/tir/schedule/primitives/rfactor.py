@@ -57,9 +57,9 @@ def rfactor(state: ScheduleState, loop: StmtSRef, factor_axis: int) -> StmtSRef:
     scope = scope_root(state, block, require_stage_pipeline=True)
     check_reduction_block(state, block, scope)
     check_whole_reduction(state, block)
-    check_closed(state, block)
+    check_closed(block)
     task = _task(state, block, loop)
-    position = _axis(state, task, factor_axis)
+    position = _axis(task, factor_axis)
     partials = tuple([_partial(buffer, position, loop.loop.extent) for buffer in task.reduction.buffers])
     first = _FactoredBlocks(task, partials, position)
     new_block = first.partial_block()
@@ -86,12 +86,7 @@ class _Task:
 def _only_block(state: ScheduleState, loop: StmtSRef) -> StmtSRef:
     blocks = state.child_blocks(loop)
     if len(blocks) != 1:
-        refuse(
-            state.mod,
-            "The loop to be rfactored has more than one child block",
-            f"The loop {{0}} to be rfactored is required to have only one child block, got {len(blocks)}",
-            loop.loop,
-        )
+        refuse(f"The loop {{0}} to be rfactored is required to have only one child block, got {len(blocks)}", loop.loop)
     return blocks[0]
 
 
@@ -99,28 +94,26 @@ def _task(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> _Task:
     realize = state.realize_of(block)
     srefs = loops_above(block)
     spatial, reduced = _kinds_of_loops(realize)
-    check_loop(state, "rfactor", loop)
+    check_loop("rfactor", loop)
     rest = reduced - {loop.loop.loop_var}
     is_reduced = loop.loop.loop_var in reduced or is_const_int(loop.loop.extent, 1)
     if loop.loop.loop_var in spatial or rest & spatial or not is_reduced:
         refuse(
-            state.mod,
-            "The loop to be rfactored is not a reduction loop",
             "The loop {0} is required to be bound to reduction axes of block {1} only, and no other loop to both kinds "
             "of axes",
             loop.loop,
             block.block,
         )
     _check_children(state, block, srefs, reduced | {loop.loop.loop_var})
-    _check_all_written(state, block, realize, reduced - {loop.loop.loop_var})
+    _check_all_written(block, realize, reduced - {loop.loop.loop_var})
     reduction = reduction_of_block(block.block)
     if reduction is None:
-        _refuse_pattern(state, block)
+        _refuse_pattern(block)
     loops = [sref.loop for sref in srefs]
     return _Task(realize, loops, srefs, reduced, loop.loop, reduction)
 
 
-def _check_all_written(state: ScheduleState, block: StmtSRef, realize: BlockRealize, rest: set[Var]) -> None:
+def _check_all_written(block: StmtSRef, realize: BlockRealize, rest: set[Var]) -> None:
     """Reject a condition that leaves an iteration of the loop without any value, whose result nothing would set."""
     analyzer = facts_at(block)
     first: dict[Var, PrimExpr] = {n.loop.loop_var: n.loop.min for n in loops_above(block) if n.loop.loop_var in rest}
@@ -128,8 +121,6 @@ def _check_all_written(state: ScheduleState, block: StmtSRef, realize: BlockReal
     for condition in conjuncts(substitute(realize.predicate, first)):
         if not analyzer.can_prove(condition) and set(free_vars(condition)) - spatial:
             refuse(
-                state.mod,
-                "The predicate of the block leaves iterations of the loop to be rfactored without values",
                 f"The predicate {realize.predicate} of block {{0}} leaves iterations of the loop to be rfactored "
                 "without any value",
                 block.block,
@@ -147,39 +138,28 @@ def _check_children(state: ScheduleState, block: StmtSRef, srefs: Sequence[StmtS
     """Reject other blocks before this one, or under the loops of its reduction."""
     if srefs and state.child_blocks(srefs[0])[0] is not block:
         refuse(
-            state.mod,
-            "The block is not the first child block of the outermost loop",
             "The reduction block {1} is required to be the first child block of its outermost loop {0}",
             srefs[0].loop,
             block.block,
         )
     outermost = next((sref for sref in srefs if sref.loop.loop_var in reduced), None)
     if outermost is not None and len(state.child_blocks(outermost)) != 1:
-        refuse(
-            state.mod,
-            "The outermost reduction loop has more than one child block",
-            "The outermost reduction loop {0} is required to have only one child block",
-            outermost.loop,
-        )
+        refuse("The outermost reduction loop {0} is required to have only one child block", outermost.loop)
 
 
-def _refuse_pattern(state: ScheduleState, block: StmtSRef) -> NoReturn:
+def _refuse_pattern(block: StmtSRef) -> NoReturn:
     refuse(
-        state.mod,
-        "No matched reducer for the block",
         "The block {0} must store to each buffer first the value that changes nothing, then a sum, product, minimum or "
         "maximum of the element and another value; or to two, the place and value of the largest or smallest",
         block.block,
     )
 
 
-def _axis(state: ScheduleState, task: _Task, factor_axis: int) -> int:
+def _axis(task: _Task, factor_axis: int) -> int:
     buffer = task.reduction.buffers[0]
     count = len(buffer.shape)
     if not -count - 1 <= factor_axis <= count:
         refuse(
-            state.mod,
-            "The input factor_axis is out of range",
             f"The write buffer {buffer.name} of the block {{0}} has {count} dimensions, so factor_axis must be "
             f"in [{-count - 1}, {count}], got {factor_axis}",
             task.realize.block,

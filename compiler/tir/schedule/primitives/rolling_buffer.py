@@ -47,17 +47,15 @@ def rolling_buffer(state: ScheduleState, block: StmtSRef, write_buffer_index: in
     the scope of the block, several blocks write it, or no loop around the block and its consumers has iterations that
     overlap in elements of a dimension that the block computes one at a time.
     """
-    buffer = buffer_of(state, block, write_buffer_index, "write")
+    buffer = buffer_of(block, write_buffer_index, "write")
     scope = scope_root(state, block, require_stage_pipeline=True)
-    check_not_output_block(state, block, scope)
+    check_not_output_block(block, scope)
     only_writer(state, scope, buffer)
     consumers = consumers_of(state, block)
     around = lowest_common_ancestor([block, *consumers])
     overlaps = _overlaps(state, block, buffer, around)
     if not overlaps or not isinstance(around.stmt, For):
         refuse(
-            state.mod,
-            "The block does not have any rollable variable",
             f"The target block {{0}} with buffer {buffer.name} has no rollable loop around it: no iterations of a loop "
             "around it and its consumers overlap by a constant number of elements",
             block.block,

@@ -165,7 +165,7 @@ def compute_locations(state: ScheduleState, block: StmtSRef) -> dict[int, StmtSR
     places = {-2: StmtSRef.inline_mark(), -1: StmtSRef.root_mark()}
     scope = scope_root(state, block)
     consumers = consumers_of(state, block)
-    if is_output_block(state, block, scope) or not consumers:
+    if is_output_block(block, scope) or not consumers:
         return {-1: places[-1]}
     around = lowest_common_ancestor(consumers)
     loops = [*loops_above(around), *([] if around.is_block else [around])]

@@ -35,26 +35,22 @@ def storage_align(
     A negative ``axis`` counts from after the last dimension; the factor is positive. Raises ScheduleError if the buffer
     is not allocated by a block, or a number is out of range.
     """
-    buffer = buffer_of(state, block, buffer_index, "write")
-    _allocating_block(state, block, buffer)
+    buffer = buffer_of(block, buffer_index, "write")
+    _allocating_block(block, buffer)
     if factor <= 0:
         refuse(
-            state.mod,
-            "The factor of storage_align is expected to be a positive number.",
             f"The input factor {factor} of the storage_align on block {{0}} is expected to be a positive number.",
             block.block,
         )
     count = len(buffer.shape)
     if not -count <= axis < count:
         refuse(
-            state.mod,
-            "The input axis is out of range",
             f"The write buffer {buffer.name} of the block {{0}} has {count} dimensions, so axis must be in "
             f"[{-count}, {count}), got {axis}",
             block.block,
         )
     entry = [buffer_index, axis % count, factor, offset]
-    given = _alignments(state, block)
+    given = _alignments(block)
     entries = [entry if list(e[:2]) == entry[:2] else list(e) for e in given]
     if entry not in entries:
         entries.append(entry)
@@ -62,16 +58,13 @@ def storage_align(
     state.replace(block, new, {block.block: new})
 
 
-def _alignments(state: ScheduleState, block: StmtSRef) -> list[Sequence[int]]:
+def _alignments(block: StmtSRef) -> list[Sequence[int]]:
     given = block.block.annotations.get(ALIGNMENTS, ())
     entries: list[Sequence[int]] = []
     for entry in given:
         numbers = [_number(item) for item in entry] if isinstance(entry, (list, tuple)) else []
         if len(numbers) != 4 or None in numbers:
             refuse(
-                state.mod,
-                "The block annotation for storage align is expected to be an array of 4-integer-tuples (buffer_index, "
-                "axis, factor, offset).",
                 "The block annotation for storage align of block {0} is expected to be an array of 4-integer-tuples "
                 f"(buffer_index, axis, factor, offset), got {given}",
                 block.block,
@@ -86,13 +79,11 @@ def _number(value: object) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _allocating_block(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> StmtSRef:
+def _allocating_block(block: StmtSRef, buffer: Buffer) -> StmtSRef:
     blocks = (around for around in ancestors(block) if around.is_block)
     home = next((around for around in blocks if any(buffer is other for other in around.block.alloc_buffers)), None)
     if home is None:
         refuse(
-            state.mod,
-            "The buffer is not allocated by a block",
             f"The buffer {buffer.name} is not allocated by a block. This means the buffer is either a function "
             "parameter or defined in `match_buffer` of a block.",
             block.block,
@@ -110,8 +101,8 @@ def set_scope(state: ScheduleState, block: StmtSRef, buffer_index: int, storage_
 
     Raises ScheduleError if the buffer is not allocated by a block.
     """
-    buffer = buffer_of(state, block, buffer_index, "write")
-    home = _allocating_block(state, block, buffer)
+    buffer = buffer_of(block, buffer_index, "write")
+    home = _allocating_block(block, buffer)
     if buffer.storage_scope != storage_scope:
         replacement = renamed_buffer(buffer, f"{buffer.name}_{storage_scope}", storage_scope)
         _replace_buffer(state, home, ReplaceBuffers({buffer: rebuild(replacement, strides=buffer.strides)}))
@@ -129,8 +120,8 @@ def unsafe_set_dtype(state: ScheduleState, block: StmtSRef, buffer_index: int, d
     Raises ScheduleError if the buffer is not allocated by a block.
     """
     dt.parse(dtype)
-    buffer = buffer_of(state, block, buffer_index, "write")
-    home = _allocating_block(state, block, buffer)
+    buffer = buffer_of(block, buffer_index, "write")
+    home = _allocating_block(block, buffer)
     if buffer.dtype != dtype:
         typed = renamed_buffer(rebuild(buffer, dtype=dtype), buffer.name, buffer.storage_scope)
         _replace_buffer(state, home, _ChangeType(buffer, typed))

@@ -42,8 +42,6 @@ def strassen(state: ScheduleState, block: StmtSRef) -> None:
         matrices = _matrices(block.block)
         if matrices is None:
             refuse(
-                state.mod,
-                "The block is not a product of matrices",
                 "The block {0} must add up products of elements A[…, i, …, k, …] and B[…, k, …, j, …] of float32 or "
                 "float64, whose axes have even extents",
                 block.block,

@@ -43,8 +43,6 @@ def tensorize(
     description = _root(intrin, is_description=True)
     if not matching.blocks(block.block, description):
         refuse(
-            state.mod,
-            "The block does not match the tensor intrinsic",
             f"The block {{0}} does not match the description of intrinsic {tensor_intrin!r}: {matching.difference}",
             block.block,
         )

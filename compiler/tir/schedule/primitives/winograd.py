@@ -57,8 +57,6 @@ def winograd(state: ScheduleState, block: StmtSRef, tile_size: int = 4) -> None:
         convolution = _convolution(block.block)
         if convolution is None:
             refuse(
-                state.mod,
-                "The block is not a convolution with steps of 1",
                 "The block {0} must add up products of elements D[…, h + i, …, w + j, …] and W[…, i, …, j, …] of "
                 "float32 or float64, over square windows of constant extents",
                 block.block,

@@ -157,7 +157,10 @@ def test_the_place_is_drawn_into_the_program() -> None:
 
 @pytest.mark.parametrize(
     ("level", "message"),
-    [("fast", "ScheduleError: Cannot operate on an output block"), ("none", "ScheduleError: (not rendered)")],
+    [
+        ("fast", "ScheduleError: compute_at: The block 'D' is an output block"),
+        ("none", "ScheduleError: (not rendered)"),
+    ],
 )
 def test_shorter_errors(level: str, message: str) -> None:
     sch = Schedule(CHAIN.func, error_render_level=level)
