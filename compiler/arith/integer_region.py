@@ -15,6 +15,7 @@ W. Pugh, The Omega Test, Supercomputing 1991 (tightening).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from compiler.arith.facts import is_stable
 from compiler.arith.linear.linear_form import Atom, LinearForm, NotLinearError, definitions, linear_form
@@ -232,29 +233,22 @@ def _at_least(least: int, form: LinearForm, factor: int) -> Conjunction:
     return Conjunction([LinearForm({}, -least).plus(form, factor)])
 
 
-def _order(sign: int, strict: int) -> Callable[[LinearForm, bool], Region]:
+def _order(sign: int, strict: int, difference: LinearForm, truth: bool) -> Region:
     """Return what ``sign * (b - a) >= strict`` describes, for ``a < b`` and the like, or its opposite."""
-
-    def describe(difference: LinearForm, truth: bool) -> Region:
-        return Region([_at_least(strict, difference, sign) if truth else _at_least(1 - strict, difference, -sign)])
-
-    return describe
+    return Region([_at_least(strict, difference, sign) if truth else _at_least(1 - strict, difference, -sign)])
 
 
-def _equality(holds: bool) -> Callable[[LinearForm, bool], Region]:
-    def describe(difference: LinearForm, truth: bool) -> Region:
-        if truth == holds:
-            return Region([Conjunction([difference, -difference])])
-        return Region([_at_least(1, difference, 1), _at_least(1, difference, -1)])
-
-    return describe
+def _equality(holds: bool, difference: LinearForm, truth: bool) -> Region:
+    if truth == holds:
+        return Region([Conjunction([difference, -difference])])
+    return Region([_at_least(1, difference, 1), _at_least(1, difference, -1)])
 
 
 _COMPARISONS: dict[type[expr.CmpOp], Callable[[LinearForm, bool], Region]] = {
-    expr.LT: _order(1, 1),
-    expr.LE: _order(1, 0),
-    expr.GT: _order(-1, 1),
-    expr.GE: _order(-1, 0),
-    expr.EQ: _equality(True),
-    expr.NE: _equality(False),
+    expr.LT: partial(_order, 1, 1),
+    expr.LE: partial(_order, 1, 0),
+    expr.GT: partial(_order, -1, 1),
+    expr.GE: partial(_order, -1, 0),
+    expr.EQ: partial(_equality, True),
+    expr.NE: partial(_equality, False),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from compiler.relay.expr import Call, Expr, const
 from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs, extents
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
-from compiler.relay.operator import Array, Compute, Gradient, OpPattern, Reference, RelationError, Types, call_op
+from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
@@ -94,28 +95,22 @@ def _global_relation(types: Types, attrs: GlobalPoolAttrs) -> Type:
     return TensorType(layout(attrs.layout).shape(x | ones), data.dtype)
 
 
-def _global_reference(kind: str) -> Reference:
-    def reference(attrs: GlobalPoolAttrs, x: Array) -> Array:
-        plain = _plain(attrs, x)
-        axes = tuple(range(2, plain.ndim))
-        result = plain.max(axes, keepdims=True) if kind == "max" else plain.mean(axes, keepdims=True)
-        return _laid_out(attrs, result, x.dtype)
-
-    return reference
+def _global_reference(kind: str, attrs: GlobalPoolAttrs, x: Array) -> Array:
+    plain = _plain(attrs, x)
+    axes = tuple(range(2, plain.ndim))
+    result = plain.max(axes, keepdims=True) if kind == "max" else plain.mean(axes, keepdims=True)
+    return _laid_out(attrs, result, x.dtype)
 
 
-def _global_gradient(kind: str) -> Gradient:
-    def gradient(call: Call, grad: Expr) -> list[Expr]:
-        data = call.args[0]
-        spread = call_op("broadcast_to_like", grad, data)
-        if kind == "avg":
-            shape, pooled = data.checked_type.concrete_shape, call.checked_type.concrete_shape
-            count = int(np.prod(shape)) // int(np.prod(pooled))
-            return [call_op("multiply", spread, const(1 / count, call.checked_type.dtype))]
-        largest = call_op("equal", data, call_op("broadcast_to_like", call, data))
-        return [call_op("where", largest, spread, call_op("zeros_like", data))]
-
-    return gradient
+def _global_gradient(kind: str, call: Call, grad: Expr) -> list[Expr]:
+    data = call.args[0]
+    spread = call_op("broadcast_to_like", grad, data)
+    if kind == "avg":
+        shape, pooled = data.checked_type.concrete_shape, call.checked_type.concrete_shape
+        count = int(np.prod(shape)) // int(np.prod(pooled))
+        return [call_op("multiply", spread, const(1 / count, call.checked_type.dtype))]
+    largest = call_op("equal", data, call_op("broadcast_to_like", call, data))
+    return [call_op("where", largest, spread, call_op("zeros_like", data))]
 
 
 def _register_global(kind: str, attrs: type[GlobalPoolAttrs]) -> OpFunction:
@@ -127,8 +122,8 @@ def _register_global(kind: str, attrs: type[GlobalPoolAttrs]) -> OpFunction:
         relation=_global_relation,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
         compute=lambda attrs, inputs, out_type: [topi.global_pool(inputs[0], attrs.layout, kind, LARGEST)],
-        reference=_global_reference(kind),
-        gradient=_global_gradient(kind),
+        reference=partial(_global_reference, kind),
+        gradient=partial(_global_gradient, kind),
     )
 
 
@@ -152,26 +147,20 @@ def _adaptive_relation(types: Types, attrs: AdaptivePoolAttrs) -> Type:
     return TensorType(layout(attrs.layout).shape(x | dict(zip(letters, attrs.output_size, strict=True))), data.dtype)
 
 
-def _adaptive_compute(kind: str) -> Compute[AdaptivePoolAttrs]:
-    def compute(attrs: AdaptivePoolAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-        x = layout(attrs.layout).extents(dims(inputs[0]))
-        out = attrs.output_size or [constant(x[letter], "adaptive_pool") for letter in spatial_letters(attrs.layout)]
-        return [topi.adaptive_pool(inputs[0], out, attrs.layout, kind, LARGEST)]
-
-    return compute
+def _adaptive_compute(kind: str, attrs: AdaptivePoolAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
+    x = layout(attrs.layout).extents(dims(inputs[0]))
+    out = attrs.output_size or [constant(x[letter], "adaptive_pool") for letter in spatial_letters(attrs.layout)]
+    return [topi.adaptive_pool(inputs[0], out, attrs.layout, kind, LARGEST)]
 
 
-def _adaptive_reference(kind: str) -> Reference:
-    def reference(attrs: AdaptivePoolAttrs, x: Array) -> Array:
-        result = _plain(attrs, x)
-        for d, n in enumerate(attrs.output_size or ()):
-            extent = result.shape[2 + d]
-            parts = [np.take(result, range(i * extent // n, -(-(i + 1) * extent // n)), axis=2 + d) for i in range(n)]
-            pooled = [p.max(2 + d) if kind == "max" else p.mean(2 + d) for p in parts]
-            result = np.stack(pooled, axis=2 + d)
-        return _laid_out(attrs, result, x.dtype)
-
-    return reference
+def _adaptive_reference(kind: str, attrs: AdaptivePoolAttrs, x: Array) -> Array:
+    result = _plain(attrs, x)
+    for d, n in enumerate(attrs.output_size or ()):
+        extent = result.shape[2 + d]
+        parts = [np.take(result, range(i * extent // n, -(-(i + 1) * extent // n)), axis=2 + d) for i in range(n)]
+        pooled = [p.max(2 + d) if kind == "max" else p.mean(2 + d) for p in parts]
+        result = np.stack(pooled, axis=2 + d)
+    return _laid_out(attrs, result, x.dtype)
 
 
 def _register_adaptive(kind: str, attrs: type[AdaptivePoolAttrs]) -> OpFunction:
@@ -182,8 +171,8 @@ def _register_adaptive(kind: str, attrs: type[AdaptivePoolAttrs]) -> OpFunction:
         attrs=attrs,
         relation=_adaptive_relation,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-        compute=_adaptive_compute(kind),
-        reference=_adaptive_reference(kind),
+        compute=partial(_adaptive_compute, kind),
+        reference=partial(_adaptive_reference, kind),
         waived={"gradient": "windows of different sizes, which no operator here scatters into"},
     )
 

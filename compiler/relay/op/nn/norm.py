@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,11 @@ from compiler.relay.op.type_relations import along_axis, tensor
 from compiler.relay.op_registry import OpFunction, register, tuple_function
 from compiler.relay.operator import (
     Array,
-    Compute,
     InLayouts,
     LayoutAnswer,
     LayoutRule,
     OpPattern,
     PartialTypes,
-    Reference,
     RelationError,
     Types,
 )
@@ -185,18 +184,15 @@ AxesOf = Callable[[NormAttrs, int], tuple[int, ...]]
 """The axes that a normalisation goes over, of a tensor of a rank."""
 
 
-def _affine_compute(axes_of: AxesOf) -> Compute[NormAttrs]:
-    def compute(attrs: NormAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-        x, gamma, beta = inputs
-        axis = normalize_axis(attrs.axis, x.ndim)
+def _affine_compute(axes_of: AxesOf, attrs: NormAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
+    x, gamma, beta = inputs
+    axis = normalize_axis(attrs.axis, x.ndim)
 
-        def affine(value: PrimExpr, at: Sequence[Any]) -> Any:
-            value = value * gamma(at[axis]) if attrs.scale else value
-            return value + beta(at[axis]) if attrs.center else value
+    def affine(value: PrimExpr, at: Sequence[Any]) -> Any:
+        value = value * gamma(at[axis]) if attrs.scale else value
+        return value + beta(at[axis]) if attrs.center else value
 
-        return [topi.normalize(x, axes_of(attrs, x.ndim), attrs.epsilon, affine)]
-
-    return compute
+    return [topi.normalize(x, axes_of(attrs, x.ndim), attrs.epsilon, affine)]
 
 
 def _normalized(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
@@ -210,11 +206,8 @@ def _scaled(attrs: NormAttrs | GroupNormAttrs, value: Array, gamma: Array, beta:
     return value + broadcast_along(beta, axis, value.ndim) if attrs.center else value
 
 
-def _affine_reference(axes_of: AxesOf) -> Reference:
-    def reference(attrs: NormAttrs, x: Array, gamma: Array, beta: Array) -> Array:
-        return _scaled(attrs, _normalized(x, axes_of(attrs, x.ndim), attrs.epsilon), gamma, beta)
-
-    return reference
+def _affine_reference(axes_of: AxesOf, attrs: NormAttrs, x: Array, gamma: Array, beta: Array) -> Array:
+    return _scaled(attrs, _normalized(x, axes_of(attrs, x.ndim), attrs.epsilon), gamma, beta)
 
 
 def _register_affine(
@@ -232,8 +225,8 @@ def _register_affine(
         relation=_affine_relation,
         complete=vectors_along,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-        compute=_affine_compute(axes_of),
-        reference=_affine_reference(axes_of),
+        compute=partial(_affine_compute, axes_of),
+        reference=partial(_affine_reference, axes_of),
         layout=layout,
         waived=_NO_GRADIENT,
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from compiler.ir.attrs import attr_field
@@ -54,38 +55,31 @@ def _relation(plain: Relation[Any]) -> Relation[Any]:
     return relation
 
 
-def _complete(plain: Completion[Any]) -> Completion[Any]:
-    def complete(types: PartialTypes, attrs: ConvolutionAttrs) -> Sequence[Type | None]:
-        return (*plain(types[:2], attrs), *types[2:])
-
-    return complete
+def _complete(plain: Completion[Any], types: PartialTypes, attrs: ConvolutionAttrs) -> Sequence[Type | None]:
+    return (*plain(types[:2], attrs), *types[2:])
 
 
-def _canonical(name: str) -> Callable[..., Any]:
-    def rule(attrs: ConvolutionAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> RelayExpr | None:
-        data, weight, zero, weight_zero = args[:4]
-        channels, outputs = _axes(attrs)
-        if not attrs.data_layout.isalpha() or not attrs.kernel_layout.isalpha():
-            return None  # channels in blocks have no single axis that zero points belong to
-        dtype = factor_dtype(types[:2], (zero, weight_zero), attrs.out_dtype)
-        data = centred(data, zero, channels, rank_of(types[0]), dtype)
-        weight = centred(weight, weight_zero, outputs, rank_of(types[1]), dtype)
-        return call_op(name, data, weight, **attrs)
+def _canonical(
+    name: str, attrs: ConvolutionAttrs, args: Sequence[RelayExpr], types: Sequence[Type]
+) -> RelayExpr | None:
+    data, weight, zero, weight_zero = args[:4]
+    channels, outputs = _axes(attrs)
+    if not attrs.data_layout.isalpha() or not attrs.kernel_layout.isalpha():
+        return None  # channels in blocks have no single axis that zero points belong to
+    dtype = factor_dtype(types[:2], (zero, weight_zero), attrs.out_dtype)
+    data = centred(data, zero, channels, rank_of(types[0]), dtype)
+    weight = centred(weight, weight_zero, outputs, rank_of(types[1]), dtype)
+    return call_op(name, data, weight, **attrs)
 
-    return rule
 
-
-def _reference(plain: Reference) -> Reference:
-    def reference(
-        attrs: ConvolutionAttrs, x: Array, w: Array, zero: Array, weight_zero: Array, *scales: Array
-    ) -> Array:
-        channels, outputs = _axes(attrs)
-        data = x.astype("int32") - spread_parameter(zero, channels, x.ndim).astype("int32")
-        weight = w.astype("int32") - spread_parameter(weight_zero, outputs, w.ndim).astype("int32")
-        result: Array = plain(attrs, data, weight)
-        return result
-
-    return reference
+def _reference(
+    plain: Reference, attrs: ConvolutionAttrs, x: Array, w: Array, zero: Array, weight_zero: Array, *scales: Array
+) -> Array:
+    channels, outputs = _axes(attrs)
+    data = x.astype("int32") - spread_parameter(zero, channels, x.ndim).astype("int32")
+    weight = w.astype("int32") - spread_parameter(weight_zero, outputs, w.ndim).astype("int32")
+    result: Array = plain(attrs, data, weight)
+    return result
 
 
 conv2d = register(
@@ -103,11 +97,11 @@ conv2d = register(
         *("data_layout", "kernel_layout", "out_layout", "out_dtype"),
     ),
     relation=_relation(conv_relation),
-    complete=_complete(conv_complete),
+    complete=partial(_complete, conv_complete),
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-    reference=_reference(conv_reference),
+    reference=partial(_reference, conv_reference),
     waived=REWRITTEN,
-    rules={"FTVMQnnCanonicalize": _canonical("nn.conv2d"), "FTVMQnnLegalize": legalize_layer("nn.conv2d")},
+    rules={"FTVMQnnCanonicalize": partial(_canonical, "nn.conv2d"), "FTVMQnnLegalize": legalize_layer("nn.conv2d")},
 )
 
 conv2d_transpose = register(
@@ -125,12 +119,12 @@ conv2d_transpose = register(
         *("data_layout", "kernel_layout", "out_layout", "output_padding", "out_dtype"),
     ),
     relation=_relation(transpose_relation),
-    complete=_complete(conv_complete),
+    complete=partial(_complete, conv_complete),
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
-    reference=_reference(transpose_reference),
+    reference=partial(_reference, transpose_reference),
     waived=REWRITTEN,
     rules={
-        "FTVMQnnCanonicalize": _canonical("nn.conv2d_transpose"),
+        "FTVMQnnCanonicalize": partial(_canonical, "nn.conv2d_transpose"),
         "FTVMQnnLegalize": legalize_layer("nn.conv2d_transpose"),
     },
 )

@@ -6,6 +6,7 @@ A rule gets a call whose operands are simplified, and returns what replaces it, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -22,21 +23,15 @@ from compiler.relay.transform.simplify.simplify_shapes import BUILD_SHAPE_RULES,
 from compiler.runtime.arrays.ndarray import numpy_dtype
 
 
-def _neutral(value: float, sides: tuple[int, ...], value_of: Callable[[GraphExpr], np.generic | None]) -> Apply:
-    """Return the rule that drops an operand all of whose elements are ``value``, as far as ``value_of`` says it."""
-
-    def apply(call: Call) -> RelayExpr | None:
-        for side in sides:
-            scalar = value_of(call.args[side])
-            if (
-                scalar is not None
-                and scalar == value
-                and (other := of_same_type(call, call.args[1 - side])) is not None
-            ):
-                return other
-        return None
-
-    return apply
+def _neutral(
+    value: float, sides: tuple[int, ...], value_of: Callable[[GraphExpr], np.generic | None], call: Call
+) -> RelayExpr | None:
+    """Drop an operand all of whose elements are ``value``, as far as ``value_of`` says it."""
+    for side in sides:
+        scalar = value_of(call.args[side])
+        if scalar is not None and scalar == value and (other := of_same_type(call, call.args[1 - side])) is not None:
+            return other
+    return None
 
 
 def _one_number(expr: GraphExpr) -> np.generic | None:
@@ -55,30 +50,22 @@ def _constant_side(call: Call | None) -> tuple[RelayExpr, Constant] | None:
     return (b, a) if isinstance(a, Constant) and not isinstance(b, Constant) else None
 
 
-def _gather_constants(name: str) -> Apply:
-    """Return the rule that applies an associative operator to two constants before anything else."""
-
-    def apply(call: Call) -> RelayExpr | None:
-        outer = _constant_side(call)
-        inner = _constant_side(call_of(outer[0], name)) if outer is not None else None
-        if outer is None or inner is None:
-            return None
-        # Constants of different shapes may be one bigger than both.
-        if inner[1].data.shape != outer[1].data.shape and () not in (inner[1].data.shape, outer[1].data.shape):
-            return None
-        return of_same_type(call, call_op(name, inner[0], FoldConstantExpr(call_op(name, inner[1], outer[1]))))
-
-    return apply
+def _gather_constants(name: str, call: Call) -> RelayExpr | None:
+    """Apply an associative operator to two constants before anything else."""
+    outer = _constant_side(call)
+    inner = _constant_side(call_of(outer[0], name)) if outer is not None else None
+    if outer is None or inner is None:
+        return None
+    # Constants of different shapes may be one bigger than both.
+    if inner[1].data.shape != outer[1].data.shape and () not in (inner[1].data.shape, outer[1].data.shape):
+        return None
+    return of_same_type(call, call_op(name, inner[0], FoldConstantExpr(call_op(name, inner[1], outer[1]))))
 
 
-def _twice(name: str) -> Apply:
-    """Return the rule for an operator that undoes itself."""
-
-    def apply(call: Call) -> RelayExpr | None:
-        inner = inner_call(call, name)
-        return None if inner is None else inner.args[0]
-
-    return apply
+def _twice(name: str, call: Call) -> RelayExpr | None:
+    """Leave out an operator that undoes itself."""
+    inner = inner_call(call, name)
+    return None if inner is None else inner.args[0]
 
 
 def _idempotent(name: str) -> Apply:
@@ -101,7 +88,7 @@ def _multiply_first(call: Call) -> RelayExpr | None:
         return None
     product, shift = (call_op("multiply", term, outer[1]) for term in inner)
     type_of(product)
-    gathered = _gather_constants("multiply")(product) or product
+    gathered = _gather_constants("multiply", product) or product
     return of_same_type(call, call_op("add", gathered, FoldConstantExpr(shift)))
 
 
@@ -156,14 +143,10 @@ def _of_quantized(call: Call) -> RelayExpr | None:
     return call_op(operator_of(call).name, inner.args[0], **call.attrs)
 
 
-def _filled(name: str) -> Apply:
-    """Return the rule that writes down the type of a tensor of zeros, or ones."""
-
-    def apply(call: Call) -> RelayExpr | None:
-        t = static_type(call)
-        return None if t is None else call_op(name, shape=t.concrete_shape, dtype=t.dtype)
-
-    return apply
+def _filled(name: str, call: Call) -> RelayExpr | None:
+    """Write down the type of a tensor of zeros, or ones."""
+    t = static_type(call)
+    return None if t is None else call_op(name, shape=t.concrete_shape, dtype=t.dtype)
 
 
 def _full_like(call: Call) -> RelayExpr | None:
@@ -178,14 +161,10 @@ def _reshape_like(call: Call) -> RelayExpr | None:
     return None if t is None else reshaped(call.args[0], t.concrete_shape)
 
 
-def _like(name: str, attribute: str) -> Apply:
-    """Return the rule that writes down the shape that another tensor was there for."""
-
-    def apply(call: Call) -> RelayExpr | None:
-        t = static_type(call)
-        return None if t is None else call_op(name, call.args[0], **{attribute: t.concrete_shape})
-
-    return apply
+def _like(name: str, call: Call) -> RelayExpr | None:
+    """Write down the shape that another tensor was there for."""
+    t = static_type(call)
+    return None if t is None else call_op(name, call.args[0], shape=t.concrete_shape)
 
 
 def _number_in(expr: GraphExpr) -> Constant | None:
@@ -199,18 +178,14 @@ def _number_in(expr: GraphExpr) -> Constant | None:
     return array_const(np.asarray(value.value.astype(numpy_dtype(t.dtype)))) if isinstance(value, Constant) else None
 
 
-def _with_full(name: str) -> Apply:
-    """Return the rule that broadcasts a number instead of a tensor that holds nothing else."""
-
-    def apply(call: Call) -> RelayExpr | None:
-        for side in (0, 1):
-            value, other = _number_in(call.args[side]), call.args[1 - side]
-            if value is not None:
-                pair = (value, other) if side == 0 else (other, value)
-                return of_same_type(call, call_op(name, *pair))
-        return None
-
-    return apply
+def _with_full(name: str, call: Call) -> RelayExpr | None:
+    """Broadcast a number instead of a tensor that holds nothing else."""
+    for side in (0, 1):
+        value, other = _number_in(call.args[side]), call.args[1 - side]
+        if value is not None:
+            pair = (value, other) if side == 0 else (other, value)
+            return of_same_type(call, call_op(name, *pair))
+    return None
 
 
 _NEUTRAL: tuple[tuple[str, str, float, tuple[int, ...]], ...] = (
@@ -228,21 +203,21 @@ _BROADCASTING = tuple(
 RULES: tuple[Rule, ...] = (
     *SHAPE_RULES,
     *CAST_RULES,
-    *(Rule(name, equation, _neutral(value, sides, _one_number)) for name, equation, value, sides in _NEUTRAL),
+    *(Rule(name, equation, partial(_neutral, value, sides, _one_number)) for name, equation, value, sides in _NEUTRAL),
     Rule("divide", "a / sqrt(x) = a * rsqrt(x), 1 / sqrt(x) = rsqrt(x)", _divide_by_root),
     Rule("add", "x + x = x * 2", _double),
     *QUADRATIC_RULES,
-    Rule("add", "(x + a) + b = x + (a + b)", _gather_constants("add")),
-    Rule("multiply", "(x * a) * b = x * (a * b)", _gather_constants("multiply")),
+    Rule("add", "(x + a) + b = x + (a + b)", partial(_gather_constants, "add")),
+    Rule("multiply", "(x * a) * b = x * (a * b)", partial(_gather_constants, "multiply")),
     Rule("multiply", "(x + a) * b = x * b + a * b", _multiply_first),
     *(Rule(n, f"{n}(dequantize(x)) = {n}(x)", _of_quantized) for n in ("argmax", "argmin", "argsort")),
-    Rule("zeros_like", "zeros_like(x) = zeros(shape of x)", _filled("zeros")),
-    Rule("ones_like", "ones_like(x) = ones(shape of x)", _filled("ones")),
+    Rule("zeros_like", "zeros_like(x) = zeros(shape of x)", partial(_filled, "zeros")),
+    Rule("ones_like", "ones_like(x) = ones(shape of x)", partial(_filled, "ones")),
     Rule("full_like", "full_like(x, v) = full(v, shape of x)", _full_like),
     Rule("reshape_like", "reshape_like(x, y) = reshape(x, shape of y)", _reshape_like),
-    Rule("broadcast_to_like", "broadcast_to_like(x, y) = broadcast_to(x, shape of y)", _like("broadcast_to", "shape")),
-    Rule("collapse_sum_like", "collapse_sum_like(x, y) = collapse_sum_to(x, …)", _like("collapse_sum_to", "shape")),
-    *(Rule(n, f"{n}(x, full(v)) = {n}(x, v)", _with_full(n)) for n in _BROADCASTING),
+    Rule("broadcast_to_like", "broadcast_to_like(x, y) = broadcast_to(x, shape of y)", partial(_like, "broadcast_to")),
+    Rule("collapse_sum_like", "collapse_sum_like(x, y) = collapse_sum_to(x, …)", partial(_like, "collapse_sum_to")),
+    *(Rule(n, f"{n}(x, full(v)) = {n}(x, v)", partial(_with_full, n)) for n in _BROADCASTING),
 )
 """Those of TVM, in the order in which they are tried."""
 
@@ -250,10 +225,10 @@ BUILD_RULES: tuple[Rule, ...] = (
     *BUILD_SHAPE_RULES,
     *BUILD_CAST_RULES,
     *PRODUCT_RULES,
-    *(Rule(name, equation, _neutral(value, sides, scalar_value)) for name, equation, value, sides in _NEUTRAL),
+    *(Rule(name, equation, partial(_neutral, value, sides, scalar_value)) for name, equation, value, sides in _NEUTRAL),
     Rule("nearbyint", "nearbyint((x * a + b) / c) = nearbyint(x * (a / c) + b / c)", _rounded_quotient),
     Rule("power", "x ** 1 = x, x ** 2 = x * x", _power),
-    Rule("negative", "-(-x) = x", _twice("negative")),
+    Rule("negative", "-(-x) = x", partial(_twice, "negative")),
     Rule("nn.relu", "relu(relu(x)) = relu(x)", _idempotent("nn.relu")),
     Rule("abs", "abs(abs(x)) = abs(x)", _idempotent("abs")),
 )

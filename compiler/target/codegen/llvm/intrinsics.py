@@ -98,14 +98,10 @@ def _libm(name: str) -> Handler:
     return partial(_in_single, compute)
 
 
-def _to_integer(name: str) -> Handler:
+def _to_integer(name: str, e: Emitter, n: Call) -> ir.Value:
     """Round to the nearest integer."""
-
-    def handler(e: Emitter, n: Call) -> ir.Value:
-        quotient = constant_quotient(e, n.args[0])
-        return _llvm(name)(e, n) if quotient is None else e.state.call_intrinsic(name, [quotient])
-
-    return handler
+    quotient = constant_quotient(e, n.args[0])
+    return _llvm(name)(e, n) if quotient is None else e.state.call_intrinsic(name, [quotient])
 
 
 _LARGEST_PRODUCT = 4
@@ -210,13 +206,10 @@ def _reinterpret(e: Emitter, n: Call) -> ir.Value:
     return builder.ptrtoint(value, typ) if value.type == POINTER else builder.bitcast(value, typ)
 
 
-def _half_of(upper: bool) -> Handler:
-    def handle(e: Emitter, n: Call) -> ir.Value:
-        value, count = e.visit(n.args[0]), dt.lanes(n.dtype)
-        start = count if upper else 0
-        return e.state.builder.shuffle_vector(value, poison(value.type), lane_mask(list(range(start, start + count))))
-
-    return handle
+def _half_of(upper: bool, e: Emitter, n: Call) -> ir.Value:
+    value, count = e.visit(n.args[0]), dt.lanes(n.dtype)
+    start = count if upper else 0
+    return e.state.builder.shuffle_vector(value, poison(value.type), lane_mask(list(range(start, start + count))))
 
 
 def _combine(e: Emitter, n: Call) -> ir.Value:
@@ -460,7 +453,7 @@ def _active_lanes(e: Emitter, n: Call) -> ir.Value:
 
 INTRINSICS: dict[str, Handler] = {
     **{f"tir.{name}": _llvm(f"llvm.{name}") for name in _LLVM},
-    **{f"tir.{name}": _to_integer(f"llvm.{name}") for name in ("round", "nearbyint")},
+    **{f"tir.{name}": partial(_to_integer, f"llvm.{name}") for name in ("round", "nearbyint")},
     **{f"tir.{name}": _libm(name) for name in _LIBM},
     **{name: _vector(name) for name in VECTOR_FUNCTIONS},
     "tir.pow": _pow,
@@ -483,8 +476,8 @@ INTRINSICS: dict[str, Handler] = {
     "tir.reinterpret": _reinterpret,
     "tir.vscale": _vscale,
     "tir.get_active_lane_mask": _active_lanes,
-    "tir.vectorlow": _half_of(False),
-    "tir.vectorhigh": _half_of(True),
+    "tir.vectorlow": partial(_half_of, False),
+    "tir.vectorhigh": partial(_half_of, True),
     "tir.vectorcombine": _combine,
     "tir.isnullptr": _isnullptr,
     "tir.address_of": _address_of,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias, TypeGuard
 
 from compiler.ir.expr import RelayExpr
@@ -91,20 +92,17 @@ def _log1p(x: RelayExpr) -> RelayExpr:
     return ops.where(ops.less(ops.abs(x), 0.5), small, ops.log(ops.add(x, 1.0)))
 
 
-def _rounding(compute: Compute, on_number: Callable[[float], float]) -> Convert:
-    def convert(x: Scalar) -> Scalar:
-        if not isinstance(x, RelayExpr):
-            return on_number(x)
-        return compute(x) if "float" in dtype_of(x) else x
-
-    return convert
+def _rounding(compute: Compute, on_number: Callable[[float], float], x: Scalar) -> Scalar:
+    if not isinstance(x, RelayExpr):
+        return on_number(x)
+    return compute(x) if "float" in dtype_of(x) else x
 
 
 converters(
     {
-        "ceil": _rounding(ops.ceil, math.ceil),
-        "floor": _rounding(ops.floor, math.floor),
-        "trunc fix": _rounding(ops.trunc, math.trunc),
+        "ceil": partial(_rounding, ops.ceil, math.ceil),
+        "floor": partial(_rounding, ops.floor, math.floor),
+        "trunc fix": partial(_rounding, ops.trunc, math.trunc),
     }
 )
 
@@ -230,23 +228,19 @@ def _quotient(rounded: Compute, of_integers: Binary) -> Binary:
     return lambda a, b: rounded(ops.divide(a, b)) if "float" in dtype_of(a) else of_integers(a, b)
 
 
-def _remainder(rounded: Compute, of_integers: Binary) -> Binary:
+def _remainder(rounded: Compute, of_integers: Binary, a: RelayExpr, b: RelayExpr) -> RelayExpr:
     """Return what a division leaves whose quotients are rounded."""
-
-    def compute(a: RelayExpr, b: RelayExpr) -> RelayExpr:
-        if "float" in dtype_of(a):
-            return ops.subtract(a, ops.multiply(rounded(ops.divide(a, b)), b))
-        return of_integers(a, b)
-
-    return compute
+    if "float" in dtype_of(a):
+        return ops.subtract(a, ops.multiply(rounded(ops.divide(a, b)), b))
+    return of_integers(a, b)
 
 
 _floor_divide = _binary(_quotient(ops.floor, ops.floor_divide), operator.floordiv)
 converters(
     {
         "floor_divide floordiv": _floor_divide,
-        "remainder": _binary(_remainder(ops.floor, ops.floor_mod), operator.mod),
-        "fmod": _binary(_remainder(ops.trunc, ops.trunc_mod)),
+        "remainder": _binary(partial(_remainder, ops.floor, ops.floor_mod), operator.mod),
+        "fmod": _binary(partial(_remainder, ops.trunc, ops.trunc_mod)),
     }
 )
 

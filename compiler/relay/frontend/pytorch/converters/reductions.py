@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from compiler.ir.expr import RelayExpr
@@ -45,14 +46,13 @@ def _summand(x: RelayExpr, dtype: DType | None) -> RelayExpr:
     return _as(x, dtype) if dtype is not None or "float" in dtype_of(x) else cast(x, "int64")
 
 
-def _sum_like(compute: Operators) -> Convert:
-    def convert(x: RelayExpr, dim: Dim = None, keepdim: bool = False, dtype: DType | None = None) -> RelayExpr:
-        return _reduced(compute, _summand(x, dtype), dim, keepdim)
+def _sum_like(
+    compute: Operators, x: RelayExpr, dim: Dim = None, keepdim: bool = False, dtype: DType | None = None
+) -> RelayExpr:
+    return _reduced(compute, _summand(x, dtype), dim, keepdim)
 
-    return convert
 
-
-converters({"sum": _sum_like(ops.sum), "prod": _sum_like(ops.prod)})
+converters({"sum": partial(_sum_like, ops.sum), "prod": partial(_sum_like, ops.prod)})
 
 
 @converter("nansum")
@@ -92,30 +92,24 @@ converters(
 )
 
 
-def _place(compute: Operators) -> Convert:
-    def convert(x: RelayExpr, dim: int | None = None, keepdim: bool = False) -> RelayExpr:
-        if dim is None:
-            flat = compute(reshape(x, [-1]), axis=[0], keepdims=False)
-            return cast(reshape(flat, [1] * rank_of(x)) if keepdim else flat, "int64")
-        return cast(_reduced(compute, x, dim, keepdim), "int64")
-
-    return convert
+def _place(compute: Operators, x: RelayExpr, dim: int | None = None, keepdim: bool = False) -> RelayExpr:
+    if dim is None:
+        flat = compute(reshape(x, [-1]), axis=[0], keepdims=False)
+        return cast(reshape(flat, [1] * rank_of(x)) if keepdim else flat, "int64")
+    return cast(_reduced(compute, x, dim, keepdim), "int64")
 
 
-converters({"argmax": _place(ops.argmax), "argmin": _place(ops.argmin)})
+converters({"argmax": partial(_place, ops.argmax), "argmin": partial(_place, ops.argmin)})
 
 
-def _truth(compute: Operators) -> Convert:
-    def convert(x: RelayExpr, dim: Dim = None, keepdim: bool = False) -> RelayExpr:
-        return _reduced(compute, truth(x), dim, keepdim)
-
-    return convert
+def _truth(compute: Operators, x: RelayExpr, dim: Dim = None, keepdim: bool = False) -> RelayExpr:
+    return _reduced(compute, truth(x), dim, keepdim)
 
 
 converters(
     {
-        "all": _truth(ops.all),
-        "any": _truth(ops.any),
+        "all": partial(_truth, ops.all),
+        "any": partial(_truth, ops.any),
         "count_nonzero": lambda x, dim=None: _reduced(ops.sum, cast(truth(x), "int64"), dim, False),
     }
 )
@@ -209,15 +203,12 @@ def _cosine_similarity(x1: RelayExpr, x2: RelayExpr, dim: int = 1, eps: float = 
     return ops.sum(product, axis=[axis_of(dim, rank_of(product))])
 
 
-def _cumulative(compute: Operators) -> Convert:
-    def convert(x: RelayExpr, dim: int, dtype: DType | None = None) -> RelayExpr:
-        x = _summand(x, dtype)
-        return compute(x, axis=axis_of(dim, rank_of(x))) if rank_of(x) else x
-
-    return convert
+def _cumulative(compute: Operators, x: RelayExpr, dim: int, dtype: DType | None = None) -> RelayExpr:
+    x = _summand(x, dtype)
+    return compute(x, axis=axis_of(dim, rank_of(x))) if rank_of(x) else x
 
 
-converters({"cumsum": _cumulative(ops.cumsum), "cumprod": _cumulative(ops.cumprod)})
+converters({"cumsum": partial(_cumulative, ops.cumsum), "cumprod": partial(_cumulative, ops.cumprod)})
 
 
 @converter("trace")
