@@ -24,5 +24,4 @@ def __getattr__(name: str) -> object:
     """Import the functions that make a server on first use."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(importlib.import_module(_HOMES[name]), name)
-    return value
+    return getattr(importlib.import_module(_HOMES[name]), name)

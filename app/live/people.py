@@ -56,8 +56,7 @@ def listener_of(key: bytes) -> str:
 
 def holder_of(connection: Connection, workspace: str, seat: int) -> bytes | None:
     """Return the key of who has a seat, or None."""
-    key: bytes | None = connection.scalar(select(PEOPLE.c.key).where(_of(workspace) & (PEOPLE.c.seat == seat)))
-    return key
+    return connection.scalar(select(PEOPLE.c.key).where(_of(workspace) & (PEOPLE.c.seat == seat)))
 
 
 def add(connection: Connection, workspace: str, key: bytes, name: str, place: Place, now: float) -> None:

@@ -205,8 +205,7 @@ def _carry_out(given: argparse.Namespace) -> int:
         review if given.command == "review" else getattr(commands, given.command.replace("compile", "compile_"))
     )
     with nullcontext(Server(given.server)) if given.server else here() as explorer:
-        code: int = carried_out(given, explorer)
-        return code
+        return carried_out(given, explorer)
 
 
 if __name__ == "__main__":

@@ -53,8 +53,7 @@ class Entered:
 
     @classmethod
     def _innermost(cls) -> Self | None:
-        found: Self | None = cls._blocks.current()
-        return found
+        return cls._blocks.current()
 
 
 @contextmanager

@@ -100,8 +100,7 @@ def compute(
     ``element`` takes one index variable a dimension; a reduction must be the whole of what it returns.
     """
     options = asdict(attrs) if attrs is not None else {}
-    tensor: te.Tensor = te.compute(tuple(shape), element, name, tag, options, varargs_names)
-    return tensor
+    return te.compute(tuple(shape), element, name, tag, options, varargs_names)
 
 
 def by_loops(

@@ -157,8 +157,7 @@ def const_vector(vector: Sequence[float] | npt.NDArray[Any], name: str = "const_
             value = tir.Select(i.equal(place), const(number, dtype), value)
         return value
 
-    tensor: Tensor = compute((len(vector),), element, name=name)
-    return tensor
+    return compute((len(vector),), element, name=name)
 
 
 def const_matrix(matrix: Sequence[Sequence[float]] | npt.NDArray[Any], name: str = "const_matrix") -> Tensor:
@@ -174,8 +173,7 @@ def const_matrix(matrix: Sequence[Sequence[float]] | npt.NDArray[Any], name: str
                 value = tir.Select(here, const(number, dtype), value)
         return value
 
-    tensor: Tensor = compute((len(rows), len(rows[0])), element, name=name, attrs={"const_matrix": True})
-    return tensor
+    return compute((len(rows), len(rows[0])), element, name=name, attrs={"const_matrix": True})
 
 
 def traverse_inline(s: Schedule, final_op: Operation, callback: Callable[[Operation], None]) -> None:

@@ -95,8 +95,7 @@ def try_infer_value(
 def fold_constant(node: RelayExpr, mod: IRModule | None = None) -> RelayExpr:
     """Fold the constants of an expression, which may refer to what a module has."""
     infer_expr(node, mod)
-    folded: RelayExpr = FoldConstantExpr(node, mod)
-    return folded
+    return FoldConstantExpr(node, mod)
 
 
 def new_var(name_hint: str, type_annotation: Type | None = None, shape: Any = None, dtype: str = "float32") -> Var:
@@ -106,8 +105,7 @@ def new_var(name_hint: str, type_annotation: Type | None = None, shape: Any = No
 
 def get_name(node: RelayExpr) -> str:
     """Return the name of a variable; empty for other expressions."""
-    name: str = getattr(node, "name_hint", "")
-    return name
+    return getattr(node, "name_hint", "")
 
 
 def get_relay_op(op_name: str) -> OpFunction:

@@ -178,5 +178,4 @@ def _reshaped(expr: GraphExpr) -> RelayExpr | None:
     arguments = expr.args[1]
     if not expr.attrs.metadata.get(RESHAPE_ONLY) or not isinstance(arguments, Tuple):
         return None
-    read: RelayExpr = arguments.fields[0]
-    return read
+    return arguments.fields[0]

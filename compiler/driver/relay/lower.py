@@ -240,8 +240,7 @@ class _Group:
         if expr.value.ndim == 0:
             value = expr.value.item()
             with lowering_to("te", expr.span):
-                scalar: Tensor = te.compute((), lambda: const(value, expr.data.dtype), name="constant")
-                return scalar
+                return te.compute((), lambda: const(value, expr.data.dtype), name="constant")
         with lowering_to("te", expr.span):
             made = _placeholder(expr.tensor_type, f"c{len(self.constants)}")
         self.constants.append(expr.data)

@@ -135,8 +135,7 @@ def convert(value: ExprLike) -> PrimExpr:
     as_object = getattr(value, "asobject", None)
     if as_object is not None:
         thing = as_object()
-        pointer: PrimExpr = thing if isinstance(thing, PrimExpr) else thing.data
-        return pointer
+        return thing if isinstance(thing, PrimExpr) else thing.data
     if isinstance(value, (bool, int, float, np.generic)):
         return const(value)
     raise DTypeError(f"expected an expression or a number, got {type(value).__name__} {show(value)}")

@@ -64,8 +64,7 @@ class IndexValues(Functor):
         operation = _CALLS.get(getattr(n.op, "name", ""))
         if operation is None:
             raise DataDependentError(str(n.op))
-        value: Array = operation(*(self.visit(argument) for argument in n.args))
-        return value
+        return operation(*(self.visit(argument) for argument in n.args))
 
 
 def _truncated(dividend: Array, divisor: Array) -> Array:

@@ -46,8 +46,7 @@ def pad(
         return te.if_then_else(te.all(*inside), source, fill) if inside else source
 
     padded = [extent + low + high for extent, low, high in zip(shape, before, after, strict=True)]
-    padding: Tensor = te.compute(tuple(padded), element, name, Tag.PAD, attrs)
-    return padding
+    return te.compute(tuple(padded), element, name, Tag.PAD, attrs)
 
 
 def pad_edge(data: Tensor, before: Sequence[int], after: Sequence[int]) -> Tensor:

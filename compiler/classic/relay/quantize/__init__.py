@@ -46,8 +46,7 @@ def prerequisite_optimize(mod: IRModule, params: Mapping[str, Any] | None = None
     passes = [SimplifyInference(), FoldConstant(), FoldScaleAxis(), CanonicalizeOps(), FoldConstant()]
     if params:
         mod = bind_params(mod, params)
-    optimized: IRModule = Sequential([InferType(), *passes])(mod)
-    return optimized
+    return Sequential([InferType(), *passes])(mod)
 
 
 def quantize(mod: IRModule, params: Mapping[str, object] | None = None, dataset: Dataset | None = None) -> IRModule:

@@ -57,8 +57,7 @@ def recast_expr(
     """Return an expression with some operators in another data type, as :func:`recast` says."""
     mutator = RecastMutator(dtype, out_dtype, names, count_layers(expr, names), skip_layers)
     mutator.choose(expr)
-    result: RelayExpr = bottom_up(mutator, expr)
-    return result
+    return bottom_up(mutator, expr)
 
 
 def _layers(expr: GraphExpr, names: Sequence[str], count: int) -> dict[Call, int]:

@@ -59,8 +59,7 @@ def vector_jacobian_product(output: Tensor, tensor: Tensor, head: Tensor) -> Ten
         def at(*indices: Var) -> PrimExpr:
             return substitute_body((value,), dict(zip(own, indices, strict=True)))[0]
 
-        declared: Tensor = compute(shape, at, name, varargs_names=names)
-        return declared
+        return compute(shape, at, name, varargs_names=names)
 
     if len(terms) == 1 or not any(isinstance(value, Reduce) for value in values):
         return declare(sum(values[1:], values[0]), name)

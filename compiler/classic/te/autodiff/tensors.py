@@ -48,5 +48,4 @@ def identity(tensor: Tensor) -> Tensor:
 
 
 def _computed(shape: tuple[PrimExpr, ...], element: Callable[..., PrimExpr], name: str) -> Tensor:
-    tensor: Tensor = compute(shape, element, name, varargs_names=axis_names(len(shape)))
-    return tensor
+    return compute(shape, element, name, varargs_names=axis_names(len(shape)))

@@ -22,8 +22,7 @@ class CcompilerAnnotator(ExprMutator):
     def visit_call(self, call: Call) -> RelayExpr:
         chain = _chain(call)
         if chain is None:
-            rebuilt: RelayExpr = super().visit_call(call)
-            return rebuilt
+            return super().visit_call(call)
         difference, total = chain
         first = call_op("add", *(self._begun(arg) for arg in total.args))
         second = call_op("subtract", first, self._begun(difference.args[1]))

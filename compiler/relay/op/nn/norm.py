@@ -239,8 +239,7 @@ def _instance_norm_layout(
     old, new = old_in[0], old_in[0] if new_in is None else new_in[0]
     if old is None or new is None or old[0] != new[0]:
         return None
-    made: LayoutAnswer = along_axis_layout(attrs, new_in, old_in, types)
-    return made
+    return along_axis_layout(attrs, new_in, old_in, types)
 
 
 layer_norm = _register_affine(

@@ -17,8 +17,7 @@ from compiler.topi.tag import Tag
 def _definition(x: Tensor) -> Tensor:
     """Softsign: x / (1 + abs(x))."""
     one = tir.const(1, x.dtype)
-    result: Tensor = te.compute(x.shape, lambda *i: x(*i) / (one + tir.abs(x(*i))), name="softsign", tag=Tag.ELEMWISE)
-    return result
+    return te.compute(x.shape, lambda *i: x(*i) / (one + tir.abs(x(*i))), name="softsign", tag=Tag.ELEMWISE)
 
 
 def _gradient(call: Call, grad: Expr) -> list[Call]:

@@ -201,8 +201,7 @@ def _transformed(expr: RelayExpr, source: Layout, target: Layout) -> RelayExpr:
 
 
 def _layout_rule(call: Call) -> LayoutRule[Any] | None:
-    rule: LayoutRule[Any] | None = call.op.get_attr("FInferCorrectLayout") if isinstance(call.op, Op) else None
-    return rule
+    return call.op.get_attr("FInferCorrectLayout") if isinstance(call.op, Op) else None
 
 
 def _inferred(call: Call, new_in: InLayouts | None, old_in: InLayouts, types: Sequence[Type]) -> LayoutAnswer:

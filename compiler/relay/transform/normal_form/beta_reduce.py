@@ -12,8 +12,7 @@ from compiler.relay.transform.normal_form.inline import inlined
 
 def beta_reduced(expr: GraphExpr) -> RelayExpr:
     """Return an expression in which no function literal is called."""
-    result: RelayExpr = bottom_up(_Reduce(), expr)
-    return result
+    return bottom_up(_Reduce(), expr)
 
 
 class _Reduce(ExprMutator):

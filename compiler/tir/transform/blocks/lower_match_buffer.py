@@ -55,8 +55,7 @@ class _LowerMatch(StmtExprMutator):
 
     def visit_For(self, n: For) -> Stmt:
         self._analyzer.bind(n.loop_var, Range.from_fields(n.min, n.extent), override=True)
-        stmt: Stmt = self.visit_Node(n)
-        return stmt
+        return self.visit_Node(n)
 
     def _match(self, match: MatchBufferRegion) -> None:
         source = self.visit(match.source)

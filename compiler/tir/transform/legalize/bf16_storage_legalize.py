@@ -168,8 +168,7 @@ class StorageLegalizer(StmtExprMutator):
         args = self._visit_tuple(n.args)
         dtype = self.stored(n.dtype) if self.is_narrow(n.dtype) else n.dtype
         if n.op is REINTERPRET and args[0].dtype == dtype:
-            value: PrimExpr = args[0]
-            return value
+            return args[0]
         return rebuild(n, dtype=dtype, args=args)
 
     def visit_Let(self, n: Let | LetStmt) -> PrimExpr | Stmt:

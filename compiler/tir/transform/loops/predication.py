@@ -31,8 +31,7 @@ def predicated(stmt: Stmt, mask: PrimExpr) -> Stmt:
 
     Raises NoVectorForm if there is anything else than stores of vectors side by side.
     """
-    result: Stmt = _Predicate(mask).visit(stmt)
-    return result
+    return _Predicate(mask).visit(stmt)
 
 
 class _Predicate(StmtExprMutator):

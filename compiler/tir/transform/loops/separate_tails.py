@@ -173,8 +173,7 @@ class _Cut(StmtMutator):
         """Visit the body of a loop, on either side of a further condition where there is one."""
         guard = self._guard(n)
         if guard is None:
-            body: Stmt = self.visit(n.body)
-            return body
+            return self.visit(n.body)
         self._copies *= 2
         result = self._branch(n, guard)
         self._copies //= 2

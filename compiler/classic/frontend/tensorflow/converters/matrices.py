@@ -44,8 +44,7 @@ def _matrix_set_diagonals(node: Node) -> RelayExpr:
 
 def _alignment(node: Node) -> str:
     """Return the alignment of shorter diagonals, which is left by default in older versions."""
-    alignment: str = node.attr("align", "RIGHT_LEFT") if node.operator.endswith("V3") else "LEFT_LEFT"
-    return alignment
+    return node.attr("align", "RIGHT_LEFT") if node.operator.endswith("V3") else "LEFT_LEFT"
 
 
 @converter("MatrixDiagV2", "MatrixDiagV3")

@@ -57,8 +57,7 @@ class AnnotateTarget(FunctionPass, required=("InferType",)):
         names = (self.targets,) if isinstance(self.targets, str) else tuple(map(str, self.targets))
         stripper = _Stripper()
         bare = bottom_up(stripper, func)
-        result: Function = bottom_up(_Annotator(names, self.include_non_call_ops, stripper.targets), bare)
-        return result
+        return bottom_up(_Annotator(names, self.include_non_call_ops, stripper.targets), bare)
 
 
 class _Stripper(ExprMutator):

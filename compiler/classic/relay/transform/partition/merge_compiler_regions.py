@@ -40,8 +40,7 @@ class MergeCompilerRegions(FunctionPass, required=("InferType",)):
         func = without_empty_regions(func)
         regions = AnnotatedRegionSet(func)
         _Merger(regions).merge_all()
-        result: Function = bottom_up(_Cleaner(regions), func)
-        return result
+        return bottom_up(_Cleaner(regions), func)
 
 
 def without_empty_regions(func: Function) -> Function:
@@ -49,8 +48,7 @@ def without_empty_regions(func: Function) -> Function:
 
     AnnotateTarget lets a region begin around the value of each ``let``.
     """
-    result: Function = bottom_up(_NamedValues(), func)
-    return result
+    return bottom_up(_NamedValues(), func)
 
 
 class _NamedValues(ExprMutator):
