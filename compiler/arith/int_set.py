@@ -167,15 +167,9 @@ def union(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> Inte
         if result.is_nothing():
             result = s
             continue
-        low = (
-            NEG_INF
-            if (result.min_value is NEG_INF or s.min_value is NEG_INF)
-            else _end(expr.Min, result.min_value, s.min_value)
-        )
-        high = (
-            POS_INF
-            if (result.max_value is POS_INF or s.max_value is POS_INF)
-            else _end(expr.Max, result.max_value, s.max_value)
+        low, high = (
+            outer_end(expr.Min, result.min_value, s.min_value),
+            outer_end(expr.Max, result.max_value, s.max_value),
         )
         result = IntervalSet(low if low is NEG_INF else simplify(low), high if high is POS_INF else simplify(high))
     return result
@@ -205,7 +199,11 @@ def _reaches(a: IntervalSet, b: IntervalSet, analyzer: Analyzer) -> bool:
     return analyzer.can_prove(a.max_value + 1 >= b.min_value)
 
 
-def _end(kind: type[expr.BinaryOp], a: PrimExpr, b: PrimExpr) -> PrimExpr:
+def outer_end(kind: type[expr.BinaryOp], a: PrimExpr, b: PrimExpr) -> PrimExpr:
+    """Return the smaller or larger one of two ends of intervals on the same side; infinite if one of them is."""
+    for end in (a, b):
+        if end is NEG_INF or end is POS_INF:
+            return end
     return a if deep_equal(a, b) else binary(kind, a, b)
 
 

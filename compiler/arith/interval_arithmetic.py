@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from compiler.arith.analyzer import Analyzer, register_set_evaluator
 from compiler.arith.const_int_bound import is_index_type
-from compiler.arith.int_set import NEG_INF, POS_INF, Domain, IntervalSet, IntSet, to_set, union
+from compiler.arith.int_set import NEG_INF, POS_INF, Domain, IntervalSet, IntSet, outer_end, to_set, union
 from compiler.arith.iterators.split_sum import multiples
 from compiler.ir import dtype as dt
 from compiler.ir.expr import primexpr as prim
@@ -195,20 +195,12 @@ class _Evaluator(Functor):
         return self._span(1 - size, size - 1)
 
     def _min(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
-        low = (
-            NEG_INF
-            if (a.min_value is NEG_INF or b.min_value is NEG_INF)
-            else binary(prim.Min, a.min_value, b.min_value)
-        )
+        low = outer_end(prim.Min, a.min_value, b.min_value)
         ends = [e for e in (a.max_value, b.max_value) if e is not POS_INF]
         return self._span(low, POS_INF if not ends else ends[0] if len(ends) == 1 else binary(prim.Min, *ends))
 
     def _max(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
-        high = (
-            POS_INF
-            if (a.max_value is POS_INF or b.max_value is POS_INF)
-            else binary(prim.Max, a.max_value, b.max_value)
-        )
+        high = outer_end(prim.Max, a.max_value, b.max_value)
         ends = [e for e in (a.min_value, b.min_value) if e is not NEG_INF]
         return self._span(NEG_INF if not ends else ends[0] if len(ends) == 1 else binary(prim.Max, *ends), high)
 
