@@ -92,11 +92,13 @@ def _limited(
 class _Direction(ABC):
     """One direction of a layer: its weights, and its state as it goes along.
 
-    ``order`` tells where the gates of the operator ``nn.recurrent`` stand in the weights.
+    ``order`` tells where the gates of the operator ``nn.recurrent`` stand in the weights, ``begins`` which inputs are
+    the states to begin with.
     """
 
     cell: str
     order: tuple[int, ...]
+    begins: tuple[int, ...] = (5,)
 
     def __init__(self, node: Node, index: int, gates: int, activations: list[Activation]) -> None:
         (x, w, r), b = node.inputs[:3], node.input(3)
@@ -110,9 +112,9 @@ class _Direction(ABC):
         self.batch = dims_of(x)[0 if node.attr("layout", 0) else 1]
         self.index = index
 
-    @abstractmethod
     def states(self) -> list[RelayExpr]:
         """Return the states to begin with, the output first."""
+        return [self.initial(at) for at in self.begins]
 
     @abstractmethod
     def step(self, own: list[RelayExpr], states: list[RelayExpr]) -> list[RelayExpr]:
@@ -186,9 +188,6 @@ def _slice(x: RelayExpr, index: int) -> RelayExpr:
 class _Rnn(_Direction):
     cell, order = "rnn", (0,)
 
-    def states(self) -> list[RelayExpr]:
-        return [self.initial(5)]
-
     def step(self, own: list[RelayExpr], states: list[RelayExpr]) -> list[RelayExpr]:
         (past,) = self.from_state(states[0])
         return [self.activations[0](ops.add(own[0], past))]
@@ -202,9 +201,6 @@ class _Gru(_Direction):
         sizes = [2 * self.hidden, self.hidden]
         self.of_both, self.of_last = split(self.r, sizes, 0)  # once, for all steps to have the same weights
         self.bias_both, self.bias_last = _parts(self.bias_r, sizes)
-
-    def states(self) -> list[RelayExpr]:
-        return [self.initial(5)]
 
     def step(self, own: list[RelayExpr], states: list[RelayExpr]) -> list[RelayExpr]:
         f, g = self.activations
@@ -221,10 +217,7 @@ class _Gru(_Direction):
 
 
 class _Lstm(_Direction):
-    cell, order = "lstm", (0, 2, 3, 1)
-
-    def states(self) -> list[RelayExpr]:
-        return [self.initial(5), self.initial(6)]
+    cell, order, begins = "lstm", (0, 2, 3, 1), (5, 6)
 
     def step(self, own: list[RelayExpr], states: list[RelayExpr]) -> list[RelayExpr]:
         f, g, last = self.activations
