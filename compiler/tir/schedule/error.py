@@ -11,6 +11,7 @@ from compiler.ir.node import Node
 from compiler.ir.printing.text import Line
 from compiler.ir.scriptable import ScriptOptions
 from compiler.tir.printing.printer import script
+from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.statements.block import Block
 from compiler.tir.statements.stmt import For
 
@@ -47,9 +48,9 @@ class IllegalStepError(Exception):
         self.places = tuple(places)  # loops, blocks and other parts of the program
 
 
-def refuse(detail: str, *places: Node) -> NoReturn:
+def refuse(detail: str, *places: Node | StmtSRef) -> NoReturn:
     """Reject a step of a schedule; in ``detail``, ``{0}``, ``{1}``, … stand for the places."""
-    raise IllegalStepError(detail, places)
+    raise IllegalStepError(detail, [place.node if isinstance(place, StmtSRef) else place for place in places])
 
 
 def rendered(error: IllegalStepError, mod: IRModule, primitive: str, level: str) -> ScheduleError:

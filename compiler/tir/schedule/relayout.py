@@ -142,7 +142,7 @@ class Relayout(ReplaceBuffers):
 
     def visit_MatchBufferRegion(self, n: MatchBufferRegion) -> MatchBufferRegion:
         if n.source.buffer is self._old:
-            refuse(f"A region of the buffer {self._old.name} is matched in a block inside of {{0}}", self._home.block)
+            refuse(f"A region of the buffer {self._old.name} is matched in a block inside of {{0}}", self._home)
         return self.visit_Node(n)
 
     def rewrite_block(self, n: Block) -> Block:

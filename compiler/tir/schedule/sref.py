@@ -44,6 +44,12 @@ class StmtSRef:
         return self.stmt
 
     @property
+    def node(self) -> Block | For:
+        """The block or loop that it refers to."""
+        assert self.stmt is not None
+        return self.stmt
+
+    @property
     def is_block(self) -> bool:
         """Whether it refers to a block."""
         return isinstance(self.stmt, Block)

@@ -43,7 +43,7 @@ def scope_root(state: ScheduleState, sref: StmtSRef, require_stage_pipeline: boo
             "- No write-after-read dependency or opaque dependency, only read-after-write and write-after-write "
             "dependencies are allowed\n"
             "- All the statements in the scope are schedulable statements, i.e. Block and For",
-            scope.block,
+            scope,
         )
     return scope
 
@@ -120,7 +120,7 @@ def _check_kind(block: StmtSRef, lack: int, kind: str, definition: str) -> None:
         refuse(
             f"The block {{0}} is not a {kind} block - it violates condition #{lack}.\n"
             f"Definition of a {kind} block:\n{definition}",
-            block.block,
+            block,
         )
 
 
@@ -130,7 +130,7 @@ def check_whole_reduction(state: ScheduleState, block: StmtSRef) -> None:
     pairs = zip(block.block.iter_vars, state.realize_of(block).iter_values, strict=True)
     reduced = {var for axis, value in pairs if axis.iter_type == IterVar.CommReduce for var in free_vars(value)}
     if not reduced <= within:
-        refuse("Block {0} adds to elements that earlier iterations outside of its scope made", block.block)
+        refuse("Block {0} adds to elements that earlier iterations outside of its scope made", block)
 
 
 def check_complete_or_reduction_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> None:
@@ -142,7 +142,7 @@ def check_complete_or_reduction_block(state: ScheduleState, block: StmtSRef, sco
             "The block {0} is neither a complete block nor a reduction block, so its scope has no compact dataflow.\n"
             f"It violates condition #{complete} of a complete block and condition #{reduction} of a reduction block.\n"
             f"Definition of a complete block:\n{_COMPLETE}\nDefinition of a reduction block:\n{_REDUCTION}",
-            block.block,
+            block,
         )
 
 
@@ -153,15 +153,14 @@ def check_subtree_compact_dataflow(state: ScheduleState, subtree: StmtSRef) -> N
             continue
         complete = _lacks_of_complete_block(state, block, subtree)
         reduction = _lacks_of_reduction_block(state, block, subtree)
-        assert subtree.stmt is not None
         refuse(
             "The queried subtree root {0} in SRef tree does not have compact dataflow, because its child block {1} "
             "on SRef tree is neither a local complete block nor a local reduction block.\n"
             f"It violates condition #{complete} of a local complete block, and condition #{reduction} of a local "
             f"reduction block.\nDefinition of a local complete block:\n{_COMPLETE}\n"
             f"Definition of a local reduction block:\n{_REDUCTION}",
-            subtree.stmt,
-            block.block,
+            subtree,
+            block,
         )
 
 
@@ -171,7 +170,7 @@ def check_subtree_compact_dataflow(state: ScheduleState, subtree: StmtSRef) -> N
 def check_affine_binding(state: ScheduleState, block: StmtSRef) -> None:
     """Reject a block whose axes do not have quasi-affine, independent values."""
     if not state.info(block).affine_binding:
-        refuse("The block {0} is required to have an affine binding", block.block)
+        refuse("The block {0} is required to have an affine binding", block)
 
 
 def is_output_block(block: StmtSRef, scope: StmtSRef) -> bool:
@@ -183,7 +182,7 @@ def is_output_block(block: StmtSRef, scope: StmtSRef) -> bool:
 def check_not_output_block(block: StmtSRef, scope: StmtSRef) -> None:
     """Reject a block that writes what is read outside of its scope."""
     if is_output_block(block, scope):
-        refuse("The block {0} is an output block", block.block)
+        refuse("The block {0} is an output block", block)
 
 
 def check_runs_everywhere(state: ScheduleState, block: StmtSRef) -> None:
@@ -203,7 +202,7 @@ def check_all_values(state: ScheduleState, block: StmtSRef) -> None:
     if box is None or not covers(tuple(box), tuple(IntSet.from_range(dom) for dom in domains if dom), analyzer):
         refuse(
             "The loops and the predicate of block {0} may keep it from some values of its axes, so it cannot be moved",
-            block.block,
+            block,
         )
 
 
@@ -214,6 +213,6 @@ def buffer_of(block: StmtSRef, index: int, kind: str) -> Buffer:
         refuse(
             f"The {kind}_buffer_index is out of range. The block {{0}} has {len(regions)} {kind} regions, so "
             f"the index should be in [0, {len(regions)}), got {index}",
-            block.block,
+            block,
         )
     return regions[index].buffer

@@ -22,9 +22,7 @@ def check_made(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> None:
     accesses = [n for n in nodes_of(block.block, BufferLoad, BufferStore) if n.buffer is buffer]
     begins = bool(accesses) and isinstance(accesses[0], BufferStore) and _happens_first(state, block, accesses[0])
     if accesses and any(isinstance(n, BufferLoad) for n in accesses) and not begins and block.block.init is None:
-        refuse(
-            f"Block {{0}} reads elements of {buffer.name} before it writes them, which the copy would lack", block.block
-        )
+        refuse(f"Block {{0}} reads elements of {buffer.name} before it writes them, which the copy would lack", block)
     check_whole_reduction(state, block)
 
 

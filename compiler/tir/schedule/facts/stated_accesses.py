@@ -28,9 +28,7 @@ def check_closed(block: StmtSRef) -> None:
     for around in loops_above(block):
         if around.loop.loop_var in used:
             refuse(
-                "Block {0} uses the variable of loop {1} without an axis for it, so it cannot be moved",
-                block.block,
-                around.loop,
+                "Block {0} uses the variable of loop {1} without an axis for it, so it cannot be moved", block, around
             )
 
 
@@ -39,7 +37,7 @@ def check_writes_stated(block: StmtSRef) -> None:
     stated = {region.buffer for region in block.block.writes}
     for buffer in accessed_buffers(block.block)[1]:
         if buffer not in stated:
-            refuse(f"The signature of block {{0}} does not say that it writes {buffer.name}", block.block)
+            refuse(f"The signature of block {{0}} does not say that it writes {buffer.name}", block)
 
 
 def check_writer_stated(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -> None:
@@ -55,7 +53,7 @@ def check_users_stated(state: ScheduleState, around: StmtSRef, buffer: Buffer) -
     for block in state.child_blocks(around):
         stated = any(region.buffer is buffer for region in (*block.block.reads, *block.block.writes))
         if not stated and any(buffer in buffers for buffers in accessed_buffers(block.block)):
-            refuse(f"The signature of block {{0}} does not say that it accesses {buffer.name}", block.block)
+            refuse(f"The signature of block {{0}} does not say that it accesses {buffer.name}", block)
 
 
 def check_all_written(
@@ -82,9 +80,7 @@ def check_stored_always(state: ScheduleState, block: StmtSRef, buffer: Buffer) -
 
 
 def _refuse_partial(block: StmtSRef, buffer: Buffer) -> NoReturn:
-    refuse(
-        f"Block {{0}} may leave some of the elements of {buffer.name} as they are that are to be copied", block.block
-    )
+    refuse(f"Block {{0}} may leave some of the elements of {buffer.name} as they are that are to be copied", block)
 
 
 def check_reads_stated(block: StmtSRef, producers: Sequence[StmtSRef]) -> None:
@@ -94,6 +90,6 @@ def check_reads_stated(block: StmtSRef, producers: Sequence[StmtSRef]) -> None:
         if read.isdisjoint(region.buffer for region in producer.block.writes):
             refuse(
                 "The signature of block {0} does not say which elements it reads of what block {1} writes",
-                block.block,
-                producer.block,
+                block,
+                producer,
             )

@@ -95,7 +95,7 @@ def annotate_buffer_access(
     if len(ranges) != len(buffer.shape):
         refuse(
             f"Buffer {buffer.name} of block {{0}} has {len(buffer.shape)} dimensions, got a region of {len(ranges)}",
-            block.block,
+            block,
         )
     field = f"{buf_type}s"
     regions = list(getattr(block.block, field))

@@ -72,7 +72,7 @@ def reorder_block_iter_var(state: ScheduleState, block: StmtSRef, new_order: Seq
     if sorted(new_order) != list(range(len(realize.iter_values))):
         refuse(
             f"The new order {list(new_order)} does not permute the {len(realize.iter_values)} axes of block {{0}}",
-            block.block,
+            block,
         )
     new = rewritten(block.block, iter_vars=tuple([block.block.iter_vars[index] for index in new_order]))
     values = tuple([realize.iter_values[index] for index in new_order])
@@ -94,7 +94,7 @@ def unsafe_hide_buffer_access(
         refuse(
             "The buffer type for hide_buffer_access schedule should either be 'read' or 'write', "
             f"got {buf_type} instead.",
-            block.block,
+            block,
         )
     regions = block.block.reads if buf_type == "read" else block.block.writes
     for index in buf_index_array:

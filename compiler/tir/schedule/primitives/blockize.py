@@ -70,7 +70,7 @@ def blockize_loop(state: ScheduleState, loop: StmtSRef, preserve_unit_iters: boo
     inner = loops_above(blocks[0])
     inner = inner[inner.index(loop) :]
     if not hold_only(inner, state.realize_of(blocks[0])):
-        refuse("The loop {0} must have nothing but loops around one block inside", loop.loop)
+        refuse("The loop {0} must have nothing but loops around one block inside", loop)
     return _blockized(state, blocks[0], inner, preserve_unit_iters)
 
 
@@ -123,7 +123,7 @@ def _divided(
     if not marks or _moves(marks, inside):
         refuse(
             "The bindings of the inner block {0} can not be blockized by the loops starting at {1}.",
-            block.block,
+            block,
             inner[0].loop if inner else block.block,
         )
     division = _Division([], [], {}, *_divided_predicate(block, realize, set(inside)))
@@ -155,7 +155,7 @@ def _check_regions(block: Block, inner: Sequence[StmtSRef]) -> None:
                 "The bindings of the inner block {0} can not be blockized: what it reads or writes depends on loop "
                 "{1} without an axis for it",
                 block,
-                sref.loop,
+                sref,
             )
 
 
@@ -184,7 +184,7 @@ def _divided_predicate(block: StmtSRef, realize: BlockRealize, inside: set[Var])
             refuse(
                 f"The bindings of the inner block {{0}} can not be blockized: {condition} is about outer and inner "
                 "loops",
-                block.block,
+                block,
             )
     return outer, inner
 

@@ -170,7 +170,7 @@ def cache_inplace(state: ScheduleState, block: StmtSRef, read_buffer_index: int,
     """
     buffer = buffer_of(block, read_buffer_index, "read")
     if all(region.buffer is not buffer for region in block.block.writes):
-        refuse(f"The target block {{0}} does not both read & write target buffer {buffer.name}.", block.block)
+        refuse(f"The target block {{0}} does not both read & write target buffer {buffer.name}.", block)
     scope = scope_root(state, block)
     realize = state.realize_of(block)
     accesses = [region for region in (*block.block.reads, *block.block.writes) if region.buffer is buffer]
@@ -240,8 +240,8 @@ def only_writer(state: ScheduleState, scope: StmtSRef, buffer: Buffer) -> StmtSR
         refuse(
             f"Block {{0}} adds to the values of {buffer.name} that the init statement of block {{1}} sets, so the "
             "buffer cannot be replaced by a copy of it.",
-            writers[0].block,
-            scope.block,
+            writers[0],
+            scope,
         )
     return writers[0] if writers else None
 
@@ -253,8 +253,8 @@ def check_reads_after(state: ScheduleState, writer: StmtSRef, readers: Sequence[
             refuse(
                 f"Block {{0}} reads {buffer.name} before block {{1}} writes it, and a copy of what that writes comes "
                 "too late",
-                reader.block,
-                writer.block,
+                reader,
+                writer,
             )
 
 

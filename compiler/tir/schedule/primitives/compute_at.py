@@ -126,9 +126,9 @@ def _checked_scope(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> Stm
     scope = scope_root(state, block, require_stage_pipeline=True)
     check_complete_or_reduction_block(state, block, scope)
     if scope_of(loop) is not scope:
-        refuse("Expected the block {0} and loop {1} to be under the same block scope", block.block, loop.loop)
+        refuse("Expected the block {0} and loop {1} to be under the same block scope", block, loop)
     if any(above is loop for above in ancestors(block)):
-        refuse("The loop {1} is an ancestor of block {0}", block.block, loop.loop)
+        refuse("The loop {1} is an ancestor of block {0}", block, loop)
     check_runs_everywhere(state, block)
     check_closed(block)
     check_writes_stated(block)
@@ -143,8 +143,8 @@ def _check_under(block: StmtSRef, loop: StmtSRef, others: Sequence[StmtSRef], ki
             f"The primitive requires all the {kind}(s) of the given block {{0}} to be present under the target loop "
             f"{{1}}. However, there are {len(outside)} {kind}(s) that are not so: "
             f"{', '.join(f'{{{i + 2}}}' for i in range(len(outside)))}",
-            block.block,
-            loop.loop,
+            block,
+            loop,
             *[other.block for other in outside],
         )
 
@@ -156,9 +156,9 @@ def _check_run_each_time(state: ScheduleState, block: StmtSRef, loop: StmtSRef, 
             refuse(
                 "A condition may keep block {1} from some iterations of loop {2}, in which block {0} would read what "
                 "is not there",
-                block.block,
-                producer.block,
-                loop.loop,
+                block,
+                producer,
+                loop,
             )
 
 
@@ -175,9 +175,9 @@ def _check_no_partial_sums(
             if axis.iter_type == IterVar.CommReduce and uses_var(value, variables.__contains__):
                 refuse(
                     "Under loop {2} the reduction of block {1} is not complete, so block {0} cannot reduce its results",
-                    block.block,
-                    producer.block,
-                    loop.loop,
+                    block,
+                    producer,
+                    loop,
                 )
 
 
@@ -202,8 +202,8 @@ def _check_no_gaps(state: ScheduleState, block: StmtSRef, loop: StmtSRef, produc
             refuse(
                 f"In one iteration of loop {{1}} block {{0}} would read elements of {region.buffer.name} that its "
                 "producers write in another one",
-                block.block,
-                loop.loop,
+                block,
+                loop,
             )
 
 
@@ -216,9 +216,9 @@ def _check_order(state: ScheduleState, block: StmtSRef, loop: StmtSRef, scope: S
     for other in (*early, *late):
         refuse(
             "Under loop {1} block {0} would be computed before what it needs, or after it is needed, by block {2}",
-            block.block,
-            loop.loop,
-            other.block,
+            block,
+            loop,
+            other,
         )
 
 
@@ -349,8 +349,8 @@ def _check_none_left_out(block: StmtSRef, loop: StmtSRef, domains: dict[Var, Int
             refuse(
                 f"Under loop {{1}} block {{0}} would be computed only for the values of axis {axis.var.name} from "
                 f"{made.min_value} to {made.max_value}",
-                block.block,
-                loop.loop,
+                block,
+                loop,
             )
 
 
@@ -365,8 +365,8 @@ def _check_begins_first(
             refuse(
                 f"Under loop {{1}} the reduction of block {{0}} would not begin with the first value of axis "
                 f"{axis.var.name}, where the initial values are set",
-                block.block,
-                loop.loop,
+                block,
+                loop,
             )
 
 
@@ -390,8 +390,8 @@ def _check_adds_once(block: StmtSRef, loop: StmtSRef, nest: Stmt) -> None:
     if not is_once or any(not is_const_int(outer[var].extent, 1) for var in idle):
         refuse(
             "Some of the iterations around it make the same elements, all of which block {0} would add under loop {1}",
-            block.block,
-            loop.loop,
+            block,
+            loop,
         )
 
 
@@ -487,7 +487,7 @@ def _refuse_pattern(block: StmtSRef, buffer: Buffer) -> None:
     refuse(
         f"Each element that is made of buffer {buffer.name} must be read by the iterations of one value of each axis "
         "of block {0}",
-        block.block,
+        block,
     )
 
 

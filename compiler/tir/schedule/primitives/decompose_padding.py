@@ -89,12 +89,12 @@ def _padding(state: ScheduleState, block: StmtSRef) -> _Padding:
     store = block.block.body
     choice = _choice(store.value) if isinstance(store, BufferStore) else None
     if choice is None or not isinstance(choice[2], (IntImm, FloatImm)):
-        refuse("The block {0} is expected to store an `if_then_else` whose last value is a constant", block.block)
+        refuse("The block {0} is expected to store an `if_then_else` whose last value is a constant", block)
     assert isinstance(store, BufferStore)
     condition, inside, constant = choice
     box = _box(block.block, condition)
     if box is None:
-        refuse(f"The condition {condition} of block {{0}} does not bound its axes one by one", block.block)
+        refuse(f"The condition {condition} of block {{0}} does not bound its axes one by one", block)
     return _Padding(state.realize_of(block), store, inside, constant, box)
 
 
@@ -134,7 +134,7 @@ def _nest(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> list[For]:
     """Return the loops from one to a block, which must be the only thing in it."""
     loops = loops_above(block)
     if loop not in loops:
-        refuse("decompose_padding expects the loop {0} to be an ancestor of block {1}", loop.loop, block.block)
+        refuse("decompose_padding expects the loop {0} to be an ancestor of block {1}", loop, block)
     nest = [sref.loop for sref in loops[loops.index(loop) :]]
     bodies: list[Stmt] = [*nest[1:], state.realize_of(block)]
     for outer, inner in zip(nest, bodies, strict=True):
@@ -142,7 +142,7 @@ def _nest(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> list[For]:
             refuse(
                 "decompose_padding expects loop {0} to have no other statement than the nest around block {1}",
                 outer,
-                block.block,
+                block,
             )
     return nest
 

@@ -54,7 +54,7 @@ def decompose_reduction(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -
 def _check_loop(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> None:
     loops = loops_above(block)
     if loop not in loops:
-        refuse("decompose_reduction expect the loop {0} to be an ancestor of block {1}", loop.loop, block.block)
+        refuse("decompose_reduction expect the loop {0} to be an ancestor of block {1}", loop, block)
     at = loops.index(loop)
     outside: set[Var] = set()
     for around in ancestors(loop):
@@ -66,16 +66,16 @@ def _check_loop(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> None:
             refuse(
                 "Block {1} reduces anew in each iteration of loop {0}, so its initial values cannot be set before that "
                 "loop",
-                inside.loop,
-                block.block,
+                inside,
+                block,
             )
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         if axis.iter_type == IterVar.CommReduce and uses_var(value, outside.__contains__):
             refuse(
                 "decompose_reduction expect the loop {0} to be higher than all the loops related to reduce block var "
                 "of block {1}",
-                loop.loop,
-                block.block,
+                loop,
+                block,
             )
 
 

@@ -97,7 +97,7 @@ def _only_buffer(block: StmtSRef, buffers: set[Buffer], kind: str) -> Buffer:
         refuse(
             f"The block {{0}} is required to {kind} exactly one buffer that is made within its scope, "
             f"but got {len(buffers)}",
-            block.block,
+            block,
         )
     return next(iter(buffers))
 
@@ -106,7 +106,7 @@ def _refuse_body(block: StmtSRef) -> None:
     refuse(
         "The body of the block {0} is required to be one store `A[i, j, k, ...] = f(i, j, k, ...)`, where the indices "
         "that tell which element it is are distinct, and tell the values of all axes of the block",
-        block.block,
+        block,
     )
 
 
@@ -147,8 +147,7 @@ def _check_inside(block: StmtSRef, buffer: Buffer, indices: Sequence[PrimExpr]) 
         inside = values.is_bounded() and analyzer.can_prove(values.min_value >= 0)
         if not inside or not analyzer.can_prove(values.max_value < dim):
             refuse(
-                f"Some iterations of block {{0}} may need no element of {buffer.name}: they would be left out",
-                block.block,
+                f"Some iterations of block {{0}} may need no element of {buffer.name}: they would be left out", block
             )
 
 
@@ -159,7 +158,7 @@ def _only_producer(state: ScheduleState, block: StmtSRef, scope: StmtSRef, buffe
         refuse(
             "The consumer block {0} to be inlined is required to have only a single producer block, and the producer "
             "block should be a complete block who has only a single consumer",
-            block.block,
+            block,
         )
     return writer
 
@@ -178,8 +177,8 @@ def leaf_of(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> Stmt:
         refuse(
             "The block {0} is the only leaf in the scope {1}, which cannot be removed; otherwise the scope will be "
             "empty.",
-            block.block,
-            scope.block,
+            block,
+            scope,
         )
     return stmt
 
@@ -234,7 +233,7 @@ class _Inline(BlockMutator):
         refuse(
             f"The buffer {self.buffer.name} to be inlined has opaque access (e.g. `B.data`), or its subregion is "
             "matched into other blocks in {0}",
-            self.scope.block,
+            self.scope,
         )
 
     def rewrite_block(self, n: Block) -> Block:

@@ -179,17 +179,14 @@ def _inverse(block: StmtSRef, old: Buffer, index_map: IndexMap) -> tuple[IndexMa
     try:
         return index_map.non_surjective_inverse(old.shape)
     except ArgumentError as error:
-        refuse(
-            f"The transformation of buffer {old.name}, which block {{0}} accesses, is not injective: {error}",
-            block.block,
-        )
+        refuse(f"The transformation of buffer {old.name}, which block {{0}} accesses, is not injective: {error}", block)
 
 
 def _refuse_padding(block: StmtSRef, old: Buffer, new: Buffer, index_map: IndexMap, free: PrimExpr) -> None:
     refuse(
         f"The transformation {index_map} applied on buffer {old.name} of shape {list(old.shape)} would result in shape "
         f"{list(new.shape)}.  However, this would introduce padding wherever {free} is true.",
-        block.block,
+        block,
     )
 
 
@@ -199,14 +196,14 @@ def _check_pad_value(block: StmtSRef, old: Buffer, pad_value: IndexMap) -> None:
         refuse(
             f"Buffer {old.name} has elements of type {old.dtype}, but the transformation fills padding with "
             f"{pad_value}, which is of type {value.dtype}.",
-            block.block,
+            block,
         )
     others = [n.buffer.name for n in nodes_of(value, BufferLoad) if n.buffer is not old]
     if others:
         refuse(
             f"The transformation of buffer {old.name} fills padding with {pad_value}, "
             f"which loads from buffer {others[0]}.",
-            block.block,
+            block,
         )
 
 
@@ -268,7 +265,7 @@ def transform_block_layout(state: ScheduleState, block: StmtSRef, index_map: Ind
 
 
 def _refuse_mapping(block: StmtSRef, index_map: IndexMap) -> NoReturn:
-    refuse(f"The {index_map} over the axes of block {{0}} is not bijective", block.block)
+    refuse(f"The {index_map} over the axes of block {{0}} is not bijective", block)
 
 
 def _kind(block: StmtSRef, index_map: IndexMap, index: PrimExpr) -> int:
@@ -277,7 +274,7 @@ def _kind(block: StmtSRef, index_map: IndexMap, index: PrimExpr) -> int:
     pairs = zip(index_map.initial_indices, block.block.iter_vars, strict=True)
     kinds = {axis.iter_type for var, axis in pairs if var in used}
     if len(kinds) > 1:
-        refuse(f"The {index_map} mixes data-parallel and reduction axes of block {{0}}", block.block)
+        refuse(f"The {index_map} mixes data-parallel and reduction axes of block {{0}}", block)
     return next(iter(kinds), IterVar.DataPar)
 
 
@@ -287,23 +284,21 @@ def plain_nest(state: ScheduleState, block: StmtSRef, realize: BlockRealize) -> 
     variables = [sref.loop.loop_var for sref in loops]
     plain = len(loops) == len(realize.iter_values) and set(variables) == set(realize.iter_values)
     if not plain or not hold_only(loops, realize):
-        refuse(
-            "The axes of block {0} are expected to be just the loops around it, which hold nothing else", block.block
-        )
+        refuse("The axes of block {0} are expected to be just the loops around it, which hold nothing else", block)
     extents: dict[PrimExpr, For] = {sref.loop.loop_var: sref.loop for sref in loops}
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         around = extents[value]
         if axis.dom is None or not _same_range(loop_range(around), axis.dom):
             refuse(
                 f"The loop {{1}} is expected to run over just the values of axis {axis.var.name} of block {{0}}",
-                block.block,
+                block,
                 around,
             )
         if not is_const_int(axis.dom.min, 0) or uses_var(axis.dom.extent, extents.__contains__):
             refuse(
                 "The loop {1} around block {0} must begin at 0, and no other loop of the block may decide how far it "
                 "runs",
-                block.block,
+                block,
                 around,
             )
     check_closed(block)
@@ -333,8 +328,7 @@ def home_of(block: StmtSRef, buffer: Buffer) -> StmtSRef:
     for above in around:
         if any(match.buffer is buffer for match in above.block.match_buffers):
             refuse(
-                f"The buffer {buffer.name} is defined by match_buffer in block {{0}}, so it cannot be changed",
-                above.block,
+                f"The buffer {buffer.name} is defined by match_buffer in block {{0}}, so it cannot be changed", above
             )
     return next((a for a in around if any(buffer is other for other in a.block.alloc_buffers)), around[-1])
 

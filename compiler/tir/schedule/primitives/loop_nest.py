@@ -211,14 +211,14 @@ def _check_nest(loops: Sequence[StmtSRef]) -> None:
         if inner.parent is not outer:
             refuse(
                 "The loops can't be fused because the outer loop {0} is not the parent of the inner loop {1}",
-                outer.loop,
-                inner.loop,
+                outer,
+                inner,
             )
         if outer.loop.body is not inner.loop:
             refuse(
                 "The loops can't be fused because the inner loop {1} is not the only child of outer loop {0}",
-                outer.loop,
-                inner.loop,
+                outer,
+                inner,
             )
     for sref in loops:
         check_loop("fuse", sref)
@@ -226,18 +226,18 @@ def _check_nest(loops: Sequence[StmtSRef]) -> None:
     variables = {sref.loop.loop_var for sref in loops}
     for sref in loops:
         if uses_var(sref.loop.extent, variables.__contains__):
-            refuse("The extent of loop {0} depends on another loop to be fused", sref.loop)
+            refuse("The extent of loop {0} depends on another loop to be fused", sref)
 
 
 def _chain(loops: Sequence[StmtSRef]) -> list[StmtSRef]:
     """Return the loops from the outermost to the innermost one of some."""
     for index, sref in enumerate(loops):
         if sref in loops[:index]:
-            refuse("Loop {0} appears more than once", sref.loop)
+            refuse("Loop {0} appears more than once", sref)
     scope = scope_of(loops[0])
     for sref in loops:
         if scope_of(sref) is not scope:
-            refuse("Loops {0} and {1} are not under the same block scope", loops[0].loop, sref.loop)
+            refuse("Loops {0} and {1} are not under the same block scope", loops[0], sref)
     depth = {sref: len(list(ancestors(sref))) for sref in loops}
     innermost = max(loops, key=depth.__getitem__)
     outermost = min(loops, key=depth.__getitem__)
@@ -245,13 +245,13 @@ def _chain(loops: Sequence[StmtSRef]) -> list[StmtSRef]:
     chain = path[path.index(outermost) :] if outermost in path else []
     for sref in loops:
         if sref not in chain:
-            refuse("Loops {0} and {1} are not nested in each other", innermost.loop, sref.loop)
+            refuse("Loops {0} and {1} are not nested in each other", innermost, sref)
     for outer, inner in pairwise(chain):
         if outer.loop.body is not inner.loop:
             refuse(
                 "The loops are not in a chain because there is a non-single-branch stmt in between. Problematic "
                 "stmt: {0}",
-                outer.loop,
+                outer,
             )
     return chain
 
@@ -265,8 +265,8 @@ def _check_independent_extents(new_order: Sequence[StmtSRef]) -> None:
                 if uses_var(bound, var):
                     refuse(
                         "The `min` or `extent` of loop {0} depends on loop {1}, which would be inside of it",
-                        sref.loop,
-                        other.loop,
+                        sref,
+                        other,
                     )
 
 
@@ -277,7 +277,7 @@ def _check_order_free(state: ScheduleState, block: StmtSRef) -> None:
             refuse(
                 f"The block {{0}} under the loops to be reordered has axis {axis.var.name!r}, which is neither data "
                 "parallel nor a reduction",
-                block.block,
+                block,
             )
     check_affine_binding(state, block)
 
@@ -314,7 +314,7 @@ def _check_nothing_left_over(loop: StmtSRef, extents: Sequence[PrimExpr]) -> Non
         refuse(
             f"The product of factors is not larger than or equal to the extent of loop {{0}}: "
             f"{' * '.join(map(show, extents))} and {show(loop.loop.extent)}",
-            loop.loop,
+            loop,
         )
 
 

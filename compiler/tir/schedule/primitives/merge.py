@@ -71,7 +71,7 @@ def merge(state: ScheduleState, *loops: StmtSRef) -> LoopSRef:
         refuse(
             "The loops around {0} can't be merged: a block would read what later iterations write, or write what they "
             "read",
-            innermost.loop,
+            innermost,
         )
     return innermost
 
@@ -123,10 +123,10 @@ def _nest_below(above: StmtSRef, loop: StmtSRef) -> _Nest:
         nest.insert(0, around)
     body = above.block.body if above.is_block else above.loop.body
     if not any(stmt is nest[0].stmt for stmt in statements_of(body)) or any(sref.is_block for sref in nest):
-        refuse("The loop {0} does not stand beside the other loops in one block", loop.loop)
+        refuse("The loop {0} does not stand beside the other loops in one block", loop)
     for outer, inner in pairwise(nest):
         if outer.loop.body is not inner.loop:
-            refuse("The inner loop {1} is not the only child of outer loop {0}", outer.loop, inner.loop)
+            refuse("The inner loop {1} is not the only child of outer loop {0}", outer, inner)
     for sref in nest:
         check_loop("merge", sref)
         check_from_zero(sref)
@@ -138,17 +138,15 @@ def _check_alike(nests: Sequence[_Nest]) -> None:
     for before, after in pairwise(nests):
         if len(before) != len(after):
             refuse(
-                "The loops {0} and {1} must be nested equally deep below their common ancestor",
-                before[-1].loop,
-                after[-1].loop,
+                "The loops {0} and {1} must be nested equally deep below their common ancestor", before[-1], after[-1]
             )
         for one, other in zip(before, after, strict=True):
             inside = {sref.loop.loop_var for sref in after}
             same = Analyzer().can_prove_equal(one.loop.extent, other.loop.extent)
             if not same or uses_var(other.loop.extent, inside.__contains__):
-                refuse("The loops {0} and {1} must be of the same constant extent", one.loop, other.loop)
+                refuse("The loops {0} and {1} must be of the same constant extent", one, other)
         if after[0].seq_index != before[0].seq_index + 1:
-            refuse("The loop {1} must follow directly upon loop {0}", before[0].loop, after[0].loop)
+            refuse("The loop {1} must follow directly upon loop {0}", before[0], after[0])
 
 
 def _check_parallel(state: ScheduleState, nests: Sequence[_Nest]) -> None:
@@ -161,7 +159,7 @@ def _check_parallel(state: ScheduleState, nests: Sequence[_Nest]) -> None:
                 if axis.iter_type != IterVar.DataPar and uses_var(value, variables.__contains__):
                     refuse(
                         f"The axis {axis.var.name!r} of block {{0}}, which is not data parallel, is bound to the loops",
-                        block.block,
+                        block,
                     )
 
 
@@ -175,8 +173,8 @@ def _check_written_once(state: ScheduleState, nests: Sequence[_Nest]) -> None:
                 refuse(
                     f"The loops {{0}} and {{1}} both write buffer {buffer.name}, whose elements would be written in "
                     "another order",
-                    writers[buffer].loop,
-                    nest[0].loop,
+                    writers[buffer],
+                    nest[0],
                 )
         writers.update(dict.fromkeys(written, nest[0]))
 

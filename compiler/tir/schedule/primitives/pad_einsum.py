@@ -73,7 +73,7 @@ def _product(block: StmtSRef, axes: Sequence[IterVar]) -> BufferStore:
     if not isinstance(update, BufferStore) or not _is_sum_of_products(update, axes):
         refuse(
             "The block {0} must store a product of elements, or add one up, with indices that are axes of the block",
-            block.block,
+            block,
         )
     return update
 
@@ -102,7 +102,7 @@ def _is_plain(store: BufferStore, axes: Collection[Var]) -> bool:
 def _rounded(block: StmtSRef, axis: IterVar, step: int) -> PrimExpr:
     extent = axis.dom.extent if axis.dom is not None else None
     if not isinstance(extent, IntImm):
-        refuse(f"Axis {axis.var.name!r} of block {{0}} has no constant extent", block.block)
+        refuse(f"Axis {axis.var.name!r} of block {{0}} has no constant extent", block)
     return const(-(-extent.value // step) * step, extent.dtype)
 
 
@@ -115,9 +115,7 @@ def _check_whole_buffers(block: StmtSRef, update: BufferStore) -> None:
             isinstance(index, Var) and equal(sizes[index], dim)
             for index, dim in zip(n.indices, n.buffer.shape, strict=True)
         ):
-            refuse(
-                f"The block {{0}} must access all of buffer {n.buffer.name} to have a padded copy of it", block.block
-            )
+            refuse(f"The block {{0}} must access all of buffer {n.buffer.name} to have a padded copy of it", block)
 
 
 def _padded_buffers(block: Block, update: BufferStore, extents: dict[Var, PrimExpr]) -> dict[Buffer, Buffer]:

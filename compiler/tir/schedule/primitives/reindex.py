@@ -114,9 +114,7 @@ def _reindex_cache(
     variables = [axis.var for axis in block.block.iter_vars]
     mapped = index_map.map_indices(variables)
     if set(free_vars(mapped)) != used:
-        refuse(
-            f"The {index_map} of block {{0}} must use just the axes that buffer {old.name} is accessed by", block.block
-        )
+        refuse(f"The {index_map} of block {{0}} must use just the axes that buffer {old.name} is accessed by", block)
     extents = [axis.dom.extent for axis in block.block.iter_vars if axis.dom is not None]
     copy = renamed_buffer(
         old, f"{old.name}_{storage_scope.replace('.', '_')}", storage_scope, index_map.map_shape(extents)
@@ -137,19 +135,18 @@ def _access(block: StmtSRef, buffer: Buffer) -> tuple[tuple[PrimExpr, ...], list
     alike = accesses and all(structural_equal(indices, accesses[0]) for indices in accesses)
     if not alike or set(free_vars(accesses[0])) - variables:
         refuse(
-            f"The block {{0}} must access buffer {buffer.name} by the same indices everywhere, made of its axes",
-            block.block,
+            f"The block {{0}} must access buffer {buffer.name} by the same indices everywhere, made of its axes", block
         )
     if any(axis.dom is not None and not is_const_int(axis.dom.min, 0) for axis in axes):
         refuse(
             f"The axes of block {{0}} that buffer {buffer.name} is accessed by must begin at 0, where the copy does",
-            block.block,
+            block,
         )
     if not _within_shape(accesses[0], axes, buffer):
         refuse(
             f"Over the whole domains of its axes, block {{0}} must access buffer {buffer.name} inside of its shape: no "
             "condition guards the copy",
-            block.block,
+            block,
         )
     return accesses[0], axes
 
@@ -170,7 +167,7 @@ def _check_copy(state: ScheduleState, block: StmtSRef, old: Buffer, is_read: boo
         check_made(state, block, old)
         check_stored_always(state, block, old)
     elif any(region.buffer is old for region in block.block.writes):
-        refuse(f"Block {{0}} writes {old.name}, so that it cannot read a copy which is made before", block.block)
+        refuse(f"Block {{0}} writes {old.name}, so that it cannot read a copy which is made before", block)
 
 
 def _insert(
@@ -202,7 +199,7 @@ def _insert(
         refuse(
             f"The copy of {old.name} would stand under a loop, where not all of its elements are made yet that block "
             "{0} reads, or where it writes them",
-            block.block,
+            block,
         )
     names = [axis.var.name if alike else f"v{i}" for i, axis in enumerate(axes)]
     own = [

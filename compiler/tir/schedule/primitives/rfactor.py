@@ -86,7 +86,7 @@ class _Task:
 def _only_block(state: ScheduleState, loop: StmtSRef) -> StmtSRef:
     blocks = state.child_blocks(loop)
     if len(blocks) != 1:
-        refuse(f"The loop {{0}} to be rfactored is required to have only one child block, got {len(blocks)}", loop.loop)
+        refuse(f"The loop {{0}} to be rfactored is required to have only one child block, got {len(blocks)}", loop)
     return blocks[0]
 
 
@@ -101,8 +101,8 @@ def _task(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> _Task:
         refuse(
             "The loop {0} is required to be bound to reduction axes of block {1} only, and no other loop to both kinds "
             "of axes",
-            loop.loop,
-            block.block,
+            loop,
+            block,
         )
     _check_children(state, block, srefs, reduced | {loop.loop.loop_var})
     _check_all_written(block, realize, reduced - {loop.loop.loop_var})
@@ -123,7 +123,7 @@ def _check_all_written(block: StmtSRef, realize: BlockRealize, rest: set[Var]) -
             refuse(
                 f"The predicate {realize.predicate} of block {{0}} leaves iterations of the loop to be rfactored "
                 "without any value",
-                block.block,
+                block,
             )
 
 
@@ -138,20 +138,18 @@ def _check_children(state: ScheduleState, block: StmtSRef, srefs: Sequence[StmtS
     """Reject other blocks before this one, or under the loops of its reduction."""
     if srefs and state.child_blocks(srefs[0])[0] is not block:
         refuse(
-            "The reduction block {1} is required to be the first child block of its outermost loop {0}",
-            srefs[0].loop,
-            block.block,
+            "The reduction block {1} is required to be the first child block of its outermost loop {0}", srefs[0], block
         )
     outermost = next((sref for sref in srefs if sref.loop.loop_var in reduced), None)
     if outermost is not None and len(state.child_blocks(outermost)) != 1:
-        refuse("The outermost reduction loop {0} is required to have only one child block", outermost.loop)
+        refuse("The outermost reduction loop {0} is required to have only one child block", outermost)
 
 
 def _refuse_pattern(block: StmtSRef) -> NoReturn:
     refuse(
         "The block {0} must store to each buffer first the value that changes nothing, then a sum, product, minimum or "
         "maximum of the element and another value; or to two, the place and value of the largest or smallest",
-        block.block,
+        block,
     )
 
 

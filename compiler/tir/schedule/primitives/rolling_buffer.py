@@ -58,7 +58,7 @@ def rolling_buffer(state: ScheduleState, block: StmtSRef, write_buffer_index: in
         refuse(
             f"The target block {{0}} with buffer {buffer.name} has no rollable loop around it: no iterations of a loop "
             "around it and its consumers overlap by a constant number of elements",
-            block.block,
+            block,
         )
     depth = {sref.loop.loop_var: at for at, sref in enumerate(loops_above(block))}
     rolled = min(overlaps, key=lambda overlap: depth[overlap.loop.loop_var])

@@ -39,15 +39,14 @@ def storage_align(
     _allocating_block(block, buffer)
     if factor <= 0:
         refuse(
-            f"The input factor {factor} of the storage_align on block {{0}} is expected to be a positive number.",
-            block.block,
+            f"The input factor {factor} of the storage_align on block {{0}} is expected to be a positive number.", block
         )
     count = len(buffer.shape)
     if not -count <= axis < count:
         refuse(
             f"The write buffer {buffer.name} of the block {{0}} has {count} dimensions, so axis must be in "
             f"[{-count}, {count}), got {axis}",
-            block.block,
+            block,
         )
     entry = [buffer_index, axis % count, factor, offset]
     given = _alignments(block)
@@ -67,7 +66,7 @@ def _alignments(block: StmtSRef) -> list[Sequence[int]]:
             refuse(
                 "The block annotation for storage align of block {0} is expected to be an array of 4-integer-tuples "
                 f"(buffer_index, axis, factor, offset), got {given}",
-                block.block,
+                block,
             )
         entries.append([number for number in numbers if number is not None])
     return entries
@@ -86,7 +85,7 @@ def _allocating_block(block: StmtSRef, buffer: Buffer) -> StmtSRef:
         refuse(
             f"The buffer {buffer.name} is not allocated by a block. This means the buffer is either a function "
             "parameter or defined in `match_buffer` of a block.",
-            block.block,
+            block,
         )
     return home
 

@@ -44,7 +44,7 @@ def strassen(state: ScheduleState, block: StmtSRef) -> None:
             refuse(
                 "The block {0} must add up products of elements A[…, i, …, k, …] and B[…, k, …, j, …] of float32 or "
                 "float64, whose axes have even extents",
-                block.block,
+                block,
             )
         return _Quarters(matrices, block.block)
 

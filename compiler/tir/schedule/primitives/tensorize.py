@@ -44,7 +44,7 @@ def tensorize(
     if not matching.blocks(block.block, description):
         refuse(
             f"The block {{0}} does not match the description of intrinsic {tensor_intrin!r}: {matching.difference}",
-            block.block,
+            block,
         )
     span = current_span() | block.block.span
     with derived_from(span), inheriting(span):

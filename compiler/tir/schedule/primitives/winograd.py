@@ -59,7 +59,7 @@ def winograd(state: ScheduleState, block: StmtSRef, tile_size: int = 4) -> None:
             refuse(
                 "The block {0} must add up products of elements D[…, h + i, …, w + j, …] and W[…, i, …, j, …] of "
                 "float32 or float64, over square windows of constant extents",
-                block.block,
+                block,
             )
         points = tile_size + convolution.window - 1
         if tile_size < 2 or points > _MAX_POINTS:
