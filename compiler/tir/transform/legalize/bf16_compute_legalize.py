@@ -44,18 +44,37 @@ class BF16Promote(FunctionRewrite):
         return func.with_body(_Promote().visit(func.body))
 
 
-class _Promote(StmtExprMutator):
-    """Does operations on a narrow type in a wide one: on bfloat16 in single precision.
-
-    Elements of the types ``narrow`` are not computed with; ``wide`` takes their place.
-    """
+class OtherTypes(StmtExprMutator):
+    """Replaces variables and buffers of some element types, ``narrow``, by those of others."""
 
     narrow = frozenset({BF16})
-    wide = SINGLE
+
+    def __init__(self) -> None:
+        self._variables: dict[Var, Var] = {}
+        self._buffers: dict[Buffer, Buffer] = {}
 
     def is_narrow(self, dtype: str) -> bool:
-        """Return whether the elements of a data type are not computed with."""
+        """Return whether the elements of a data type are those that others take the place of."""
         return dt.element(dtype) in self.narrow
+
+    def _buffer(self, buffer: Buffer) -> Buffer:
+        return buffer
+
+    def visit_Var(self, n: Var) -> PrimExpr:
+        return self._variables.get(n, n)
+
+    def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
+        return rebuild(n, buffer=self._buffer(n.buffer), body=self.visit(n.body))
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        indices, predicate = self._visit_tuple(n.indices), self._visit_optional(n.predicate)
+        return rebuild(n, buffer=self._buffer(n.buffer), indices=indices, predicate=predicate)
+
+
+class _Promote(OtherTypes):
+    """Does operations on narrow types, which are not computed with, in ``wide``: on bfloat16 in single precision."""
+
+    wide = SINGLE
 
     def widened(self, dtype: str) -> str:
         """Return the wide type with as many lanes."""
@@ -168,9 +187,8 @@ class ComputeLegalizer(_Promote):
     """
 
     def __init__(self, kept: Collection[Var] = ()) -> None:
+        super().__init__()
         self._kept = kept
-        self._variables: dict[Var, Var] = {}
-        self._buffers: dict[Buffer, Buffer] = {}
 
     def rounded(self, dtype: str, e: PrimExpr) -> PrimExpr:
         """Return a value of the wide type in a narrow one."""
@@ -184,9 +202,6 @@ class ComputeLegalizer(_Promote):
 
     def visit_FloatImm(self, n: expr.FloatImm) -> PrimExpr:
         return expr.FloatImm(self.wide, n.value) if n.dtype in self.narrow else n
-
-    def visit_Var(self, n: Var) -> PrimExpr:
-        return self._variables.get(n, n)
 
     def visit_Cast(self, n: expr.Cast) -> PrimExpr:
         value = self.visit(n.value)
@@ -246,9 +261,6 @@ class ComputeLegalizer(_Promote):
             n, buffer_var=pointer, dtype=dtype, extents=self._visit_tuple(n.extents), body=self.visit(n.body)
         )
 
-    def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
-        return rebuild(n, buffer=self._buffer(n.buffer), body=self.visit(n.body))
-
     def _buffer(self, buffer: Buffer) -> Buffer:
         pointer = self._variables.get(buffer.data)
         if pointer is None:
@@ -257,9 +269,6 @@ class ComputeLegalizer(_Promote):
             dtype = self.widened(buffer.dtype)
             self._buffers[buffer] = rebuild(buffer, data=pointer, dtype=dtype)
         return self._buffers[buffer]
-
-    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
-        return rebuild(n, buffer=self._buffer(n.buffer), indices=self._visit_tuple(n.indices))
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         buffer, value = self._buffer(n.buffer), self.visit(n.value)

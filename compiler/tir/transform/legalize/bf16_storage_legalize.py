@@ -14,11 +14,10 @@ from compiler.ir.node import rebuild
 from compiler.ir.transform import Pass, PassContext
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.expressions.builtin import REINTERPRET
-from compiler.tir.statements.buffer import Buffer, BufferLoad
+from compiler.tir.statements.buffer import Buffer
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.producer_stmt import BufferRealize
-from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, LetStmt, Stmt
-from compiler.tir.statements.stmt_functor import StmtExprMutator
+from compiler.tir.statements.stmt import Allocate, AttrStmt, BufferStore, LetStmt, Stmt
 from compiler.tir.transform.legalize.bf16_bits import (
     BITS,
     bits_of_exact,
@@ -32,6 +31,7 @@ from compiler.tir.transform.legalize.bf16_compute_legalize import (
     SINGLE,
     BF16CastElimination,
     BF16Promote,
+    OtherTypes,
     pointers_to_several_types,
     retyped_pointer,
 )
@@ -91,24 +91,15 @@ def lowered_types(func: PrimFunc, lower: StorageLegalizer) -> PrimFunc:
     )
 
 
-class StorageLegalizer(StmtExprMutator):
-    """Stores a narrow type as bits: bfloat16 as uint16.
+class StorageLegalizer(OtherTypes):
+    """Stores narrow types, of which there are no values, as bits: bfloat16 as uint16."""
 
-    There are no values of the element types ``narrow``.
-    """
-
-    narrow = frozenset({BF16})
     bits = BITS
 
     def __init__(self) -> None:
+        super().__init__()
         # pointers to memory that other elements lie in as well, which stay what they are
         self.shared: Collection[Var] = ()
-        self._variables: dict[Var, Var] = {}
-        self._buffers: dict[Buffer, Buffer] = {}
-
-    def is_narrow(self, dtype: str) -> bool:
-        """Return whether there are no values of a data type."""
-        return dt.element(dtype) in self.narrow
 
     def stored(self, dtype: str) -> str:
         """Return the integers that take the place of a narrow type."""
@@ -132,9 +123,6 @@ class StorageLegalizer(StmtExprMutator):
         if self.is_narrow(buffer.dtype):
             self._variables[buffer.data] = retyped_pointer(buffer.data, self.stored(buffer.dtype))
         return self._buffer(buffer)
-
-    def visit_Var(self, n: Var) -> PrimExpr:
-        return self._variables.get(n, n)
 
     def visit_FloatImm(self, n: FloatImm) -> PrimExpr:
         if not self.is_narrow(n.dtype):
@@ -217,9 +205,6 @@ class StorageLegalizer(StmtExprMutator):
             subject = self._buffer(subject)
         return rebuild(n, node=subject, value=self.visit(n.value), body=self.visit(n.body))
 
-    def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
-        return rebuild(n, buffer=self._buffer(n.buffer), body=self.visit(n.body))
-
     def _buffer(self, buffer: Buffer) -> Buffer:
         if not self.is_narrow(buffer.dtype):
             return buffer
@@ -230,9 +215,6 @@ class StorageLegalizer(StmtExprMutator):
                 pointer = self._variables.setdefault(pointer, retyped_pointer(pointer, dtype))
             self._buffers[buffer] = rebuild(buffer, data=pointer, dtype=dtype)
         return self._buffers[buffer]
-
-    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
-        return rebuild(n, buffer=self._buffer(n.buffer), indices=self._visit_tuple(n.indices))
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         buffer, value = self._buffer(n.buffer), self.visit(n.value)
