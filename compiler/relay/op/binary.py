@@ -6,6 +6,7 @@ A gradient in the table is ``(a, b, y, g) -> (gradient of a, gradient of b)`` as
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -108,15 +109,11 @@ def _power_gradient(a: RelayExpr, b: RelayExpr, y: RelayExpr, g: RelayExpr) -> t
     return to_base, _mul(g, _mul(call_op("log", a), y))
 
 
-def _choice_gradient(better: str) -> Rule:
+def _choice_gradient(better: str, a: RelayExpr, b: RelayExpr, y: RelayExpr, g: RelayExpr) -> tuple[Call, Call]:
     """The gradient goes to the one that was chosen; of two equal ones to the first."""
-
-    def rule(a: RelayExpr, b: RelayExpr, y: RelayExpr, g: RelayExpr) -> tuple[Call, Call]:
-        first = call_op(better, a, b)
-        nothing = call_op("zeros_like", g)
-        return call_op("where", first, g, nothing), call_op("where", first, nothing, g)
-
-    return rule
+    first = call_op(better, a, b)
+    nothing = call_op("zeros_like", g)
+    return call_op("where", first, g, nothing), call_op("where", first, nothing, g)
 
 
 def _divide(a: Array, b: Array) -> Array:
@@ -164,8 +161,8 @@ trunc_divide = _binary(topi.trunc_divide, _trunc_divide)
 trunc_mod = _binary(topi.trunc_mod, np.fmod)
 mod = _binary(topi.mod, np.fmod)
 power = _binary(topi.power, _power, _power_gradient)
-maximum = _binary(extrema.maximum, np.maximum, _choice_gradient("greater_equal"))
-minimum = _binary(extrema.minimum, np.minimum, _choice_gradient("less_equal"))
+maximum = _binary(extrema.maximum, np.maximum, partial(_choice_gradient, "greater_equal"))
+minimum = _binary(extrema.minimum, np.minimum, partial(_choice_gradient, "less_equal"))
 left_shift = _binary(topi.left_shift, np.left_shift)
 right_shift = _binary(topi.right_shift, np.right_shift)
 bitwise_and = _binary(topi.bitwise_and, np.bitwise_and, relation=integral, onnx="BitwiseAnd")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from compiler.relay.op.axis_layouts import reduction_layout
 from compiler.relay.op.common import NOT_SMOOTH, normalize_axes, num_elements
 from compiler.relay.op.type_relations import tensor, tensor_of_kind
 from compiler.relay.op_registry import OpFunction, composite, public_function, register
-from compiler.relay.operator import Array, Gradient, OpPattern, Reference, Relation, RelationError, Types, call_op
+from compiler.relay.operator import Array, Gradient, OpPattern, Relation, RelationError, Types, call_op
 from compiler.relay.ty import Dim, TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.topi import extrema
@@ -185,16 +186,13 @@ all = _reduction(topi.all, np.all, relation=_logical_relation)
 any = _reduction(topi.any, np.any, relation=_logical_relation)
 
 
-def _arg_reference(find: Callable[..., Array]) -> Reference:
-    def run(attrs: ArgReduceAttrs, x: Array) -> Array:
-        over = reduced_axes(attrs, x.ndim)
-        kept = [d for d in range(x.ndim) if d not in over]
-        rows = np.transpose(x, [*kept, *over]).reshape([x.shape[d] for d in kept] + [-1])
-        index = rows.shape[-1] - 1 - find(rows[..., ::-1], -1) if attrs.select_last_index else find(rows, -1)
-        shape = [1 if d in over else e for d, e in enumerate(x.shape)] if attrs.keepdims else index.shape
-        return np.asarray(index, _index_type(attrs, x.shape)).reshape(shape)
-
-    return run
+def _arg_reference(find: Callable[..., Array], attrs: ArgReduceAttrs, x: Array) -> Array:
+    over = reduced_axes(attrs, x.ndim)
+    kept = [d for d in range(x.ndim) if d not in over]
+    rows = np.transpose(x, [*kept, *over]).reshape([x.shape[d] for d in kept] + [-1])
+    index = rows.shape[-1] - 1 - find(rows[..., ::-1], -1) if attrs.select_last_index else find(rows, -1)
+    shape = [1 if d in over else e for d, e in enumerate(x.shape)] if attrs.keepdims else index.shape
+    return np.asarray(index, _index_type(attrs, x.shape)).reshape(shape)
 
 
 def _arg(name: str, compute: Callable[..., Tensor], find: Callable[..., Array], which: str) -> OpFunction:
@@ -216,7 +214,7 @@ def _arg(name: str, compute: Callable[..., Tensor], find: Callable[..., Array], 
                 tensor(out_type, "the index").dtype,
             )
         ],
-        reference=_arg_reference(find),
+        reference=partial(_arg_reference, find),
         waived=NOT_SMOOTH,
     )
 

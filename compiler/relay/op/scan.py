@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import normalize_axis, num_elements
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
-from compiler.relay.operator import Array, Gradient, Reference, Types, call_op
+from compiler.relay.operator import Array, Gradient, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.topi import scan as topi
@@ -38,17 +39,14 @@ def _relation(types: Types, attrs: ScanopAttrs) -> Type:
     return TensorType(data.shape, dtype)
 
 
-def _reference(run: Callable[..., Array], nothing: int) -> Reference:
-    def reference(attrs: ScanopAttrs, x: Array) -> Array:
-        dtype = attrs.dtype or x.dtype
-        flat, axis = (x.reshape(-1), 0) if attrs.axis is None else (x, attrs.axis)
-        result = run(flat.astype(dtype), axis=axis, dtype=dtype)
-        if not attrs.exclusive or not result.shape[axis]:
-            return result
-        first = np.full_like(np.take(result, [0], axis), nothing)
-        return np.concatenate([first, np.take(result, np.arange(result.shape[axis] - 1), axis)], axis)
-
-    return reference
+def _reference(run: Callable[..., Array], nothing: int, attrs: ScanopAttrs, x: Array) -> Array:
+    dtype = attrs.dtype or x.dtype
+    flat, axis = (x.reshape(-1), 0) if attrs.axis is None else (x, attrs.axis)
+    result = run(flat.astype(dtype), axis=axis, dtype=dtype)
+    if not attrs.exclusive or not result.shape[axis]:
+        return result
+    first = np.full_like(np.take(result, [0], axis), nothing)
+    return np.concatenate([first, np.take(result, np.arange(result.shape[axis] - 1), axis)], axis)
 
 
 def _backwards(value: RelayExpr, call: Call) -> Call:
@@ -89,7 +87,7 @@ def _scan(
         attrs=ScanopAttrs,
         relation=_relation,
         compute=lambda attrs, inputs, out_type: [compute(inputs[0], attrs.axis, attrs.dtype or None, attrs.exclusive)],
-        reference=_reference(run, nothing),
+        reference=partial(_reference, run, nothing),
         gradient=gradient,
     )
 

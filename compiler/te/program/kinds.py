@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, TypeAlias
 
 from compiler.ir import dtype as dt
@@ -50,15 +51,12 @@ def callable_operators() -> dict[str, Op]:
 # making nodes of values that anybody may have written: the classes themselves build exactly what they are told
 
 
-def _arithmetic(cls: type[expr.BinaryOp]) -> Callable[[PrimExpr, PrimExpr], PrimExpr]:
-    def make(a: PrimExpr, b: PrimExpr) -> PrimExpr:
-        _number(cls.__name__, a)
-        _same(cls.__name__, a, b)
-        if cls in (expr.And, expr.Or) and a.dtype != "bool":
-            raise DTypeError(f"program: {cls.__name__} takes conditions, got {a.dtype} {show(a)}")
-        return cls(a, b)
-
-    return make
+def _arithmetic(cls: type[expr.BinaryOp], a: PrimExpr, b: PrimExpr) -> PrimExpr:
+    _number(cls.__name__, a)
+    _same(cls.__name__, a, b)
+    if cls in (expr.And, expr.Or) and a.dtype != "bool":
+        raise DTypeError(f"program: {cls.__name__} takes conditions, got {a.dtype} {show(a)}")
+    return cls(a, b)
 
 
 def _number(operation: str, e: PrimExpr) -> PrimExpr:
@@ -172,7 +170,7 @@ def _reduce(
 
 
 KINDS: dict[str, Kind] = {
-    **{cls.__name__: Kind(cls, {"a": "expr", "b": "expr"}, _arithmetic(cls)) for cls in BINARY_OPERATIONS},
+    **{cls.__name__: Kind(cls, {"a": "expr", "b": "expr"}, partial(_arithmetic, cls)) for cls in BINARY_OPERATIONS},
     "Not": Kind(expr.Not, {"a": "expr"}, _not),
     "Select": Kind(expr.Select, {"condition": "expr", "true_value": "expr", "false_value": "expr"}, _select),
     "Cast": Kind(expr.Cast, {"dtype": "dtype", "value": "expr"}, _cast),

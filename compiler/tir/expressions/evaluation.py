@@ -7,6 +7,7 @@ its type, a vector a NumPy array.  Integers wrap around.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -136,8 +137,8 @@ def operation(kind: type[BinaryOp], dtype: str) -> Callable[[Value, Value], Valu
 
 def _of_lanes(kind: type[BinaryOp]) -> Callable[[Value, Value], Value]:
     functions: dict[type[BinaryOp], Callable[[Array, Array], Array]] = {
-        Div: _by_lane(trunc_div),
-        Mod: _by_lane(trunc_mod),
+        Div: partial(_by_lane, trunc_div),
+        Mod: partial(_by_lane, trunc_mod),
         FloorDiv: np.floor_divide,
         FloorMod: np.remainder,
     }
@@ -151,11 +152,8 @@ def _of_lanes(kind: type[BinaryOp]) -> Callable[[Value, Value], Value]:
     return divide
 
 
-def _by_lane(function: Callable[[int, int], int]) -> Callable[[Array, Array], Array]:
-    def apply(a: Array, b: Array) -> Array:
-        return np.array([function(int(x), int(y)) for x, y in zip(a, b, strict=True)], a.dtype)
-
-    return apply
+def _by_lane(function: Callable[[int, int], int], a: Array, b: Array) -> Array:
+    return np.array([function(int(x), int(y)) for x, y in zip(a, b, strict=True)], a.dtype)
 
 
 def _min(a: Value, b: Value) -> Value:

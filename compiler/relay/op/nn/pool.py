@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from compiler.relay.expr import Call, Expr
 from compiler.relay.op.nn.spatial import PADDING, POSITIVE_SPATIAL, SpatialAttrs, extents, window_dim, windows
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
-from compiler.relay.operator import Array, OpPattern, Reference, Types, call_op, operator_of
+from compiler.relay.operator import Array, OpPattern, Types, call_op, operator_of
 from compiler.relay.ty import Dim, TensorType
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.layout.data_layout import layout
@@ -134,15 +135,11 @@ def lowest(dtype: np.dtype[Any]) -> float:
     return int(np.iinfo(dtype).min) if dtype.kind in "iu" else -np.inf
 
 
-def _plainly(function: Callable[[Any, Array], Array]) -> Reference:
-    """Return a reference that works on arrays ``(N, C, spatial…)`` for arrays of any layout."""
-
-    def reference(attrs: PoolAttrs, x: Array) -> Array:
-        letters = "NC" + spatial_letters(attrs.layout)
-        result = function(attrs, layout(attrs.layout).to_plain(x, letters))
-        return layout(attrs.layout).from_plain(result.astype(x.dtype), letters)
-
-    return reference
+def _plainly(function: Callable[[Any, Array], Array], attrs: PoolAttrs, x: Array) -> Array:
+    """Compute of arrays of any layout what ``function`` does of arrays ``(N, C, spatial…)``."""
+    letters = "NC" + spatial_letters(attrs.layout)
+    result = function(attrs, layout(attrs.layout).to_plain(x, letters))
+    return layout(attrs.layout).from_plain(result.astype(x.dtype), letters)
 
 
 def pool_reference_axes(x: Array) -> tuple[int, ...]:
@@ -180,7 +177,7 @@ def _register(attrs: type[PoolAttrs]) -> OpFunction:
         relation=_relation,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
         compute=_avg_compute if average else _max_compute,
-        reference=_plainly(_avg_reference if average else _max_reference),
+        reference=partial(_plainly, _avg_reference if average else _max_reference),
         gradient=_gradient,
     )
 

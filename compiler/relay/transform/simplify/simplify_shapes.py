@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 
 from compiler.ir.expr import RelayExpr
@@ -11,7 +12,7 @@ from compiler.relay.op.image.resize import Resize2DAttrs
 from compiler.relay.op.shape import LayoutTransformAttrs, TransposeAttrs
 from compiler.relay.operator import call_of, call_op, reshaped
 from compiler.relay.transform.rewriter import tensor_type, type_of
-from compiler.relay.transform.simplify.simplify_rule import Apply, Rule, inner_call, of_same_type, static_type
+from compiler.relay.transform.simplify.simplify_rule import Rule, inner_call, of_same_type, static_type
 from compiler.tir.layout.data_layout import Layout, layout
 
 _NAMED_RESHAPES = ("contrib_reverse_reshape", "reshape")
@@ -27,16 +28,12 @@ def _source(call: Call, operators: tuple[str, ...]) -> RelayExpr:
     return source
 
 
-def _reshape_of(operators: tuple[str, ...]) -> Apply:
-    """Return the rule that lets the last of several reshapes do what all do."""
-
-    def apply(call: Call) -> RelayExpr | None:
-        t, source = static_type(call), _source(call, operators)
-        if t is None or source is call.args[0]:
-            return None
-        return reshaped(source, t.concrete_shape)
-
-    return apply
+def _reshape_of(operators: tuple[str, ...], call: Call) -> RelayExpr | None:
+    """Let the last of several reshapes do what all do."""
+    t, source = static_type(call), _source(call, operators)
+    if t is None or source is call.args[0]:
+        return None
+    return reshaped(source, t.concrete_shape)
 
 
 def _undone_reshape(call: Call) -> RelayExpr | None:
@@ -179,7 +176,7 @@ def _layout_of_ones(call: Call) -> RelayExpr | None:
 
 
 SHAPE_RULES: tuple[Rule, ...] = (
-    *(Rule(n, f"{n}(reshape(x)) = reshape(x)", _reshape_of(_NAMED_RESHAPES)) for n in _NAMED_RESHAPES),
+    *(Rule(n, f"{n}(reshape(x)) = reshape(x)", partial(_reshape_of, _NAMED_RESHAPES)) for n in _NAMED_RESHAPES),
     Rule("transpose", "transpose(transpose(x, p), q) = transpose(x, p[q])", _transpose_of_transpose),
     Rule("transpose", "transpose(x, (0, 1, …)) = x", _no_transpose),
     Rule("transpose", "transpose(transform(x, a, b), p) = transform(x, a, b[p])", _transpose_of_layout),
@@ -191,7 +188,7 @@ SHAPE_RULES: tuple[Rule, ...] = (
 BUILD_SHAPE_RULES: tuple[Rule, ...] = (
     *(Rule(n, f"{n}(reshape(x)) = x, where the shape is that of x", _undone_reshape) for n in RESHAPES),
     # Not for expand_dims, which can be fused into what broadcasts its result.
-    *(Rule(n, f"{n}(squeeze(x)) = reshape(x)", _reshape_of(RESHAPES)) for n in RESHAPES[1:]),
+    *(Rule(n, f"{n}(squeeze(x)) = reshape(x)", partial(_reshape_of, RESHAPES)) for n in RESHAPES[1:]),
     Rule("reshape", "reshape(dense(reshape(x), w)) = dense(x, w), where rows of x stay such", _reshaped_rows),
     Rule("transpose", "transpose(x) = reshape(x), where only extents of 1 move", _transpose_of_ones),
     Rule("layout_transform", "transform(x) = reshape(x), where only extents of 1 move", _layout_of_ones),

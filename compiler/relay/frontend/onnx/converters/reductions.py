@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.node import Node
-from compiler.relay.frontend.onnx.registry import Convert, converter, converters
+from compiler.relay.frontend.onnx.registry import converter, converters
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
 from compiler.relay.frontend.shared.tensors import places_along, static_dims
 
@@ -96,19 +97,16 @@ _REDUCTIONS: dict[str, Reduction] = {
 }
 
 
-def _reduction(apply: Reduction) -> Convert:
-    def convert(node: Node) -> RelayExpr:
-        x = node.inputs[0]
-        axes = node.ints_or_attr(1, "axes")
-        if not axes and node.attr("noop_with_empty_axes", 0):
-            return _without_axes(node.operator, x)
-        rank = rank_of(x)
-        axes = sorted({a % rank for a in axes}) if axes else list(range(rank))
-        if not axes:
-            return _without_axes(node.operator, x)
-        return apply(x, tuple(axes), bool(node.attr("keepdims", 1)))
-
-    return convert
+def _reduction(apply: Reduction, node: Node) -> RelayExpr:
+    x = node.inputs[0]
+    axes = node.ints_or_attr(1, "axes")
+    if not axes and node.attr("noop_with_empty_axes", 0):
+        return _without_axes(node.operator, x)
+    rank = rank_of(x)
+    axes = sorted({a % rank for a in axes}) if axes else list(range(rank))
+    if not axes:
+        return _without_axes(node.operator, x)
+    return apply(x, tuple(axes), bool(node.attr("keepdims", 1)))
 
 
 _OF_ONE: dict[str, Elementwise] = {
@@ -125,7 +123,7 @@ def _without_axes(operator: str, x: RelayExpr) -> RelayExpr:
     return x if alone is None else alone(x)
 
 
-converters({name: _reduction(apply) for name, apply in _REDUCTIONS.items()})
+converters({name: partial(_reduction, apply) for name, apply in _REDUCTIONS.items()})
 
 
 @converter("ArgMax", "ArgMin")
