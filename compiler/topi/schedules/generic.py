@@ -89,9 +89,7 @@ def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) 
             in_lanes(schedule, stage, lanes)
             continue
         if op.tag == Tag.COPIES:
-            stage.pragma(op.axis[-1], "loop_partition_hint")
-            if is_worth_parallel(op):
-                parallel(stage, op.axis[:-1])
+            _copy_rows(stage, is_worth_parallel(op))
             continue
         if (strided := _strided(op, stored)) is not None and _in_tiles(stage, *strided, lanes):
             continue
@@ -106,8 +104,16 @@ def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) 
         for padded in [s for s in schedule.stages if s.op in stored and _window_over(schedule, s.op) is op]:
             if loop is not None:
                 padded.compute_at(stage, loop)
-            vectorize_elements(padded, lanes, on_cores=None if loop is None else False)
+            _copy_rows(padded, loop is None and is_worth_parallel(padded.op))
     return schedule
+
+
+def _copy_rows(stage: te.Stage, on_cores: bool) -> None:
+    """Copy what lies between the ends of rows without conditions; LLVM makes that vectors, or calls of ``memcpy``."""
+    *outer, last = stage.op.axis
+    stage.pragma(last, "loop_partition_hint")
+    if on_cores:
+        parallel(stage, outer)
 
 
 def _lanes_of_columns(op: Operation, lanes: int) -> int:

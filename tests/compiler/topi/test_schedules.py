@@ -397,6 +397,7 @@ def test_zeros_around_windows_are_put_where_an_iteration_reads_them() -> None:
     text, (a,), (found,) = _run(schedule_reduce, [x], [pool])
     assert text.index("T.parallel") < text.index("= T.allocate("), "each iteration has its own"
     assert text.count("T.parallel") == 1
+    assert "for i2, i3 in T.grid(11, 13)" in text, "rows are not divided into vectors of which one is partial"
     padded = np.pad(a, [(0, 0), (0, 0), (1, 1), (0, 2)], constant_values=-np.inf)
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))[:, :, ::2]
     np.testing.assert_array_equal(found, windows.max((4, 5)))
