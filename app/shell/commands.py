@@ -41,16 +41,16 @@ def compile_(given: argparse.Namespace, explorer: Explorer) -> int:
         if failed:
             return WRONG_PROGRAM
     sys.stdout.write(shown.text(answer, workspace, given.script, given.emit, given.function, given.step))
-    if given.target and given.emit == "llvm":
-        _note_other_targets(given, answer)
+    if given.emit == "llvm":
+        _note_other_target(given, answer, given.script, given.function)
     return WRONG_PROGRAM if failed else 0
 
 
-def _note_other_targets(given: argparse.Namespace, answer: Answer) -> None:
-    """Say so if the LLVM IR that was asked for is of another target, as the script names its own."""
-    units = [unit for unit in answer.units if unit.kind == "function" and given.function in ("", unit.name)]
-    if units and units[-1].target not in ("", given.target):
-        own = f"{given.script}: note: the script itself builds for {units[-1].target}"
+def _note_other_target(given: argparse.Namespace, answer: Answer, name: str, function: str = "") -> None:
+    """Say so if the LLVM IR or times that were asked for are of another target, as the script names its own."""
+    units = [unit for unit in answer.units if unit.kind == "function" and function in ("", unit.name)]
+    if given.target and units and units[-1].target not in ("", given.target):
+        own = f"{name}: note: the script itself builds for {units[-1].target}"
         print(f"{own}; --target {given.target} is for its assembly only", file=sys.stderr)
 
 
@@ -62,6 +62,7 @@ def run(given: argparse.Namespace, explorer: Explorer) -> int:
         sys.stdout.write(raw.decode() + "\n")
         return _status(answer)
     shown.print_console(answer)
+    _note_other_target(given, answer, given.script)
     for measured in answer.measurements:
         print(shown.measurement_line(measured))
     return WRONG_PROGRAM if shown.print_problems(answer, given.script) else 0
@@ -69,8 +70,10 @@ def run(given: argparse.Namespace, explorer: Explorer) -> int:
 
 def ladder(given: argparse.Namespace, explorer: Explorer) -> int:
     """Measure a schedule primitive by primitive, beside NumPy and the machine's peak."""
-    measured, failures = [], []
-    for event in measured_events(explorer, "/api/ladders", _program(given, given.script)):
+    workspace, measured, failures = _program(given, given.script), [], []
+    if given.target:
+        _note_other_target(given, ask(explorer, "/api/compile", workspace, Answer), given.script)
+    for event in measured_events(explorer, "/api/ladders", workspace):
         if isinstance(event, Measured):
             measured.append(event.measurement)
             if not given.json:
@@ -99,6 +102,9 @@ def diff(given: argparse.Namespace, explorer: Explorer) -> int:
     failed = [shown.print_problems(a, n) for a, n in zip(answers, (given.before, given.after), strict=True)]
     if any(failed):
         return WRONG_PROGRAM
+    if given.time or given.emit == "llvm":
+        for answer, name in zip(answers, (given.before, given.after), strict=True):
+            _note_other_target(given, answer, name)
     texts = [
         shown.text(answer, workspace, name, given.emit, given.function)
         for answer, workspace, name in zip(answers, workspaces, (given.before, given.after), strict=True)

@@ -137,6 +137,18 @@ def test_loops_assembly_and_the_loops_after_a_pass_are_printed(
     assert capsys.readouterr().out != loops
 
 
+@pytest.mark.parametrize("command", [["run"], ["ladder"], ["diff", "--time"], ["diff", "--emit", "llvm"]])
+def test_times_of_another_target_than_is_named_are_told(
+    command: list[str], fast: str, server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripts = [fast] * (1 + (command[0] == "diff"))
+    assert main([*command, *scripts, "--server", server, "--target", "llvm -mcpu=haswell"]) == 0
+    said = capsys.readouterr().err
+    assert said.count(f"{fast}: note: the script itself builds for llvm; --target llvm -mcpu=haswell") == len(scripts)
+    assert main([*command, *scripts, "--server", server]) == 0
+    assert "note" not in capsys.readouterr().err
+
+
 def test_json_is_the_apis_answer(fast: str, server: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compile", fast, "--server", server, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
