@@ -7,10 +7,24 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
+from compiler.arith.linear.detect_linear_equation import linear_in
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.expr.coercion import is_const_int
-from compiler.ir.expr.primexpr import Add, Broadcast, IntImm, IterVar, Max, Min, Mul, PrimExpr, StringImm, Var, const
+from compiler.ir.expr.primexpr import (
+    Add,
+    Broadcast,
+    Call,
+    IntImm,
+    IterVar,
+    Max,
+    Min,
+    Mul,
+    PrimExpr,
+    StringImm,
+    Var,
+    const,
+)
 from compiler.ir.expr.scalars import int_value
 from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Functor, nodes_of
@@ -27,10 +41,14 @@ from compiler.target.codegen.llvm.selection.tile_products import tile_product
 from compiler.target.codegen.llvm.selection.turned_loads import TurnedLoad, columns, turned_load
 from compiler.target.codegen.llvm.state import NOT_UNROLLED, FunctionState
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, constant, memory_type, null
+from compiler.target.target import Target
 from compiler.tir.statements import stmt as tir
 from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.producer_stmt import Prefetch
 from compiler.tir.statements.stmt import COPROC_UOP_SCOPE, IMPORT_LLVM, RUN_ONCE, THREAD_KEYS, TILE_PRODUCT, For, Stmt
+
+_WIDE_BITS = 512
+"""Of registers whose halves LLVM fills with rows."""
 
 
 class Statements(Functor):
@@ -199,7 +217,7 @@ class Statements(Functor):
     ) -> None:
         """Generate a bottom-tested loop from ``begin`` to ``end``, exclusive, whose body may be written otherwise."""
         unrolled = n.kind is tir.ForKind.UNROLLED or _is_short_sum(n)
-        is_kept = _chains_selects(n) or self._is_register_tile(n)
+        is_kept = _chains_selects(n) or self._is_register_tile(n) or _is_row_of_vectors(n, self.state.shared.target)
         hint = "llvm.loop.unroll.full" if unrolled else NOT_UNROLLED if is_kept else ""
         with self.state.loop(n.loop_var, begin, end, hint, may_be_empty):
             if write is None:
@@ -321,6 +339,29 @@ def _chains_selects(n: For) -> bool:
         return False  # each iteration updates an element of its own
     extents = [loop.extent.value if isinstance(loop.extent, IntImm) else MAX_CHAIN + 1 for loop in carried]
     return math.prod(extents) > MAX_CHAIN
+
+
+def _is_row_of_vectors(n: For, target: Target) -> bool:
+    """Whether the iterations of a loop compute neighbours in memory that fill one to two vectors, elementwise.
+
+    LLVM would write them out, and then make vectors of several rows, by shuffles of each row's elements.
+    """
+    if target.vector_bits < _WIDE_BITS or not isinstance(n.extent, IntImm):
+        return False
+    store, values = n.body, dict[Var, PrimExpr]()
+    while isinstance(store, (tir.LetStmt, tir.DeclBuffer)):
+        if isinstance(store, tir.LetStmt):
+            values[store.var] = substitute(store.value, values)
+        store = store.body
+    if not isinstance(store, tir.BufferStore) or dt.is_vector(store.value.dtype):
+        return False
+    halves, rest = divmod(2 * n.extent.value * dt.bits(store.value.dtype), target.vector_bits)
+    if rest or not 2 <= halves <= 4:
+        return False
+    if any(load.buffer is store.buffer for load in nodes_of(store.value, BufferLoad)):
+        return False
+    place = linear_in(substitute(store.indices[-1], values), n.loop_var)
+    return place is not None and is_const_int(place[0], 1) and not any(True for _ in nodes_of(store.value, Call))
 
 
 def _is_short_sum(n: For) -> bool:
