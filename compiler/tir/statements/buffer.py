@@ -29,6 +29,7 @@ from compiler.ir.expr.primexpr import (
     is_const_int,
 )
 from compiler.ir.extension import public_module
+from compiler.ir.functor import nodes_of
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import Node, node, rebuild
 from compiler.ir.op import Op
@@ -258,7 +259,7 @@ class BufferLoad(PrimExpr):
     If the last index is a vector, so is the value; the lanes where ``predicate``, a boolean vector, is false have
     undefined values. Raises RankError if the number of indices differs from that of the dimensions, and LanesError if
     the predicate is not a boolean vector of as many lanes, an index other than the last is a vector, or index and
-    elements are both scalable vectors.
+    elements are both scalable vectors; ArgumentError if the predicate reads memory.
     """
 
     children: ClassVar[tuple[str, ...]] = ("indices", "predicate")
@@ -276,6 +277,7 @@ class BufferLoad(PrimExpr):
         object.__setattr__(self, "dtype", dt.with_lanes(self.buffer.dtype, count * elements))
         if self.predicate is not None:
             check_predicate("load", ("load indices", "vector"), self.predicate, count * elements)
+            _check_reads_nothing("BufferLoad", self.predicate)
 
     @property
     def buffer_var(self) -> Var:
@@ -328,8 +330,8 @@ class BufferStore(Stmt):
     A Python number is an int32 or float32. If the last index is a vector, the value is stored lane by lane, where
     ``predicate``, a boolean vector, is true. Raises RankError if the number of indices differs from that of the
     dimensions, LanesError if the number of lanes of the value or the predicate does not match, the predicate is not
-    boolean, or an index other than the last is a vector, and DTypeError if the value has another type than the
-    elements.
+    boolean, or an index other than the last is a vector, DTypeError if the value has another type than the elements,
+    and ArgumentError if the predicate reads memory.
     """
 
     children: ClassVar[tuple[str, ...]] = ("value", "indices", "predicate")
@@ -350,6 +352,7 @@ class BufferStore(Stmt):
             check_stored_value(self, count)
         if self.predicate is not None:
             check_predicate("store", ("value dtype", "value"), self.predicate, dt.lanes(self.value.dtype))
+            _check_reads_nothing("BufferStore", self.predicate)
 
     @property
     def buffer_var(self) -> Var:
@@ -374,3 +377,9 @@ def compact_strides(shape: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = public_module("tvm.tir.buffer", __all__)
+
+
+def _check_reads_nothing(access: str, predicate: PrimExpr) -> None:
+    """Raise an error if a predicate reads memory: to every pass, what an access reads is in its value and indices."""
+    if (read := next(nodes_of(predicate, BufferLoad), None)) is not None:
+        raise ArgumentError(f"{access}: the predicate reads {show(read)}; bind its value to a variable and use that")

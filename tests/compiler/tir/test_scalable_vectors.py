@@ -18,6 +18,7 @@ from compiler.target.target import Target
 from compiler.tir.expressions import op as tir
 from compiler.tir.interpreter import interpret
 from compiler.tir.script import from_source
+from compiler.tir.script.source import ScriptError
 from compiler.tir.statements.buffer import BufferLoad, BufferStore
 from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
@@ -104,6 +105,26 @@ def test_only_active_lanes_are_read_and_stored(count: int) -> None:
     built = array(np.full(10, -1, "float32"))
     build(func, target="llvm")(array(data), built, count)
     np.testing.assert_array_equal(built.numpy(), expected)
+
+
+def test_a_predicate_that_reads_memory_is_bound_first() -> None:
+    """Passes look for what an access reads in its value and indices."""
+    reads = """
+@T.prim_func
+def main(A: T.Buffer((16,), "float32"), M: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in range(4):
+        B.vstore([T.Ramp(i * 4, 1, 4)], A[i * 4:i * 4 + 4], predicate=M[i * 4:i * 4 + 4] > T.Broadcast(T.float32(0), 4))
+"""
+    with pytest.raises(ScriptError, match=r"BufferStore: the predicate reads M.*; bind its value to a variable"):
+        from_source(reads)
+    bound = reads.replace(
+        "B.vstore", "mask: T.boolx4 = M[i * 4:i * 4 + 4] > T.Broadcast(T.float32(0), 4)\n        B.vstore"
+    )
+    bound = re.sub("predicate=M.*", "predicate=mask)", bound)
+    a, mask, b = (np.random.default_rng(seed).standard_normal(16).astype("float32") for seed in range(3))
+    expected, result = np.where(mask > 0, a, b), array(b)
+    build(from_source(bound), target="llvm")(array(a), array(mask), result)
+    np.testing.assert_array_equal(result.numpy(), expected)
 
 
 def test_branches_of_lanes_become_predicates() -> None:

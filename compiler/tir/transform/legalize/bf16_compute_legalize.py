@@ -274,7 +274,8 @@ class ComputeLegalizer(_Promote):
         buffer, value = self._buffer(n.buffer), self.visit(n.value)
         if self.is_narrow(n.buffer.dtype):
             value = self._as_type(dt.with_lanes(buffer.dtype, dt.lanes(value.dtype)), value)
-        return rebuild(n, buffer=buffer, value=value, indices=self._visit_tuple(n.indices))
+        indices, predicate = self._visit_tuple(n.indices), self._visit_optional(n.predicate)
+        return rebuild(n, buffer=buffer, value=value, indices=indices, predicate=predicate)
 
 
 def _is_type(e: PrimExpr) -> bool:

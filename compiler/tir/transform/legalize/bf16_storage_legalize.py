@@ -218,4 +218,5 @@ class StorageLegalizer(OtherTypes):
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         buffer, value = self._buffer(n.buffer), self.visit(n.value)
-        return rebuild(n, buffer=buffer, value=value, indices=self._visit_tuple(n.indices))
+        indices, predicate = self._visit_tuple(n.indices), self._visit_optional(n.predicate)
+        return rebuild(n, buffer=buffer, value=value, indices=indices, predicate=predicate)
