@@ -147,7 +147,7 @@ class ScheduleSpace:
         return self._numbers is not None and (len(set(self._ways)) == 1 or dict(candidate).get(_WAY) == _NUMBERS)
 
     def _note(self, refusal: TVMError, choices: Choices) -> None:
-        self.refused[sketch(choices), str(refusal).strip().splitlines()[-1]] += 1
+        self.refused[sketch(choices), str(refusal).strip().splitlines()[0]] += 1
 
     def _tried(self, picker: Picker) -> Choices | None:
         picker.wishes = self.wishes
