@@ -138,3 +138,16 @@ def test_memory_that_holds_other_elements_before_stays_what_it_is() -> None:
     result = array(np.zeros(8, "float32"))
     build(program(text, "A: T.Buffer((8,))"), target="llvm")(result)
     np.testing.assert_array_equal(result.numpy(), np.arange(8))
+
+
+@pytest.mark.parametrize("number", [1.5, -1.5])
+def test_numbers_in_predicates_are_replaced_too(number: float) -> None:
+    body = """
+v: T.bfloat16 = A[0]
+B.vstore([T.Ramp(0, 1, 4)], T.Broadcast(v, 4), predicate=T.Broadcast(v > T.bfloat16(0.0), 4))
+B.vstore([T.Ramp(4, 1, 4)], A.vload([T.Ramp(0, 1, 4)], predicate=T.Broadcast(v > T.bfloat16(0.0), 4)),
+         predicate=T.Broadcast(v > T.bfloat16(0.0), 4))
+"""
+    a, b = np.full(64, number, ml_dtypes.bfloat16), array(np.zeros(64, ml_dtypes.bfloat16))
+    build(program(body, BUFFERS), target="llvm")(array(a), b, array(a))
+    assert single(b.numpy()[:8]).tolist() == [max(number, 0.0)] * 8
