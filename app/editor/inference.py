@@ -6,17 +6,33 @@ import os
 import shutil
 import sysconfig
 import tokenize
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from io import StringIO
 from pathlib import Path
 from pickle import UnpicklingError
 
-import jedi
-import parso.cache
-
 import compiler
 from app.editor.stubs import stubs_in
+
+
+@contextmanager
+def _with_a_home() -> Iterator[None]:
+    """Give a user one who has none, as in containers: parso is not imported without, though its cache is elsewhere."""
+    if os.path.isabs(os.path.expanduser("~")):
+        yield
+        return
+    os.environ["HOME"] = os.sep
+    try:
+        yield
+    finally:
+        del os.environ["HOME"]
+
+
+with _with_a_home():
+    import jedi
+    import parso.cache
 
 PROBE = "_strata_probe"
 _CLOSING = ")]"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import parso.cache
@@ -155,3 +158,13 @@ def test_stubs_are_written_once_and_name_what_is_public(folder: str) -> None:
 
 def test_only_texts_have_types(client: FlaskClient) -> None:
     assert client.post("/types", json={"text": 3}).status_code == 422
+
+
+def test_a_user_without_a_home_has_hints_too() -> None:
+    program = (
+        "import os, pwd; del os.environ['HOME']; pwd.getpwuid = {}.__getitem__\n"
+        "from app.editor import inference; print(os.environ.get('HOME'))"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"} | {"HOME": "/"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=environment)
+    assert (done.stdout, done.stderr) == ("None\n", "")
