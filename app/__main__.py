@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from app import __version__, logs
 from app.config import PREFIX, Config, ConfigurationError
 from app.runners import start_renderer, start_runner
-from app.store.data_directory import reason
+from app.store.data_directory import check_temporary_directory, reason
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -102,6 +102,7 @@ def main(arguments: Sequence[str] | None = None, called: str = f"python -m {__pa
             signal.signal(ends, lambda number, _: sys.exit(128 + number))
         print(f"Strata {__version__} is starting: it loads the compiler and the page", file=sys.stderr, flush=True)
         logging.getLogger("app.access").setLevel(logging.INFO if config.access_log else logging.WARNING)
+        check_temporary_directory()
         app = make_app(config)
     except ConfigurationError as error:
         sys.exit(f"strata: {error}")

@@ -32,8 +32,19 @@ class Unprotected(ConfigurationError):
 
 
 def default_data_dir() -> Path:
-    """Return the default data directory, following the XDG base directory specification."""
-    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    """Return the default data directory, following the XDG base directory specification.
+
+    Raises
+    ------
+    ConfigurationError
+        If this user has no home directory, as in a container that was given just a number for one.
+    """
+    try:
+        base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    except RuntimeError:
+        raise ConfigurationError(
+            f"this user has no home directory for the permalinks: expected one in --data or {PREFIX}DATA_DIR"
+        ) from None
     return Path(base) / "strata"
 
 

@@ -7,16 +7,17 @@ import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.client import HTTPException, IncompleteRead
 from typing import Protocol, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
+from app.config import ConfigurationError
 from app.errors import InvalidBody, NotFound
 from app.shell.failures import WRONG_COMMAND, WRONG_PROGRAM, Failure, Unreachable
-from app.store.data_directory import reason
+from app.store.data_directory import check_temporary_directory
 
 T = TypeVar("T")
 _NAMES_NOTHING = (NotFound.code, InvalidBody.code)
@@ -106,7 +107,7 @@ class _Here:
     address = ""
 
     def __init__(self, folder: str, lessons_dir: str | None) -> None:
-        from app.config import Config, ConfigurationError, Unprotected
+        from app.config import Config, Unprotected
         from app.server import create_app
         from app.workers.in_process import InProcess
 
@@ -141,6 +142,12 @@ class _Here:
 
         return lines_of(self._client.get(path, buffered=False).response)
 
+    def close(self) -> None:
+        """Delete the editor's stubs, which are in a directory of their own."""
+        from app.services import services_of
+
+        services_of(self._client.application).close()
+
 
 @contextmanager
 def here(lessons_dir: str | None = None) -> Iterator[Explorer]:
@@ -157,11 +164,11 @@ def here(lessons_dir: str | None = None) -> Iterator[Explorer]:
         If it cannot start.
     """
     try:
-        kept = tempfile.TemporaryDirectory(prefix="strata-")
-    except OSError as error:
-        raise Failure(f"there is no place for temporary files: {reason(error)}; TMPDIR names one") from None
-    with kept as folder:
-        yield _Here(folder, lessons_dir)
+        check_temporary_directory()
+    except ConfigurationError as error:
+        raise Failure(str(error)) from None
+    with tempfile.TemporaryDirectory(prefix="strata-") as folder, closing(_Here(folder, lessons_dir)) as explorer:
+        yield explorer
 
 
 def _refusal(body: bytes, otherwise: str) -> Failure:

@@ -41,6 +41,21 @@ def open_data_directory(path: Path) -> None:
             raise ConfigurationError(f"the data directory {path} cannot be written to: {reason(error)}") from error
 
 
+def check_temporary_directory() -> None:
+    """Try whether temporary files can be made.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no place for them.
+    """
+    try:
+        with tempfile.TemporaryFile():
+            pass
+    except OSError as error:
+        raise ConfigurationError(f"there is no place for temporary files: {reason(error)}; TMPDIR names one") from error
+
+
 def reason(error: OSError) -> str:
     """Return an error of the operating system in words, with its symbol."""
     symbol = errno.errorcode.get(error.errno or 0, "")

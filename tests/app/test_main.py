@@ -129,6 +129,7 @@ def test_a_data_directory_whose_name_the_locale_cannot_read_is_refused() -> None
         (["--data", "/proc/self"], "the data directory /proc/self cannot be written to: "),
         (["--data", __file__], f"the data directory {__file__} is a file (ENOTDIR)"),
         pytest.param(["--database", "nonsense"], "the database nonsense cannot be used", marks=pytest.mark.long),
+        (["--database", "sqlite:////proc/nothing/x"], "x cannot be used: unable to open database file\n"),
         (["--database", "nosuch://me:secret@host/x"], "the database nosuch://me:***@host/x cannot be used"),
     ],
 )
@@ -138,6 +139,33 @@ def test_what_keeps_it_from_starting(tmp_path: Path, arguments: list[str], words
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert "secret" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("start", "arguments", "words"),
+    [
+        (
+            "import os, pwd; del os.environ['HOME']; pwd.getpwuid = {}.__getitem__",
+            [],
+            "this user has no home directory for the permalinks: expected one in --data or STRATA_DATA_DIR",
+        ),
+        (
+            "import tempfile; tempfile.tempdir = '/proc/nothing'",
+            ["--data", "data"],
+            "there is no place for temporary files: No such file or directory (ENOENT); TMPDIR names one",
+        ),
+    ],
+)
+def test_what_a_system_lacks_keeps_it_from_starting(
+    start: str, arguments: list[str], words: str, tmp_path: Path
+) -> None:
+    program = f"{start}; import sys; from app.__main__ import main; main(sys.argv[1:])"
+    environment = {**os.environ, "HOME": "/", "XDG_DATA_HOME": "", "PYTHONPATH": str(INSTALLED.parents[3])}
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=60, cwd=tmp_path,
+        env=environment,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, f"strata: {words}")
 
 
 def test_a_port_that_is_taken(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ import pytest
 from app import create_app
 from app.jobs.local_runner import HANDLER
 from app.sandbox import NoSandbox, SandboxError, UnsafeLocal
+from app.services import services_of
 from app.shell import explorer as explorers
 from app.shell.failures import Failure
 from app.shell.main import main
@@ -119,6 +120,13 @@ def test_what_keeps_it_from_starting_is_a_sentence(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nothing"))
     assert main(["compile", plain]) == 1
     assert "no place for temporary files: No such file or directory (ENOENT); TMPDIR" in capsys.readouterr().err
+
+
+def test_nothing_of_an_explorer_is_left_when_its_command_has_ended() -> None:
+    with explorers.here() as here:
+        stubs = Path(services_of(here._client.application).stubs.name)  # type: ignore[attr-defined]
+        assert stubs.exists()
+    assert not stubs.exists()
 
 
 def test_loops_assembly_and_the_loops_after_a_pass_are_printed(
