@@ -175,7 +175,8 @@ class Links:
             self._key = self._read_key()
         except (SQLAlchemyError, ImportError) as error:
             extra = "; pip install 'strata-explorer[postgresql]'" if getattr(error, "name", "") == "psycopg" else ""
-            raise ConfigurationError(f"the database {without_password(url)} cannot be used: {error}{extra}") from error
+            reason = getattr(error, "orig", None) or error  # without the statement that could not be executed
+            raise ConfigurationError(f"the database {without_password(url)} cannot be used: {reason}{extra}") from error
         if self.backups is not None and is_old:
             self.backups.make_if_due(starting=True)
 
