@@ -69,15 +69,16 @@ class Surroundings:
 
 def run(descriptors: Descriptors, surroundings: Surroundings) -> NoReturn:
     """Isolate this process, run the handler and exit; called right after the fork, never returns."""
+    status = descriptors.status
     try:
-        _arrange(descriptors, surroundings.processes)
-    except BaseException:
-        os._exit(EXIT_SETUP_FAILED)
-    try:
+        moved = _above_all_targets(descriptors, surroundings.processes)
+        status = moved[STATUS]
+        _arrange(moved, surroundings.processes)
+        status = STATUS
         request = _set_up(surroundings)
     except BaseException as error:
         detail = f"{type(error).__name__}: {error}"
-        os.write(STATUS, wire.encode(wire.SetupFailed(detail[:1000])))
+        os.write(status, wire.encode(wire.SetupFailed(detail[:1000])))
         os._exit(EXIT_SETUP_FAILED)
     code = EXIT_DAMAGED
     try:
@@ -86,19 +87,19 @@ def run(descriptors: Descriptors, surroundings: Surroundings) -> NoReturn:
         _exit(code)
 
 
-def _arrange(descriptors: Descriptors, processes: int) -> None:
-    """Start a session of low priority, move the job's descriptors to their final numbers, and close all others.
-
-    They are first duplicated to high numbers, so that no target number is still in use as a source.
-    """
-    os.setsid()
-    priority.lower(processes)
-    above = 64
+def _above_all_targets(descriptors: Descriptors, processes: int) -> list[int]:
+    """Duplicate the job's descriptors, in the order of their final numbers, to numbers above all of those."""
     null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     standard = (null, descriptors.console, descriptors.console)
     own = (descriptors.output, descriptors.status, descriptors.job, _statistics(processes, null))
     sources = (*standard, *own, *descriptors.stored)
-    moved = [fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, above) for source in sources]
+    return [fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, len(sources)) for source in sources]
+
+
+def _arrange(moved: Sequence[int], processes: int) -> None:
+    """Start a session of low priority, give the job's descriptors their final numbers, and close all others."""
+    os.setsid()
+    priority.lower(processes)
     for target, source in enumerate(moved):
         os.dup2(source, target)
     syscalls.close_all_but(len(moved))

@@ -72,7 +72,10 @@ class Zygote:
         self._tier = Tier(mechanisms=mechanisms)
         self._settings = settings
         self._readable = readable.paths(settings.readable)
-        os.close(os.pidfd_open(os.getpid()))  # fail early if pidfds are unavailable
+        try:
+            os.close(os.pidfd_open(os.getpid()))
+        except OSError as error:  # before the first job, which would need it
+            raise OSError(error.errno, f"pidfd_open, which kernels have since Linux 5.3: {error.strerror}") from None
         self._memory = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
         self._own_processes = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self._processes = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)

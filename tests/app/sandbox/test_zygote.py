@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -17,8 +18,9 @@ import pytest
 from app import patience
 from app.config import Config, ConfigurationError
 from app.jobs.local_runner import start_local_runner
-from app.sandbox import Limits, Mechanism, NoSandbox, Sandbox, SandboxError, Tier, client
+from app.sandbox import Limits, Mechanism, NoSandbox, Sandbox, SandboxError, Tier, client, wire
 from app.sandbox.readable import PROJECT
+from app.sandbox.zygote import Zygote
 from tests.app.sandbox.conftest import HANDLERS, STRONGEST, TESTS
 
 IMPORTED = b"import json, sys; emit(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})).encode())"
@@ -61,6 +63,16 @@ ZygoteProcess("{HANDLERS}:run_script", ["json"], ["{TESTS}"], %s, 0, None)
 os._exit(0)
 """
 """Ends before the zygote that it starts has anything to say."""
+FEW_FILES = f"""
+import resource, sys
+from app.sandbox import Sandbox
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), int(sys.argv[1])))
+with Sandbox("{HANDLERS}:run_script", preload=["json"], readable=["{TESTS}"]) as sandbox:
+    job = sandbox.start(b"emit(b'there')")
+    print(*job.messages(), job.outcome.detail)
+"""
+"""Runs a script where a process may have few files open."""
 THE_SERVERS = {"flask", "werkzeug", "sqlalchemy", "sqlite3", "h11", "jinja2", "ssl"}
 
 
@@ -93,6 +105,18 @@ def test_one_whose_server_has_ended_meanwhile_says_nothing(tier: str, tmp_path: 
 def test_a_zygote_that_cannot_work_says_why(handler: str, message: str) -> None:
     with pytest.raises(SandboxError, match=message):
         Sandbox(handler, tier=Tier())
+
+
+def test_a_kernel_without_pidfds_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(pid: int) -> int:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(os, "pidfd_open", missing)
+    settings = wire.Settings(
+        handler="", preload=[], readable=[], mechanisms=frozenset(), scratch="", members=[], first_uid=0
+    )
+    with pytest.raises(OSError, match=r"pidfd_open, which kernels have since Linux 5\.3: Function not implemented"):
+        Zygote(settings, frozenset())
 
 
 def test_a_zygote_that_waits_for_a_processor_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,6 +251,13 @@ def test_a_job_may_end_and_be_given_up_at_once() -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.parametrize(("files", "said"), [(64, "b'there' "), (20, "OSError: [Errno 24] Too many open files")])
+def test_a_script_runs_where_a_process_may_have_few_files_open_or_is_told_that(files: int, said: str) -> None:
+    command = [sys.executable, "-c", FEW_FILES, str(files)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == (f"{said}\n", "")
+
+
 def test_whoever_may_make_a_user_namespace_has_one_of_processes() -> None:
     """The probe's word is held against a process that tries it by other means."""
     become = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
