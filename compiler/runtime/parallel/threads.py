@@ -51,14 +51,12 @@ def _library_names() -> Iterator[str]:
 @contextmanager
 def _short_waiting() -> Iterator[None]:
     """Let a runtime that is loaded here wait as :data:`_WAITING` says, unless the user said how."""
-    if any(variable in os.environ for variable in _WAITING_OF_THE_USER):
-        yield
-        return
-    os.environ.update(_WAITING)
+    ours = {} if any(variable in os.environ for variable in _WAITING_OF_THE_USER) else _WAITING
+    os.environ.update(ours)
     try:
         yield
     finally:
-        for variable in _WAITING:
+        for variable in ours:
             del os.environ[variable]
 
 
@@ -87,15 +85,13 @@ def _load() -> OpenMP | None:
 
 def end_threads() -> None:
     """End the threads that wait for this thread's next parallel loop, which starts others."""
-    runtime = openmp()
-    if runtime is not None:
+    if (runtime := openmp()) is not None:
         runtime.pause(_HARD)
 
 
 def parallel_runtime() -> str:
     """Say in a few words what parallel loops run on."""
-    runtime = openmp()
-    if runtime is None:
+    if (runtime := openmp()) is None:
         return "no OpenMP runtime is installed (`apt install libgomp1`): parallel loops run serially"
     return f"OpenMP ({runtime.file}), {num_threads()} thread{'s' if num_threads() != 1 else ''}"
 

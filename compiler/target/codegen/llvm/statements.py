@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 
 from llvmlite import ir
@@ -30,6 +31,7 @@ from compiler.ir.expr.substitute import substitute, uses_var
 from compiler.ir.functor import Functor, nodes_of
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.structural import structural_equal, structural_hash
+from compiler.runtime.parallel.threads import parallel_runtime
 from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, stack_elements
 from compiler.target.codegen.llvm.expressions import Expressions
 from compiler.target.codegen.llvm.memory import divisor
@@ -175,6 +177,7 @@ class Statements(Functor):
         elif self.state.shared.parallel:
             self._parallel(n)
         else:
+            warnings.warn(parallel_runtime(), RuntimeWarning, stacklevel=2)
             self.state.in_parallel = True
             self._serial(n)
             self.state.in_parallel = False
