@@ -41,7 +41,7 @@ from compiler.target.codegen.llvm.selection.speculation import is_speculatable
 from compiler.target.codegen.llvm.selection.sum_parts import sum_parts
 from compiler.target.codegen.llvm.selection.tile_products import tile_product
 from compiler.target.codegen.llvm.selection.turned_loads import TurnedLoad, columns, turned_load
-from compiler.target.codegen.llvm.state import NOT_UNROLLED, FunctionState
+from compiler.target.codegen.llvm.state import NOT_UNROLLED, VECTORS_UNROLLED, FunctionState
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, constant, memory_type, null
 from compiler.target.target import Target
 from compiler.tir.statements import stmt as tir
@@ -49,8 +49,8 @@ from compiler.tir.statements.buffer import BufferLoad
 from compiler.tir.statements.producer_stmt import Prefetch
 from compiler.tir.statements.stmt import COPROC_UOP_SCOPE, IMPORT_LLVM, RUN_ONCE, THREAD_KEYS, TILE_PRODUCT, For, Stmt
 
-_WIDE_BITS = 512
-"""Of registers whose halves LLVM fills with rows."""
+_ROW_BITS = 256
+"""Rows are multiples of so many bits, which a register of 512 bits has twice."""
 
 
 class Statements(Functor):
@@ -220,14 +220,18 @@ class Statements(Functor):
     ) -> None:
         """Generate a bottom-tested loop from ``begin`` to ``end``, exclusive, whose body may be written otherwise."""
         unrolled = n.kind is tir.ForKind.UNROLLED or _is_short_sum(n)
-        is_kept = _chains_selects(n) or self._is_register_tile(n) or _is_row_of_vectors(n, self.state.shared.target)
-        hint = "llvm.loop.unroll.full" if unrolled else NOT_UNROLLED if is_kept else ""
+        hint = "llvm.loop.unroll.full" if unrolled else self._other_hint(n)
         with self.state.loop(n.loop_var, begin, end, hint, may_be_empty):
             if write is None:
                 self.visit(n.body)
             else:
                 write()
             self.expressions.locator.statement(n)
+
+    def _other_hint(self, n: For) -> str:
+        if _chains_selects(n) or self._is_register_tile(n):
+            return NOT_UNROLLED
+        return VECTORS_UNROLLED if _is_row_of_vectors(n, self.state.shared.target) else ""
 
     def _is_register_tile(self, n: For) -> bool:
         """Return whether the body of a loop multiplies elements by several vectors each, of half the registers.
@@ -347,9 +351,9 @@ def _chains_selects(n: For) -> bool:
 def _is_row_of_vectors(n: For, target: Target) -> bool:
     """Whether the iterations of a loop compute neighbours in memory that fill one to two vectors, elementwise.
 
-    LLVM would write them out, and then make vectors of several rows, by shuffles of each row's elements.
+    LLVM would write the elements out, and then make vectors of several rows, by shuffles of each row's elements.
     """
-    if target.vector_bits < _WIDE_BITS or not isinstance(n.extent, IntImm):
+    if target.vector_bits < _ROW_BITS or not isinstance(n.extent, IntImm):
         return False
     store, values = n.body, dict[Var, PrimExpr]()
     while isinstance(store, (tir.LetStmt, tir.DeclBuffer)):
@@ -358,8 +362,8 @@ def _is_row_of_vectors(n: For, target: Target) -> bool:
         store = store.body
     if not isinstance(store, tir.BufferStore) or dt.is_vector(store.value.dtype):
         return False
-    halves, rest = divmod(2 * n.extent.value * dt.bits(store.value.dtype), target.vector_bits)
-    if rest or not 2 <= halves <= 4:
+    bits = n.extent.value * dt.bits(store.value.dtype)
+    if bits % _ROW_BITS or not target.vector_bits <= bits <= 2 * target.vector_bits:
         return False
     if any(load.buffer is store.buffer for load in nodes_of(store.value, BufferLoad)):
         return False
