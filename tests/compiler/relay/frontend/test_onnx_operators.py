@@ -12,5 +12,5 @@ def test_what_is_not_imported():
     ours = sorted(name for name in refused if "::" not in name)
     assert ours == sorted(STRINGS)
     assert {name.split("::")[0] for name in refused if "::" in name} == {"ai.onnx.ml", "ai.onnx.preview.training"}
-    assert len(standard_operators()) - len(refused) >= 199
+    assert len(standard_operators()) - len(refused) >= 194, "which are those of ONNX 1.19; later ones have more"
     assert refused["StringSplit"] == "from_onnx: 1 operator is not supported\n  StringSplit: 'node'"
