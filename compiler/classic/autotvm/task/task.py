@@ -119,11 +119,11 @@ def create(task_name: str, args: Sequence[object], target: TargetLike, target_ho
     return task
 
 
-def template(task_name: str, func: TaskFunction | None = None) -> Callable[..., object]:
+def template(task_name: str | TaskFunction, func: TaskFunction | None = None) -> Callable[..., object]:
     """Declare a schedule template: a function that asks :func:`get_config` for its parameters.
 
-    ``func``, which this decorates if it is left out, returns a schedule and its parameters for its arguments. Raises
-    ArgumentError if the name is taken.
+    ``func``, which this decorates if it is left out, returns a schedule and its parameters for its arguments. Without a
+    name, as before 0.7, the template is called as the function is. Raises ArgumentError if the name is taken.
 
     Examples
     --------
@@ -139,6 +139,9 @@ def template(task_name: str, func: TaskFunction | None = None) -> Callable[..., 
             cfg["tile"].apply(s, B, B.op.axis[0])
             return s, [A, B]
     """
+
+    if not isinstance(task_name, str):
+        return template(task_name.__name__, task_name)
 
     def decorate(function: TaskFunction) -> TaskFunction:
         @functools.wraps(function)

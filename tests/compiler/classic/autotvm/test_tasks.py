@@ -240,3 +240,21 @@ def test_records_are_written_as_pickles_of_texts_alone() -> None:
         autotvm.record.decode(harmful, "pickle")
     with pytest.raises(tvm.error.TVMError, match="protocol must be"):
         autotvm.record.encode(given, result, "text")
+
+
+def test_a_template_without_a_name_is_called_as_its_function():
+    """Programs before 0.7 declare templates so, and create tasks of the function."""
+
+    @autotvm.template
+    def declared_without_a_name(n):
+        A = te.placeholder((n,), name="A")
+        B = te.compute((n,), lambda i: A[i] + 1.0, name="B")
+        s = te.create_schedule(B.op)
+        cfg = autotvm.get_config()
+        cfg.define_split("tile", B.op.axis[0], num_outputs=2)
+        cfg["tile"].apply(s, B, B.op.axis[0])
+        return s, [A, B]
+
+    task = autotvm.task.create(declared_without_a_name, args=(64,), target="llvm")
+    assert task.name == "declared_without_a_name"
+    assert len(task.config_space) == 7
