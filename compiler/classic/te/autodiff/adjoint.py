@@ -57,7 +57,7 @@ def vector_jacobian_product(output: Tensor, tensor: Tensor, head: Tensor) -> Ten
 
     def declare(value: PrimExpr, name: str) -> Tensor:
         def at(*indices: Var) -> PrimExpr:
-            return substitute_body((value,), dict(zip(own, indices, strict=True)))[0]
+            return substitute_body((value,), {v: i.astype(v.dtype) for v, i in zip(own, indices, strict=True)})[0]
 
         return compute(shape, at, name, varargs_names=names)
 

@@ -48,6 +48,15 @@ def test_jacobians_are_differences(seed: int) -> None:
         np.testing.assert_allclose(jacobian, expected, rtol=1e-4, atol=1e-4)
 
 
+def test_a_jacobian_may_have_more_elements_than_32_bits_count() -> None:
+    x, w = te.placeholder((4096, 2048), name="x"), te.placeholder((1024, 2048), name="w")
+    k, j = te.reduce_axis((0, 2048), "k"), te.reduce_axis((0, 2), "j")
+    y = te.compute((4096, 1024), lambda i, f: te.sum(x[i, k] * w[f, k], axis=k), name="y")
+    z = te.compute((4096, 1023), lambda i, f: te.sum(y[i, f + j], axis=j), name="z")
+    [dx] = te.gradient(z, [x])
+    assert dx.shape == (4096, 1023, 4096, 2048)
+
+
 def test_a_gradient_sums_up_the_iterations_that_read_an_element() -> None:
     x, w = te.placeholder((1, 2, 9, 9), name="X"), te.placeholder((3, 2, 3, 3), name="W")
     y = topi.nn.conv2d(x, w, 2, 0, 1)
