@@ -293,3 +293,4 @@ def _register_all() -> None:
 
 
 _register_all()
+__all__ += _CONSTANTS

@@ -160,3 +160,9 @@ def test_an_intrinsic_is_made_once_when_it_is_asked_for_and_nobody_is_told():
     assert len(made) == 1
     assert not table.rows
     assert not first.desc.body.span
+
+
+def test_a_star_imports_the_names_of_intrinsics_too() -> None:
+    names: dict[str, object] = {}
+    exec("from compiler.classic.tir.intrinsics.cuda import *", names)
+    assert names["WMMA_FILL_16x16x16_F16_INTRIN"] == cuda.WMMA_FILL_16x16x16_F16_INTRIN
