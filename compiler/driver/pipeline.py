@@ -94,6 +94,7 @@ def lower_blocks() -> list[Pass]:
         LowerInitBlock(),
         PlanAndUpdateBufferAllocationLocation(),
         ConvertBlocksToOpaque(),
+        UnifyThreadBinding(),
         CompactBufferAllocation(),
         LowerAutoCopy(),
         UnifyThreadBinding(),

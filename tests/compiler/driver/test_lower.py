@@ -9,9 +9,12 @@ import pytest
 from compiler import te, tir
 from compiler.driver.lower import lower
 from compiler.ir.error import ArgumentError
+from compiler.ir.functor import nodes_of
 from compiler.ir.instrument import Instrument, instrumented, pass_instrument
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext, PassInfo
+from compiler.tir.script import from_source
+from compiler.tir.statements.stmt import Allocate
 from compiler.tir.transform import prim_func_pass
 
 
@@ -187,3 +190,27 @@ def test_a_schedule_divides_by_a_constant_by_a_product_where_its_reciprocal_has_
     a = te.placeholder((4,), dtype, name="a")
     b = te.compute((4,), lambda i: a[i] / tir.const(divisor, dtype), name="b")
     assert product in str(lower(te.create_schedule(b.op), [a, b]))
+
+
+def test_memory_of_a_thread_is_no_larger_where_a_loop_runs_around_all_threads():
+    source = """
+@T.prim_func
+def main(A: T.Buffer((4, 64), "float32"), C: T.Buffer((64,), "float32")):
+    L = T.alloc_buffer((64,), scope="local")
+    for bx in T.thread_binding(2, "blockIdx.x"):
+        for k in range(4):
+            for tx in T.thread_binding(8, "threadIdx.x"):
+                for j in range(4):
+                    with T.block("sum"):
+                        vj, vk = T.axis.spatial(64, bx * 32 + tx * 4 + j), T.axis.reduce(4, k)
+                        with T.init():
+                            L[vj] = 0.0
+                        L[vj] = L[vj] + A[vk, vj]
+        for tx in T.thread_binding(8, "threadIdx.x"):
+            for j in range(4):
+                with T.block("out"):
+                    vj = T.axis.spatial(64, bx * 32 + tx * 4 + j)
+                    C[vj] = L[vj]
+"""
+    (memory,) = nodes_of(lower(from_source(source))["main"].body, Allocate)
+    assert [extent.value for extent in memory.extents] == [4]
