@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import IntImm
-from compiler.ir.functor import Visitor
+from compiler.ir.functor import nodes_of
 from compiler.ir.memory import aligned
 from compiler.ir.module import IRModule
 from compiler.tir.statements.allocations import constant_count, pointer_scope
@@ -16,23 +16,9 @@ from compiler.tir.statements.stmt_functor import statements_of
 
 def used_buffers(stmt: Stmt) -> tuple[list[Buffer], list[Buffer]]:
     """Return the buffers that a statement reads, and those that it writes, in order of first use."""
-    visitor = _Uses()
-    visitor.visit(stmt)
-    return list(visitor.read), list(visitor.written)
-
-
-class _Uses(Visitor):
-    def __init__(self) -> None:
-        self.read: dict[Buffer, None] = {}
-        self.written: dict[Buffer, None] = {}
-
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
-        self.read[n.buffer] = None
-        self.visit_Node(n)
-
-    def visit_BufferStore(self, n: BufferStore) -> None:
-        self.written[n.buffer] = None
-        self.visit_Node(n)
+    read = dict.fromkeys(n.buffer for n in nodes_of(stmt, BufferLoad))
+    written = dict.fromkeys(n.buffer for n in nodes_of(stmt, BufferStore))
+    return list(read), list(written)
 
 
 def calculate_allocated_bytes(func_or_mod: PrimFunc | IRModule) -> dict[str, dict[str, int]]:

@@ -141,6 +141,20 @@ def test_products_equal_those_of_numpy(a: str, c: str, trans_a: bool, trans_b: b
     assert source.count("ldmatrix.sync.aligned.m8n8.x4") == (1 if a == "int8" and not trans_b else 2)
 
 
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("stages", [[0, 0, 1, 1, 1], [0, 0, 0, 0, 1]])
+def test_products_of_iterations_that_overlap(stages: list[int]) -> None:
+    sch = Schedule(mma_module(64, "float16", "float32"))
+    steps = sch.get_loops("A_shared")[3]
+    sch.annotate(steps, "software_pipeline_stage", stages)
+    sch.annotate(steps, "software_pipeline_order", [0, 1, 2, 3, 4])
+    rng = np.random.default_rng(11)
+    left, right = (rng.standard_normal((64, 64)).astype("float16") for _ in range(2))
+    result = tvm.nd.array(np.zeros((64, 64), "float32"))
+    emulate(sch.mod, target="cuda")(tvm.nd.array(left), tvm.nd.array(right), result)
+    np.testing.assert_allclose(result.numpy(), left.astype("float64") @ right.astype("float64"), 1e-5, 1e-4)
+
+
 def test_products_are_machine_instructions_without_faults() -> None:
     module = mma_module(32, "float16", "float32")
     rng = np.random.default_rng(13)

@@ -10,8 +10,9 @@ import pytest
 import compiler as tvm
 from compiler.classic.tir.intrinsics import cuda
 from compiler.driver.emulate import emulate
+from compiler.driver.lower import lower
 from compiler.driver.sanitize import sanitize
-from compiler.ir.error import BuildError, LoweringError
+from compiler.ir.error import ArgumentError, BuildError, LoweringError
 from compiler.ir.module import IRModule
 from compiler.target.cuda_tools import compile_cuda, missing_tools
 from compiler.tir.schedule import Schedule
@@ -153,6 +154,41 @@ def test_fragments_are_emulated(a: str, c: str, trans_b: bool) -> None:
     rng = np.random.default_rng(7)
     left, right = ((rng.standard_normal((32, 32)) * 4).astype(a) for _ in range(2))
     assert_multiplies(wmma_module(a, c, trans_b), left, right.T if trans_b else right, c)
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("align", [False, True])
+@pytest.mark.parametrize("stages", [[0, 1, 0, 1, 1], [0, 0, 0, 0, 1], [0, 1, 0, 1, 2], [0, 2, 1, 2, 2]])
+def test_iterations_that_overlap_have_fragments_and_memory_of_their_own(stages: list[int], align: bool) -> None:
+    """Intrinsics access both by pointers, whose versions begin where their rows or fragments do."""
+    sch = Schedule(wmma_module("float16", "float32", False, 64))
+    steps = sch.get_loops("A_shared")[2]
+    sch.annotate(steps, "software_pipeline_stage", stages)
+    sch.annotate(steps, "software_pipeline_order", [0, 2, 1, 3, 4])
+    if align:
+        sch.storage_align("A_shared", 0, -2, 16, 8)
+    rng = np.random.default_rng(7)
+    left, right = (rng.standard_normal((64, 64)).astype("float16") for _ in range(2))
+    assert_multiplies(sch.mod, left, right, "float32")
+
+
+def test_a_pointer_without_a_beginning_has_no_versions() -> None:
+    source = """
+@T.prim_func
+def main(A: T.Buffer((16, 4), "float32"), C: T.Buffer((16, 4), "float32")):
+    for i in T.serial(16, annotations={"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}):
+        with T.block():
+            B = T.alloc_buffer((4,), "float32")
+            for j in range(4):
+                B[j] = A[i, j]
+            with T.block():
+                T.reads(B[0:4])
+                T.writes(C[i, 0:4])
+                T.evaluate(T.call_extern("int32", "copy", C.access_ptr("w", offset=i * 4), B.data))
+"""
+    lower(from_source(source.replace("B.data", 'B.access_ptr("r")')))
+    with pytest.raises(ArgumentError, match=r"B has a version for each iteration, and .* takes its pointer without"):
+        lower(from_source(source))
 
 
 def test_instructions_of_warps_are_emulated() -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import ArgumentError
-from compiler.ir.expr.primexpr import IntImm, Max, PrimExpr, Range, Var, const, is_const_int
+from compiler.ir.expr.primexpr import Call, IntImm, Max, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.expr.substitute import substitute
 from compiler.ir.node import rebuild
+from compiler.ir.op import Op
+from compiler.ir.origin import user_place
 from compiler.tir.statements.block import Block, BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.statements.function import PrimFunc
@@ -21,6 +24,7 @@ from compiler.tir.statements.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.blocks.regions_of_block import block_of
 from compiler.tir.transform.pass_base import FunctionRewrite
 from compiler.tir.transform.threads.async_queues import AsyncQueues, Step
+from compiler.tir.transform.threads.infer_fragment import FRAGMENT_OPS, Fragments
 
 
 @dataclass(frozen=True)
@@ -98,11 +102,13 @@ class _Emission:
         self._loop = pipeline.loop
         versions = {buffer: pipeline.versions(buffer) for buffer in pipeline.allocations}
         self._buffers = {
-            buffer: rebuild(buffer, shape=(const(count), *buffer.shape), strides=())
+            buffer: rebuild(buffer, shape=(const(count), *buffer.shape), strides=_strides(buffer))
             for buffer, count in versions.items()
             if count > 1
         }
-        rewrite = _Versions(self._buffers, self._loop.loop_var - self._loop.min, pipeline.depth == 1)
+        fragments = Fragments()
+        fragments.visit(self._loop.body)
+        rewrite = _Versions(self._buffers, self._loop.loop_var - self._loop.min, pipeline.depth == 1, fragments.shapes)
         self._blocks = [rewrite.visit(block) for block in pipeline.blocks]
         self._queues = AsyncQueues(
             self._blocks,
@@ -166,16 +172,56 @@ class _Emission:
         return [Step(index, iteration, BlockRealize((), simplify(predicate), simplified))]
 
 
+_WITH_OFFSETS = "tir.tvm_access_ptr", "tir.tvm_mma_", "tir.tvm_bmma_", "tir.mma_", "tir.ptx_"
+"""How the names of operators begin that take where to begin after a pointer."""
+
+
+def _strides(buffer: Buffer) -> tuple[PrimExpr, ...]:
+    return (buffer.strides[0] * buffer.shape[0], *buffer.strides) if buffer.strides else ()
+
+
 class _Versions(StmtExprMutator):
-    """Lets each iteration use its own version of a buffer.
+    """Lets each iteration use its own version of a buffer, also by pointers: those are followed by where they begin.
 
     Blocks state that version where iterations overlap the next one only, all versions otherwise.
     """
 
-    def __init__(self, buffers: Mapping[Buffer, Buffer], iteration: PrimExpr, states_version: bool) -> None:
+    def __init__(
+        self,
+        buffers: Mapping[Buffer, Buffer],
+        iteration: PrimExpr,
+        states_version: bool,
+        fragments: Mapping[Var, tuple[int, int, int]],
+    ) -> None:
         self._buffers = buffers
         self._iteration = iteration
         self._states_version = states_version
+        self._fragments = fragments
+        self._by_pointer = {buffer.data: buffer for buffer in buffers}
+
+    def visit_Call(self, n: Call) -> PrimExpr:
+        call: Call = self.visit_Node(n)
+        args = list(call.args)
+        for at, pointer in enumerate(n.args):
+            buffer = self._by_pointer.get(pointer) if isinstance(pointer, Var) else None
+            if buffer is not None:
+                name = n.op.name if isinstance(n.op, Op) else ""
+                place = at + (4 if name in FRAGMENT_OPS else 1)
+                if not name.startswith(_WITH_OFFSETS) and name not in FRAGMENT_OPS:
+                    raise ArgumentError(
+                        f"InjectSoftwarePipeline: {buffer.name} has a version for each iteration, and {n}"
+                        f"{user_place(n.span)} takes its pointer without saying where to begin; give it access_ptr"
+                    )
+                args[place] = args[place] + self._version(self._buffers[buffer]) * self._size(buffer)
+        return rebuild(call, args=tuple(args))
+
+    def _size(self, buffer: Buffer) -> PrimExpr:
+        """Return how far a version is from the next one: in elements, or in fragments."""
+        size = buffer.strides[0] * buffer.shape[0] if buffer.strides else math.prod(buffer.shape, start=const(1))
+        if buffer.data not in self._fragments:
+            return size
+        m, n, k = self._fragments[buffer.data]
+        return size // {"wmma.matrix_a": m * k, "wmma.matrix_b": n * k}.get(buffer.scope(), m * n)
 
     def _version(self, new: Buffer) -> PrimExpr:
         return self._iteration % new.shape[0]

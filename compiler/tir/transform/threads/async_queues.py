@@ -198,9 +198,10 @@ class _Part:
         """Return one block that runs steps asynchronously and commits them."""
         steps = self._steps[commit.begin : commit.end]
         blocks = [step.realize.block for step in steps]
+        # What has views of buffers stays a block of its own.
+        does = [BlockRealize((), const(True), block) if block.match_buffers else block.body for block in blocks]
         bodies = [
-            self._after_waits(commit.begin + i, AttrStmt(0, ASYNC_SCOPE, const(1), _body_of(block)))
-            for i, block in enumerate(blocks)
+            self._after_waits(commit.begin + i, AttrStmt(0, ASYNC_SCOPE, const(1), each)) for i, each in enumerate(does)
         ]
         allocations = tuple(buffer for block in blocks if not block.match_buffers for buffer in block.alloc_buffers)
         whole = block_of(AttrStmt(0, COMMIT_QUEUE, const(commit.stage), seq(bodies)), allocations)
@@ -212,8 +213,3 @@ class _Part:
                 counted = AttrStmt(0, WAIT_COUNT, wait.count, body)
                 body = AttrStmt(0, WAIT_QUEUE, const(wait.stage), counted)
         return body
-
-
-def _body_of(block: Block) -> Stmt:
-    """Return what a block does, in a block of its own where it has views of buffers."""
-    return BlockRealize((), const(True), block) if block.match_buffers else block.body

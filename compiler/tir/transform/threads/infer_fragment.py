@@ -15,7 +15,10 @@ from compiler.tir.statements.stmt import Allocate, AttrStmt, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import FunctionRewrite
 
-_FILL, _LOAD, _STORE = "tir.tvm_fill_fragment", "tir.tvm_load_matrix_sync", "tir.tvm_store_matrix_sync"
+FRAGMENT_OPS = _FILL, _LOAD, _STORE = (
+    "tir.tvm_fill_fragment", "tir.tvm_load_matrix_sync", "tir.tvm_store_matrix_sync",
+)  # fmt: skip
+"""What takes a fragment, the shape of its product, and which one it is."""
 _MULTIPLICATIONS = ("tir.tvm_mma_sync", "tir.tvm_bmma_sync")
 
 
@@ -34,9 +37,9 @@ class InferFragment(FunctionRewrite):
     """
 
     def rewrite(self, func: PrimFunc) -> PrimFunc:
-        if features(func).ops.isdisjoint((_FILL, _LOAD, _STORE, *_MULTIPLICATIONS)):
+        if features(func).ops.isdisjoint((*FRAGMENT_OPS, *_MULTIPLICATIONS)):
             return func
-        fragments = _Fragments()
+        fragments = Fragments()
         fragments.visit(func.body)
         _check_products(func.body, fragments.shapes)
         return func.with_body(_Annotate(fragments).visit(func.body))
@@ -53,7 +56,7 @@ class _Shape(NamedTuple):
         return f"{self.m}, {self.n}, {self.k}"
 
 
-class _Fragments(Visitor):
+class Fragments(Visitor):
     """Collects the shapes and layouts that instructions give fragments."""
 
     def __init__(self) -> None:
@@ -62,7 +65,7 @@ class _Fragments(Visitor):
 
     def visit_Call(self, n: Call) -> None:
         name = n.op.name if isinstance(n.op, Op) else ""
-        if name in (_FILL, _LOAD, _STORE) and isinstance(n.args[0], Var):
+        if name in FRAGMENT_OPS and isinstance(n.args[0], Var):
             self._note_shape(n, n.args[0], n.args[1:4])
         if name in (_LOAD, _STORE) and isinstance(n.args[0], Var) and isinstance(n.args[7], StringImm):
             self._note_layout(n, n.args[0], n.args[7].value)
@@ -103,7 +106,7 @@ def _check_products(body: Stmt, shapes: dict[Var, _Shape]) -> None:
 
 
 class _Annotate(StmtMutator):
-    def __init__(self, fragments: _Fragments) -> None:
+    def __init__(self, fragments: Fragments) -> None:
         self._fragments = fragments
 
     def visit_Allocate(self, n: Allocate) -> Stmt:

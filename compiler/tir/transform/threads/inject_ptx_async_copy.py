@@ -12,7 +12,7 @@ from compiler.ir.transform import register_config_option
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.analysis.features import features
 from compiler.tir.expressions.builtin import IF_THEN_ELSE, is_call
-from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.statements.buffer import BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import AttrStmt, Evaluate, Stmt
 from compiler.tir.statements.stmt_functor import StmtMutator
@@ -110,7 +110,8 @@ def _copy(store: BufferStore, value: PrimExpr, *predicate: PrimExpr) -> Evaluate
     begin, source = _first_element(store), _first_element(value)
     if count not in _COPIED_BYTES or begin is None or source is None:
         return None
-    begin = begin * _units_per_element(store.buffer)
+    if _has_bytes(store.buffer.data):
+        begin = begin * dt.storage_bytes(store.buffer.dtype)
     operands = (store.buffer.data, begin, value.buffer.data, source, IntImm("int32", count), *predicate)
     return Evaluate(Call(dt.element(value.dtype), Op.get("tir.ptx_cp_async"), operands))
 
@@ -123,11 +124,6 @@ def _first_element(access: BufferLoad | BufferStore) -> PrimExpr | None:
     if isinstance(index, Ramp):
         return index.base if is_const_int(index.stride, 1) and not dt.is_vector(index.base.dtype) else None
     return None if dt.is_vector(index.dtype) else index
-
-
-def _units_per_element(buffer: Buffer) -> int:
-    """Return how many elements of its memory an element of a buffer takes: its bytes, in memory of bytes."""
-    return dt.storage_bytes(buffer.dtype) if _has_bytes(buffer.data) else 1
 
 
 def _has_bytes(pointer: PrimExpr) -> bool:
