@@ -118,6 +118,26 @@ def test_vectors_are_read_and_written_at_once(kind, load, store):
     assert "B_row[lane] = A_row[lane] * 2.0f + 1.0f;" in text
 
 
+@pytest.mark.parametrize(
+    ("dtype", "lanes", "vector"), [("float32", 4, "float4"), ("float16", 8, "uint4"), ("int8", 8, "uint2")]
+)
+def test_memory_that_is_accessed_by_vectors_alone_is_copied_by_vectors(dtype, lanes, vector):
+    A = te.placeholder((64, 64), dtype, name="A")
+    B = te.compute((64, 64), lambda i, j: A[i, j], name="B")
+    s = te.create_schedule(B.op)
+    staged, x, y = s.cache_read(A, "shared", [B]), te.thread_axis("threadIdx.x"), te.thread_axis("blockIdx.x")
+    s[B].bind(B.op.axis[0], y)
+    s[staged].compute_at(s[B], B.op.axis[0])
+    for tensor in (B, staged):
+        thread, inner = s[tensor].split(tensor.op.axis[1], lanes)
+        s[tensor].bind(thread, x)
+        s[tensor].vectorize(inner)
+    text = program((s, [A, B]), "cuda")
+    assert f"*({vector}*)(A_shared + ((int)threadIdx.x) * {lanes}) = __ldg(({vector}*)(A + " in text
+    assert re.search(rf"\*\({vector}\*\)\(B \+ .* = \*\({vector}\*\)\(A_shared \+ ", text), text
+    assert "lane" not in text
+
+
 def test_a_copy_of_a_vector_is_one_line_and_an_unaligned_one_goes_lane_by_lane():
     assert "*(float4*)(B + " in program(bound(lambda x: x, vector=4), "cuda")
     A = te.placeholder((1025,), name="A")

@@ -136,7 +136,7 @@ CUDA = Language(
             **FRAGMENTS,
         },
         barriers={"shared": "__syncthreads();", "shared.dyn": "__syncthreads();", "warp": "__syncwarp();"},
-        vectors=VectorRules(types=_VECTORS),
+        vectors=VectorRules(types=_VECTORS, sizes={4: "unsigned int", 8: "uint2", 16: "uint4"}),
         read_only=dict.fromkeys((*_VECTORS, "float16"), "__ldg(&{})"),
         calls={**CALLS, **ASYNC_COPIES},
     ),

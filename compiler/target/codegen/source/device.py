@@ -58,20 +58,26 @@ class VectorRules:
     ----------
     types : mapping of str to str
         The name of the vector types of a data type, without the number of lanes.
+    sizes : mapping of int to str
+        A type of so many bytes, by which vectors are copied whose data type has no vector type of their length.
     load, store : str
         Templates of ``pointer``, ``vector`` (the type), ``lanes``, ``space``, and of ``value`` to store.
     """
 
     types: Mapping[str, str]
+    sizes: Mapping[int, str] = field(default_factory=dict)
     lanes: tuple[int, ...] = (2, 4)
     max_bytes: int = 16
     load: str = "*({space}{vector}*)({pointer})"
     store: str = "*({space}{vector}*)({pointer}) = {value};"
 
-    def has(self, dtype: str) -> bool:
-        """Return whether a vector type is available."""
-        bytes_ = dt.lanes(dtype) * dt.storage_bytes(dt.element(dtype))
-        return dt.lanes(dtype) in self.lanes and dt.element(dtype) in self.types and bytes_ <= self.max_bytes
+    def type_of(self, dtype: str) -> str | None:
+        """Return the type by which a vector is read and written at once; None if there is none."""
+        count, element = dt.lanes(dtype), dt.element(dtype)
+        bytes_ = count * dt.storage_bytes(element)
+        if count in self.lanes and element in self.types and bytes_ <= self.max_bytes:
+            return f"{self.types[element]}{count}"
+        return self.sizes.get(bytes_) if dt.bits(element) >= 8 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

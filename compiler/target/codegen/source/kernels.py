@@ -228,7 +228,7 @@ class KernelStatements(Statements):
         """Return the template of a vector access, with the pointer and the value left open."""
         assert self.rules.vectors is not None
         dtype = n.dtype if isinstance(n, BufferLoad) else n.value.dtype
-        vector = f"{self.rules.vectors.types[dt.element(dtype)]}{dt.lanes(dtype)}"
+        vector = self.rules.vectors.type_of(dtype)
         space = self.expressions.space(n.buffer.data)
         return template.format(vector=vector, lanes=dt.lanes(dtype), space=space, pointer="{pointer}", value="{value}")
 

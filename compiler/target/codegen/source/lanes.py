@@ -32,8 +32,39 @@ def without_vectors(stmt: Stmt, vectors: VectorRules | None = None) -> Stmt:
         for lane in range(4):
             C[i * 4 + lane] = A[i * 4 + lane] + x
     """
-    result: Stmt = _Lanes(vectors).visit(stmt)
+    result: Stmt = _Lanes(vectors).visit(_Elements().visit(stmt))
     return result
+
+
+class _Elements(Mutator):
+    """Makes arrays of elements of those of vectors, each of whose accesses is then of several elements side by side."""
+
+    def __init__(self) -> None:
+        self._views: dict[Buffer, Buffer] = {}
+
+    def visit_Allocate(self, n: tir.Allocate) -> Stmt:
+        count = dt.lanes(n.dtype)
+        extents = n.extents if count == 1 else (*n.extents, const(count))
+        return rebuild(n, dtype=dt.element(n.dtype), extents=extents, body=self.visit(n.body))
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        buffer, indices = self._side_by_side(n)
+        return rebuild(n, buffer=buffer, indices=indices)
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        buffer, indices = self._side_by_side(n)
+        return rebuild(n, buffer=buffer, indices=indices, value=self.visit(n.value))
+
+    def _side_by_side(self, n: BufferLoad | BufferStore) -> tuple[Buffer, tuple[PrimExpr, ...]]:
+        buffer, indices, count = n.buffer, tuple(self.visit(i) for i in n.indices), dt.lanes(n.buffer.dtype)
+        if count == 1:
+            return buffer, indices
+        if len(indices) != 1 or dt.lanes(indices[0].dtype) != 1:
+            raise BuildError(f"code generation: {buffer.name} of vectors is accessed by several indices at once")
+        if buffer not in self._views:
+            shape = (buffer.shape[0] * count,)
+            self._views[buffer] = decl_buffer(shape, dt.element(buffer.dtype), buffer.name, data=buffer.data)
+        return self._views[buffer], (expr.Ramp(indices[0] * count, const(1, indices[0].dtype), count),)
 
 
 def _check_fixed(n: BufferLoad | BufferStore, dtype: str) -> None:
@@ -47,7 +78,6 @@ class _Lanes(Mutator):
 
     def __init__(self, vectors: VectorRules | None) -> None:
         self._rules = vectors
-        self._views: dict[Buffer, Buffer] = {}
         self._vectors: dict[Var, Buffer] = {}
         self._rows: dict[Node, Buffer] = {}
 
@@ -60,15 +90,15 @@ class _Lanes(Mutator):
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         count = dt.lanes(n.value.dtype)
         _check_fixed(n, n.value.dtype)
-        if count == 1 and dt.lanes(n.buffer.dtype) == 1:
+        if count == 1:
             return self._guarded(n, None, rebuild(n, value=self.visit(n.value), indices=self._all(n.indices)))
-        if self._rules is not None and self._rules.has(n.value.dtype) and (at_once := self._at_once(n)) is not None:
+        if self._rules is not None and self._rules.type_of(n.value.dtype) and (at_once := self._at_once(n)) is not None:
             return at_once
         if _reads_elsewhere(n):
             return self._through_copy(n, count)
         lane = Var("lane", "int32")
-        buffer, indices = self._element(n.buffer, n.indices, lane)
-        return _over_lanes(lane, count, self._guarded(n, lane, BufferStore(buffer, self.lane(n.value, lane), indices)))
+        stored = BufferStore(n.buffer, self.lane(n.value, lane), self._lanes_of(n.indices, lane))
+        return _over_lanes(lane, count, self._guarded(n, lane, stored))
 
     def _at_once(self, n: BufferStore) -> Stmt | None:
         """Return a store by vector accesses; None if the elements are not contiguous.
@@ -87,7 +117,7 @@ class _Lanes(Mutator):
             return None
         if isinstance(n.value, BufferLoad) and is_side_by_side(n.value) and n.value.buffer.dtype == n.buffer.dtype:
             return n
-        loads = [load for load in _unconditional_loads(n.value) if self._rules.has(load.dtype)]
+        loads = [load for load in _unconditional_loads(n.value) if self._rules.type_of(load.dtype)]
         rows = {load: _row(f"{load.buffer.name}_row", load.dtype) for load in loads}
         for load, row in rows.items():
             self._rows[load] = row
@@ -111,8 +141,8 @@ class _Lanes(Mutator):
         """Store a value that reads other elements of the same memory: compute all lanes first."""
         copy = _row("lanes", n.value.dtype)
         read, write = Var("lane", "int32"), Var("lane", "int32")
-        buffer, indices = self._element(n.buffer, n.indices, write)
-        stored = self._guarded(n, write, BufferStore(buffer, BufferLoad(copy, (write,)), indices))
+        store = BufferStore(n.buffer, BufferLoad(copy, (write,)), self._lanes_of(n.indices, write))
+        stored = self._guarded(n, write, store)
         body = tir.SeqStmt(
             (
                 _over_lanes(read, count, BufferStore(copy, self.lane(n.value, read), (read,))),
@@ -138,13 +168,6 @@ class _Lanes(Mutator):
             return rebuild(n, value=self.visit(n.value))
         lane = Var("lane", "int32")
         return _over_lanes(lane, count, tir.Evaluate(self.lane(n.value, lane)))
-
-    def visit_Allocate(self, n: tir.Allocate) -> Stmt:
-        count = dt.lanes(n.dtype)
-        if count == 1:
-            return rebuild(n, body=self.visit(n.body), extents=self._all(n.extents))
-        extents = (*self._all(n.extents), const(count))
-        return tir.Allocate(n.buffer_var, dt.element(n.dtype), extents, n.condition, self.visit(n.body), n.annotations)
 
     # scalar expressions
 
@@ -210,8 +233,7 @@ class _Lanes(Mutator):
         _check_fixed(e, e.dtype)
         if e in self._rows:
             return BufferLoad(self._rows[e], (lane,))
-        buffer, indices = self._element(e.buffer, e.indices, lane)
-        load = BufferLoad(buffer, indices)
+        load = BufferLoad(e.buffer, self._lanes_of(e.indices, lane))
         condition = _condition(e)
         if condition is None:
             return load
@@ -230,20 +252,8 @@ class _Lanes(Mutator):
             raise BuildError(f"code generation: {e} mixes vectors of different lengths")
         return expr.Call(dtype, e.op, tuple(self.lane(a, lane) for a in e.args))
 
-    def _element(
-        self, buffer: Buffer, indices: tuple[PrimExpr, ...], lane: PrimExpr
-    ) -> tuple[Buffer, tuple[PrimExpr, ...]]:
-        """Return the index of one lane of an access, by a vector index or to elements that are vectors."""
-        if dt.lanes(buffer.dtype) == 1:
-            return buffer, tuple(self.lane(i, lane) for i in indices)
-        if len(indices) != 1 or dt.lanes(indices[0].dtype) != 1:
-            raise BuildError(f"code generation: {buffer.name} of vectors is accessed by several indices at once")
-        count = dt.lanes(buffer.dtype)
-        view = self._views.get(buffer)
-        if view is None:
-            shape = (buffer.shape[0] * count,)
-            view = self._views[buffer] = decl_buffer(shape, dt.element(buffer.dtype), buffer.name, data=buffer.data)
-        return view, (self.visit(indices[0]) * count + lane,)
+    def _lanes_of(self, indices: tuple[PrimExpr, ...], lane: PrimExpr) -> tuple[PrimExpr, ...]:
+        return tuple(self.lane(i, lane) for i in indices)
 
 
 def _condition(n: BufferLoad | BufferStore) -> PrimExpr | None:
@@ -256,7 +266,7 @@ def _condition(n: BufferLoad | BufferStore) -> PrimExpr | None:
 def is_side_by_side(n: BufferLoad | BufferStore) -> bool:
     """Return whether an access is a contiguous vector, aligned to its number of lanes."""
     index, buffer = n.indices[0], n.buffer
-    plain = len(n.indices) == 1 and _condition(n) is None and dt.lanes(buffer.dtype) == 1 and not buffer.strides
+    plain = len(n.indices) == 1 and _condition(n) is None and not buffer.strides
     if (
         not plain
         or not isinstance(index, expr.Ramp)
