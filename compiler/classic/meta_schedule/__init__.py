@@ -32,16 +32,17 @@ from compiler.classic.meta_schedule.schedule_rule import ScheduleRule
 from compiler.classic.meta_schedule.search_strategy import SearchStrategy
 from compiler.classic.meta_schedule.space_generator import SpaceGenerator
 from compiler.classic.meta_schedule.task_scheduler import TaskScheduler
-from compiler.classic.meta_schedule.tune import tune_tasks, tune_te, tune_tir
+from compiler.classic.meta_schedule.tune import TuneConfig, tune_tasks, tune_te, tune_tir
 from compiler.classic.meta_schedule.tune_context import TuneContext
 from compiler.ir.extension import public_module
 
 __all__ = [
     "Builder", "CostModel", "Database", "ExtractedTask", "MeasureCallback", "MeasureCandidate", "Mutator", "Postproc",
-    "Profiler", "Runner", "ScheduleRule", "SearchStrategy", "SpaceGenerator", "TaskScheduler", "TuneContext", "builder",
-    "cost_model", "database", "derived_object", "is_meta_schedule_enabled", "measure_callback", "mutator", "postproc",
-    "profiler", "relay_integration", "runner", "schedule_rule", "search_strategy", "space_generator", "task_scheduler",
-    "tir_integration", "tune_context", "tune_tasks", "tune_te", "tune_tir",
+    "Profiler", "Runner", "ScheduleRule", "SearchStrategy", "SpaceGenerator", "TaskScheduler", "TuneConfig",
+    "TuneContext", "builder", "cost_model", "database", "derived_object", "is_meta_schedule_enabled",
+    "measure_callback", "mutator", "postproc", "profiler", "relay_integration", "runner", "schedule_rule",
+    "search_strategy", "space_generator", "task_scheduler", "tir_integration", "tune_context", "tune_tasks", "tune_te",
+    "tune_tir",
 ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -51,11 +51,37 @@ class ExtractedTask:
         return [self.mod]
 
 
+@dataclass
+class TuneConfig:
+    """Options of a search as releases 0.9 and 0.10 put them together."""
+
+    max_trials_global: int
+    num_trials_per_iter: int = 64
+    max_trials_per_task: int | None = None
+    strategy: SearchStrategy | str = "evolutionary"
+
+
+def _takes_config(tune: Callable[..., Database]) -> Callable[..., Any]:
+    """Let a search take a TuneConfig, third or as ``config``, and then return its best schedule, or None."""
+
+    @wraps(tune)
+    def run(mod: IRModule | PrimFunc, target: TargetLike, *given: Any, **options: Any) -> Database | Schedule | None:
+        config, *rest = given if given and isinstance(given[0], TuneConfig) else (options.pop("config", None), *given)
+        if config is None:
+            return tune(mod, target, *rest, **options)
+        if not isinstance(config, TuneConfig):
+            expected("tune_tir", "config", "a TuneConfig", config)
+        return tune(mod, target, *rest, **vars(config), **options).query_schedule(mod, target)
+
+    return run
+
+
+@_takes_config
 def tune_tir(
     mod: IRModule | PrimFunc, target: TargetLike, work_dir: str | os.PathLike[str], max_trials_global: int, *,
     space: Any = "post-order-apply", strategy: SearchStrategy | str = "evolutionary",
     num_tuning_cores: int | str = "physical", seed: int | None = None, special_space: Mapping[str, Any] | None = None,
-    **options: Any,
+    task_name: str = "main", **options: Any,
 ) -> Database:  # fmt: skip
     """Search for the fastest schedules of a program's functions, and return a database that has them.
 
@@ -72,10 +98,12 @@ def tune_tir(
         Threads of parallel loops; ``physical`` and ``logical`` are the cores that this process may use.
     special_space : dict of str to such a space
         Of functions with these names.
+    task_name : str
+        What a PrimFunc is called in what is told of the search; functions of a module have names.
     """
     if not isinstance(mod, (IRModule, PrimFunc)):
         expected("tune_tir", "mod", "an IRModule or a PrimFunc", mod)
-    mod, made_for = IRModule({"main": mod}) if isinstance(mod, PrimFunc) else mod, Target.target_or_current(target)
+    mod, made_for = IRModule({task_name: mod}) if isinstance(mod, PrimFunc) else mod, Target.target_or_current(target)
     named = {var.name_hint: func for var, func in mod.functions.items() if isinstance(func, PrimFunc)}
     tasks = [ExtractedTask(name, IRModule({"main": func}), made_for, 1) for name, func in named.items()]
     own = {"space": space, "strategy": strategy, "num_tuning_cores": num_tuning_cores, "seed": seed}
@@ -101,13 +129,9 @@ def options_of(function: Callable[..., Any]) -> set[str]:
 
 
 def contexts_of(
-    tasks: Sequence[ExtractedTask],
-    space: Any = "post-order-apply",
-    strategy: SearchStrategy | str = "evolutionary",
-    num_tuning_cores: int | str = "physical",
-    seed: int | None = None,
-    special_space: Mapping[str, Any] | None = None,
-) -> tuple[list[TuneContext], list[float]]:
+    tasks: Sequence[ExtractedTask], space: Any = "post-order-apply", strategy: SearchStrategy | str = "evolutionary",
+    num_tuning_cores: int | str = "physical", seed: int | None = None, special_space: Mapping[str, Any] | None = None,
+) -> tuple[list[TuneContext], list[float]]:  # fmt: skip
     """Return contexts of tasks, each with clones of the space and the strategy, and their weights."""
     if not isinstance(special_space, Mapping | None):
         expected("tune_tir", "special_space", "a dict of a space by the function's name", special_space)
@@ -167,12 +191,11 @@ def tune_tasks(
         "measure_callbacks": ("default" if _are_callbacks(measure_callbacks) else measure_callbacks, ("default",)),
         "module_equality": (module_equality, ("structural",)),
     }
-    _require_known(given)
+    for name, (value, known) in given.items():
+        if value not in known:
+            expected("tune_tasks", name, " or ".join(map(repr, known)), value)
     folder = _folder(work_dir)
-    kinds: dict[str, Callable[[], Database]] = {
-        "json": partial(JSONDatabase, work_dir=folder),
-        "memory": MemoryDatabase,
-    }
+    kinds = dict[str, Callable[[], Database]](json=partial(JSONDatabase, work_dir=folder), memory=MemoryDatabase)
     kept = database if isinstance(database, Database) else created("tune_tasks: database", kinds, database)
     scheduler = task_scheduler if isinstance(task_scheduler, TaskScheduler) else TaskScheduler.create(task_scheduler)
     scheduler.log = Log(str(folder / _LOG))
@@ -199,23 +222,10 @@ def _are_callbacks(given: object) -> bool:
     return all(isinstance(each, MeasureCallback) for each in (given if isinstance(given, list | tuple) else [given]))
 
 
-def _require_known(given: Mapping[str, tuple[object, Sequence[str]]]) -> None:
-    """Refuse options with another value than those that are known."""
-    for name, (value, known) in given.items():
-        if value not in known:
-            expected("tune_tasks", name, " or ".join(map(repr, known)), value)
-
-
-def tune_te(
-    tensors: Sequence[Tensor],
-    target: TargetLike,
-    work_dir: str | os.PathLike[str],
-    max_trials_global: int,
-    **options: Any,
-) -> Schedule | None:
+def tune_te(tensors: Sequence[Tensor], target: TargetLike, *given: Any, **options: Any) -> Schedule | None:
     """Search for the fastest schedule of what is defined by tensors, inputs and outputs, and return it.
 
-    The options are those of :func:`tune_tir`.
+    The other arguments are those of :func:`tune_tir`.
     """
-    func = create_prim_func(tensors)
-    return tune_tir(func, target, work_dir, max_trials_global, **options).query_schedule(func, target)
+    found = tune_tir(func := create_prim_func(tensors), target, *given, **options)
+    return found.query_schedule(func, target) if isinstance(found, Database) else found

@@ -167,7 +167,7 @@ _TUNING = {
     ),
     **_each(
         "tvm.meta_schedule",
-        "EvolutionarySearchConfig ReplayFuncConfig ReplayTraceConfig TuneConfig",
+        "EvolutionarySearchConfig ReplayFuncConfig ReplayTraceConfig",
         "this is of releases before 0.11; give meta_schedule.tune_tir max_trials_global and strategy instead",
     ),
     **_each(

@@ -96,7 +96,7 @@ def test_installing_twice_changes_nothing() -> None:
             "tvm.auto_scheduler.utils has no attribute 'get_cons_int'; did you mean 'get_const_int'",
         ),
         ("import tvm.te.compute", ModuleNotFoundError, "tvm.te.compute is not a module"),
-        ("import tvm; tvm.meta_schedule.TuneConfig()", UnavailableError, "tune_tir max_trials_global and strategy"),
+        ("import tvm; tvm.meta_schedule.ReplayTraceConfig()", UnavailableError, "max_trials_global and strategy"),
         (
             "import tvm; tvm.meta_schedule.FeatureExtractor()",
             UnavailableError,

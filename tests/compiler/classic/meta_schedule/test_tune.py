@@ -50,6 +50,23 @@ def test_a_function_is_tuned_and_its_schedule_computes_what_the_function_does(tm
     assert meta_schedule.Database.current() is None
 
 
+def test_a_configuration_in_place_of_options_returns_a_schedule(tmp_path: Path) -> None:
+    """As releases 0.9 and 0.10 have it, and programs of courses of that time."""
+    func, config = te.create_prim_func(_tensors()), meta_schedule.TuneConfig(max_trials_global=2, num_trials_per_iter=2)
+    named = meta_schedule.tune_tir(
+        mod=func, target="llvm", config=config, work_dir=tmp_path / "a", task_name="product", seed=1
+    )
+    third = meta_schedule.tune_tir(func, "llvm", config, tmp_path / "b", seed=1)
+    of_tensors = meta_schedule.tune_te(_tensors(), "llvm", config=config, work_dir=tmp_path / "c", seed=1)
+    for schedule in (named, third, of_tensors):
+        assert isinstance(schedule, tvm.tir.Schedule)
+        arrays = [np.random.default_rng(0).random(shape, "float32") for shape in ((16, 8), (8, 32), (16, 32))]
+        tvm.build(schedule.mod, target="llvm")(*arrays)
+        np.testing.assert_allclose(arrays[2], arrays[0] @ arrays[1], rtol=1e-5)
+    with pytest.raises(ArgumentError, match="tune_tir: config must be a TuneConfig, got 4"):
+        meta_schedule.tune_tir(func, "llvm", config=4, work_dir=tmp_path)
+
+
 def _copied(rows: int) -> list[te.Tensor]:
     a = te.placeholder((rows,), name="a")
     return [a, te.compute((rows,), lambda i: a[i] + 1.0)]
