@@ -43,9 +43,9 @@ class _Elements(Mutator):
         self._views: dict[Buffer, Buffer] = {}
 
     def visit_Allocate(self, n: tir.Allocate) -> Stmt:
-        count = dt.lanes(n.dtype)
-        extents = n.extents if count == 1 else (*n.extents, const(count))
-        return rebuild(n, dtype=dt.element(n.dtype), extents=extents, body=self.visit(n.body))
+        if (count := dt.lanes(n.dtype)) == 1:
+            return self.visit_Node(n)
+        return rebuild(n, dtype=dt.element(n.dtype), extents=(*n.extents, const(count)), body=self.visit(n.body))
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         buffer, indices = self._side_by_side(n)

@@ -30,7 +30,9 @@ CONTAINED = {
     "a guard": "for i, j in T.grid(3, 7):\n    if i * 7 + j < 16:\n        A[i * 7 + j] = T.float32(1)",
     "a guarded value": "for i in range(16):\n    A[i] = T.if_then_else(i > 0, A[i - 1], T.float32(0))",
     "vectors": "for i in range(2):\n    A[i * 8:i * 8 + 8] = T.Broadcast(T.exp(A[i]), 8)",
-    "a mask": "A.vstore([T.Ramp(0, 1, 8)], T.Broadcast(T.float32(1), 8), predicate=T.Broadcast(B[15] > 0, 8))",
+    "a mask":
+        "for i in range(2):\n"
+        "    A.vstore([T.Ramp(i * 8, 1, 8)], T.Broadcast(T.float32(1), 8), predicate=T.Broadcast(i > 0, 8))",
     "an index of the least integer":
         "for i in range(2):\n    A[T.floordiv(i + -2147483648, -2147483648)] = T.float32(1)",
     "sums in pairs":
@@ -106,10 +108,6 @@ ESCAPES = {
         "A.vstore([T.Ramp(0, 1, 8)], T.Broadcast(T.float32(1), 8),\n"
         "    predicate=T.Broadcast(T.call_extern('bool', 'abort'), 8))",
         "which is not a pure intrinsic",
-    ),
-    "a mask of what is read that reads behind it": (
-        "A.vstore([T.Ramp(0, 1, 8)], A.vload([T.Ramp(0, 1, 8)], predicate=T.Broadcast(B[16] > 0, 8)))",
-        "is not proven to be below 16",
     ),
     "memory that is there where a call says": (
         "C = T.allocate([4], 'float32', 'global', condition=T.call_extern('bool', 'abort'))\nA[0] = T.float32(1)",
