@@ -97,7 +97,8 @@ def test_a_log_opens_and_its_best_candidate_becomes_a_script(explorer: str, open
 def test_the_tree_of_sketches_filters_the_charts_and_opens_candidates(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:
-    wide = [["C.1.inner", 32] if name == "C.1.inner" else [name, value] for name, value in CHOICES]
+    tile = {"C.0.inner": 2, "C.1.inner": 32}  # which sixteen registers hold, too
+    wide = [[name, tile.get(name, value)] for name, value in CHOICES]
     packed = [[name, True if name == "C.pack1" else value] for name, value in CHOICES]
     text = "\n".join(
         [line(2e-5), line(1e-5, choices=wide), line(3e-5, choices=packed), line(None, "wrong", message="no")]
