@@ -62,11 +62,11 @@ def test_labels_of_a_scale_do_not_overlap(slowest: float) -> None:
 
 
 def test_a_long_log_is_drawn_at_once() -> None:
-    trials = [timed(1e-3, str(at), 1e-3, timestamp=at) for at in range(2000)]
+    trials = [timed(1e-3, str(at), 1e-3, timestamp=at) for at in range(5000)]
     began = time.thread_time()
     assert progress_chart(trials, [], 800, False, None)
     assert cloud(trials, 800, None)
-    assert time.thread_time() - began < 0.5, "seconds, where each point looks for the best"
+    assert time.thread_time() - began < 4, "seconds, where each point looks for the best"
 
 
 def test_a_search_is_drawn_beside_what_there_is() -> None:
