@@ -130,12 +130,13 @@ def test_vector_functions_are_accurate(name: str, low: float, high: float, dtype
 @pytest.mark.parametrize("name", ["tanh", "erf"])
 @pytest.mark.parametrize("target", ["llvm", "llvm -mcpu=native"])
 def test_quotients_of_polynomials_are_off_by_few_units_and_end_at_one(target: str, name: str, dtype: str) -> None:
-    a = np.concatenate([-np.geomspace(12, 1e-30, 1 << 15), np.geomspace(1e-30, 12, 1 << 15)]).astype(dtype)
+    a = np.concatenate([-np.geomspace(12, 1e-30, 1 << 15), np.linspace(0, 10, 15 << 15)]).astype(dtype)
     a[:4] = np.nan, np.inf, -np.inf, 3e38
     exact = Op.get("tir." + name).reference(a.astype("float64" if dtype == "float32" else "longdouble"))  # type: ignore[misc]
     found = evaluate(lambda x: call(name, x), [a], dtype, 16, target)
-    has_fma = "native" in target and "fma" in host_features()
-    assert units_apart(found[1:], exact[1:]) <= (3 if dtype == "float64" else 4.2 if has_fma else 7)
+    is_fused = "native" in target and "fma" in host_features()
+    most = {"tanh": 5, "erf": 6}[name] + (not is_fused) if dtype == "float32" else 3
+    assert units_apart(found[1:], exact[1:]) <= most
     assert np.isnan(found[0])
     assert np.abs(found[1:]).max() == 1
 

@@ -2,8 +2,8 @@
 
 Range reduction and most minimax polynomials are those of Stephen Moshier's Cephes Mathematical Library (single and
 double precision), written without branches: special values are selected at the end.  The error is at most 3 units in
-the last place, of single precision's ``tanh`` and ``erf`` 4 (7 on processors without fused multiply-adds), as measured
-by the tests.
+the last place, of single precision's ``tanh`` 5 and ``erf`` 6 (6 and 7 on processors without fused multiply-adds), as
+measured by the tests.
 """
 
 from __future__ import annotations
