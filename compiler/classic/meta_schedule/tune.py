@@ -103,6 +103,8 @@ def tune_tir(
     """
     if not isinstance(mod, (IRModule, PrimFunc)):
         expected("tune_tir", "mod", "an IRModule or a PrimFunc", mod)
+    if not isinstance(task_name, str):
+        expected("tune_tir", "task_name", "a str", task_name)
     mod, made_for = IRModule({task_name: mod}) if isinstance(mod, PrimFunc) else mod, Target.target_or_current(target)
     named = {var.name_hint: func for var, func in mod.functions.items() if isinstance(func, PrimFunc)}
     tasks = [ExtractedTask(name, IRModule({"main": func}), made_for, 1) for name, func in named.items()]

@@ -336,6 +336,7 @@ def _tuned(work_dir: Path, max_trials_global: Any = 2, **options: Any) -> meta_s
     ("options", "said"),
     [
         ({"func": "text"}, "tune_tir: mod must be an IRModule or a PrimFunc, got 'text'"),
+        ({"task_name": 5}, "tune_tir: task_name must be a str, got 5"),
         ({"max_trials_global": "many"}, "max_trials_global must be an int of at least 0, got 'many'"),
         ({"max_trials_global": -1}, "max_trials_global must be an int of at least 0, got -1"),
         ({"num_trials_per_iter": "8"}, "num_trials_per_iter must be an int of at least 1, got '8'"),
