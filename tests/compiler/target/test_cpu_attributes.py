@@ -90,3 +90,12 @@ def test_rows_of_one_or_two_vectors_are_computed_row_by_row(mcpu: str, width: in
     assert not re.findall(r"gather|scatter|vperm|vunpck|vshuf|vinsert|vexpand", code)
     assert len(re.findall(r"^\.LBB\d+_\d+:", code, re.MULTILINE)) == 1, "one loop, over rows"
     assert len(re.findall(r"^\t[a-z]", code, re.MULTILINE)) < 50
+
+
+@pytest.mark.parametrize("width", [16, 24, 32])
+def test_rows_of_vectors_without_a_fixed_length_are_no_warning(width: int, capfd: pytest.CaptureFixture[str]) -> None:
+    """LLVM writes to the standard error that it cannot write out a loop which it was told to."""
+    a = te.placeholder((1000, width), name="A")
+    c = te.compute((1000, width), lambda i, j: a[i, j] * 2, name="C")
+    build(te.create_schedule(c.op), [a, c], "llvm -mtriple=riscv64-linux-gnu -mcpu=sifive-x280 -mattr=+v")
+    assert not capfd.readouterr().err

@@ -133,16 +133,16 @@ def suffix(typ: ir.Type) -> str:
 
 NOT_UNROLLED = "llvm.loop.unroll.disable"
 """The hint that keeps a loop as it is."""
-VECTORS_UNROLLED = "llvm.loop.vectorize.followup_all"
-"""The hint that keeps a loop until it is one of vectors, which is written out."""
+UNROLLED_AS_VECTORS = "llvm.loop.vectorize.followup_all"
+"""The hint that keeps a loop until it is one of vectors, of which LLVM writes out few."""
 
 
 def _hinted(module: ir.Module, hint: str) -> ir.MDValue:
     """Return the metadata node of a loop: a self-reference, followed by the hint."""
     loop, hints = ir.MDValue(module, [], name=str(len(module.metadata))), [module.add_metadata([hint])]
-    if hint == VECTORS_UNROLLED:
-        then = (["llvm.loop.isvectorized", ir.Constant(I32, 1)], ["llvm.loop.unroll.full"])
-        hints = [module.add_metadata([hint, *map(module.add_metadata, then)]), module.add_metadata([NOT_UNROLLED])]
+    if hint == UNROLLED_AS_VECTORS:
+        made = module.add_metadata(["llvm.loop.isvectorized", ir.Constant(I32, 1)])
+        hints = [module.add_metadata([hint, made]), module.add_metadata([NOT_UNROLLED])]
     loop.operands = (loop, *hints)
     return loop
 

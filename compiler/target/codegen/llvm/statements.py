@@ -41,7 +41,7 @@ from compiler.target.codegen.llvm.selection.speculation import is_speculatable
 from compiler.target.codegen.llvm.selection.sum_parts import sum_parts
 from compiler.target.codegen.llvm.selection.tile_products import tile_product
 from compiler.target.codegen.llvm.selection.turned_loads import TurnedLoad, columns, turned_load
-from compiler.target.codegen.llvm.state import NOT_UNROLLED, VECTORS_UNROLLED, FunctionState
+from compiler.target.codegen.llvm.state import NOT_UNROLLED, UNROLLED_AS_VECTORS, FunctionState
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, constant, memory_type, null
 from compiler.target.target import Target
 from compiler.tir.statements import stmt as tir
@@ -231,7 +231,7 @@ class Statements(Functor):
     def _other_hint(self, n: For) -> str:
         if _chains_selects(n) or self._is_register_tile(n):
             return NOT_UNROLLED
-        return VECTORS_UNROLLED if _is_row_of_vectors(n, self.state.shared.target) else ""
+        return UNROLLED_AS_VECTORS if _is_row_of_vectors(n, self.state.shared.target) else ""
 
     def _is_register_tile(self, n: For) -> bool:
         """Return whether the body of a loop multiplies elements by several vectors each, of half the registers.
