@@ -2,14 +2,16 @@
 
 A candidate is built in a child, which is a fork of this process: it has the definition, the inputs, the expected result
 and the reference kernel, and what it does to memory ends with it.  Several are built at the same time; one at a time is
-checked and then compared with the reference (:mod:`compiler.search.pairing`).  A child has limits of processor time,
-which the system enforces, and by the clock, after which it is killed::
+checked and then compared with the reference (:mod:`compiler.search.pairing`), while the others are stopped: they would
+take memory and caches from it.  A child has limits of processor time, which the system enforces, and by the clock,
+after which it is killed::
 
     parent                 child 1            child 2
       fork ─────────────────→ build
       fork ──────────────────────────────────────→ build
-      "go" ─────────────────→ check, compare
+      "go" ─────────────────→ check, compare     (stopped)
            ←── Measurement ── end
+           ──────────────────────────────────────→ build, on
       "go" ──────────────────────────────────────→ check, compare
 
 Where processes cannot fork, candidates are built and run in this one, without limits.
@@ -17,11 +19,13 @@ Where processes cannot fork, candidates are built and run in this one, without l
 
 from __future__ import annotations
 
+import ctypes
 import faulthandler
 import gc
 import math
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -53,6 +57,9 @@ _BUILD_OF_DEFAULT, _LEAST_BUILD = 10.0, 2.0
 REFUSALS = (TVMError, ArithmeticError, LookupError, TypeError, ValueError, RuntimeError)
 """What a candidate raises that cannot be built or run."""
 _FLUSHED = 1 << 27
+_MAY_STOP = sys.platform == "linux"
+"""Whether children can be stopped: they are, where one that stays so ends with this process."""
+_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -157,8 +164,22 @@ class _Child:
     pid: int
     pipe: Connection
     deadline: float
+    has_begun: bool = False
     is_built: bool = False
     is_running: bool = False
+    stopped: float | None = None
+    """When it was stopped while another one is compared; its limit by the clock is that much later."""
+
+    def stop(self) -> None:
+        if _MAY_STOP and self.has_begun and self.stopped is None:
+            os.kill(self.pid, signal.SIGSTOP)
+            self.stopped = time.monotonic()
+
+    def go_on(self) -> None:
+        if self.stopped is not None:
+            os.kill(self.pid, signal.SIGCONT)
+            self.deadline += time.monotonic() - self.stopped
+            self.stopped = None
 
 
 @dataclass
@@ -202,7 +223,7 @@ class Measurer:
 
         It is run in a child, too: its measurement has no pairing, but says if it cannot be run.
         """
-        (found,) = self.children([build], self._results)
+        (found,) = self.children([partial(self._compiled, build)], self._results)
         if isinstance(found, Measurement):
             return found
         self._expected = found
@@ -213,7 +234,7 @@ class Measurer:
         """Take another kernel, one that was measured, as the reference."""
         started = time.process_time()
         with uninstrumented():
-            self._reference = build()
+            self._reference = self._compiled(build)
         self._enough = max(self._enough, _LEAST_BUILD, _BUILD_OF_DEFAULT * (time.process_time() - started))
 
     def measure(self, builds: Sequence[Build], patience: Patience | None = None) -> Iterator[Measurement]:
@@ -224,7 +245,13 @@ class Measurer:
         def compare(kernel: Kernel) -> Measurement:
             return self._compared(kernel, patience or self.patience)
 
-        yield from self.children(builds, compare, patient)
+        yield from self.children([partial(self._compiled, build) for build in builds], compare, patient)
+
+    def _compiled(self, build: Build) -> Kernel:
+        """Build a kernel with its machine code, which otherwise each child would make, where others wait for it."""
+        kernel = build()
+        _call(kernel, self.arrays)
+        return kernel
 
     # in a child
 
@@ -305,6 +332,7 @@ class Measurer:
         if not pid:
             try:  # whatever happens, a child ends here and does not go on with the program
                 _become_child(limits)
+                theirs.send("begun")
                 theirs.send(self._serve(build, work, theirs, limits.run))
             finally:
                 os._exit(0)
@@ -313,14 +341,21 @@ class Measurer:
 
     def _let_one_run(self, running: dict[int, _Child], limits: Limits) -> None:
         built = [at for at, child in running.items() if child.is_built]
-        if built and not any(child.is_running for child in running.values()):
+        building = [child for child in running.values() if not child.is_built]
+        if not built:
+            for child in building:
+                child.go_on()
+            return
+        for child in building:
+            child.stop()
+        if not any(child.is_running for child in running.values()):
             chosen = running[min(built)]
             chosen.is_running, chosen.deadline = True, time.monotonic() + limits.by_clock(limits.run)
             chosen.pipe.send("go")
 
     def _listen(self, running: dict[int, _Child], done: dict[int, Any]) -> None:
         """Wait until a child says something or its time is over."""
-        waited = {at: c for at, c in running.items() if c.is_running or not c.is_built}
+        waited = {at: c for at, c in running.items() if c.is_running or not (c.is_built or c.stopped)}
         left = max(min(c.deadline for c in waited.values()) - time.monotonic(), 0.0)
         ready = wait([c.pipe for c in waited.values()], left)
         for at, child in waited.items():
@@ -330,7 +365,9 @@ class Measurer:
                 except (EOFError, ConnectionError):
                     done[at] = _died(running.pop(at))
                     continue
-                if said == "built":
+                if said == "begun":
+                    child.has_begun = True
+                elif said == "built":
                     child.is_built = True
                 else:
                     done[at] = said
@@ -376,6 +413,8 @@ def _become_child(limits: Limits) -> None:
     gc.disable()
     faulthandler.disable()  # what crashes is told by its record
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if _MAY_STOP:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     _limit_processor_time(limits.build)
 
 

@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import time
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 import compiler
 from compiler import te
 from compiler.ir.error import ArgumentError
+from compiler.runtime.modules import native_code
 from compiler.search import measurer
 from compiler.search.measurer import Kernel, Limits, Measurer, Place, apart, difference
 from compiler.search.pairing import Pairing, Patience, paired
@@ -120,27 +122,94 @@ def test_a_candidate_may_take_a_few_times_as_long_to_build_as_the_default() -> N
     assert time.monotonic() - began < 50
 
 
-def _children() -> set[int]:
-    """The processes that this one has started, those that ended and were not waited for among them."""
-    found = set()
+def _children(of: int) -> dict[int, str]:
+    """The processes that one has started, those that ended and were not waited for among them, and their states."""
+    found = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # it has ended meanwhile
-            _, parent, *_ = path.read_text().rpartition(")")[2].split()
-            if int(parent) == os.getpid():
-                found.add(int(path.parent.name))
+            state, parent, *_ = path.read_text().rpartition(")")[2].split()
+            if int(parent) == of:
+                found[int(path.parent.name)] = state
     return found
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells the processes")
 def test_no_child_is_left_behind_where_nobody_waits_for_the_rest() -> None:
-    before = _children()  # those of other tests of this session
+    before = set(_children(os.getpid()))  # those of other tests of this session
     measurer = _measurer(parallel=2)
     measurer.expect(lambda: _double)
     measuring = measurer.measure([lambda: _double, lambda: _sleep, lambda: _sleep])
     next(measuring)
-    assert _children() - before
+    assert set(_children(os.getpid())) - before
     measuring.close()  # type: ignore[attr-defined]
-    assert _children() <= before
+    assert set(_children(os.getpid())) <= before
+
+
+def _siblings(others: Collection[int]) -> dict[int, str]:
+    """The states of the processes that are being built while this one is compared."""
+    return {pid: state for pid, state in _children(os.getppid()).items() if pid not in {os.getpid(), *others}}
+
+
+def _slow() -> Kernel:
+    began = time.process_time()
+    while time.process_time() - began < 0.2:
+        pass
+    return _double
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells the processes")
+def test_what_is_being_built_stands_still_while_another_one_is_compared() -> None:
+    others = _children(os.getpid())
+
+    def watching(a: Any, b: Any) -> None:
+        np.multiply(a, 2, out=b)
+        if set(_siblings(others).values()) != {"T"}:
+            b[:] = -1
+
+    measurer = _measurer(parallel=3)
+    measurer.expect(lambda: _double)
+    assert [m.kind for m in measurer.measure([lambda: watching, _slow, _slow])] == ["ok"] * 3
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells the processes")
+def test_no_child_stands_still_for_ever_where_the_search_is_killed() -> None:
+    told, ours = os.pipe()
+
+    def murder(a: Any, b: Any) -> None:
+        os.write(ours, f"{next(iter(_siblings(())))}\n".encode())
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(60)
+
+    if not (search := os.fork()):
+        try:
+            os.setsid()  # nobody continues what is stopped in a session without a terminal
+            measurer = _measurer(parallel=2)
+            measurer.expect(lambda: _double)
+            list(measurer.measure([lambda: murder, _slow]))
+        finally:
+            os._exit(1)
+    os.waitpid(search, 0)
+    stopped = Path("/proc", os.read(told, 100).decode().strip())
+    until = time.monotonic() + 20
+    while stopped.exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not stopped.exists()
+
+
+def test_the_machine_code_of_the_reference_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    linked: list[int] = []
+
+    class Noted(native_code.LinkedCode):
+        def __init__(self, *arguments: Any) -> None:
+            linked.append(os.getpid())
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(native_code, "LinkedCode", Noted)
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] * 2, name="B")
+    measurer = _measurer()
+    measurer.expect(lambda: compiler.build(te.create_schedule(b.op), [a, b], "llvm"))
+    assert linked == [os.getpid()], "here, and not in each child"
 
 
 def test_differences_are_told_by_size_and_by_what_is_not_a_number() -> None:
