@@ -42,6 +42,8 @@ _PANEL_COUNTS = (4, 3, 6, 5, 2, 1)
 """Panels that a tile covers, of equal costs the best first."""
 _PANELS_OF_A_ROW, _MAX_TILE_ROWS, _USUAL_ROWS = 8, 14, 96
 """Panels that a single row is multiplied with at once; rows of a tile at most; rows where nothing says how many."""
+_LINE, _FIRST_CACHE = 64, 1 << 15
+"""Bytes of a line, and that first caches have."""
 _SECOND_CACHE = 3 << 16
 """Bytes that any second cache has room for, beside what they are multiplied with."""
 _MATRIX_ROWS, _MATRIX_COLUMNS = 6, 16
@@ -147,8 +149,9 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
 def _is_copied(anchor: ComputeOp, product: PanelProduct, target: Target) -> bool:
     """Return whether panels are copied that could be read where they are.
 
-    That pays for the rows of many tiles if the second cache does not keep what a tile reads of the weight.  Lines that
-    are a multiple of ``_PERIOD`` apart share its ways, so that columns of wide rows fill a small part of it.
+    That pays for the rows of many tiles if a tile reads a single line of each row of a weight that leaves the first
+    cache, or if the second cache does not keep what it reads.  Lines that are a multiple of ``_PERIOD`` apart share its
+    ways, so that columns of wide rows fill a small part of it.
     """
     rows, columns, depth = (extent(axis) for axis in (*anchor.axis[-2:], anchor.reduce_axis[-1]))
     if rows is None or columns is None or depth is None or rows < FEW_ROWS:
@@ -156,7 +159,8 @@ def _is_copied(anchor: ComputeOp, product: PanelProduct, target: Target) -> bool
     element = dt.storage_bytes(anchor.input_tensors[-1].dtype)
     row, part = columns * element, _counts_across(columns // product.width, target)[0] * product.width * element
     kept = _FAR * min(part / gcd(row, _PERIOD), 1)
-    return row > part and (depth * part > kept or (depth * row > _FAR and rows >= _MANY_ROWS))
+    is_by_lines = part <= _LINE and depth * row > _FIRST_CACHE
+    return row > part and (is_by_lines or depth * part > kept or (depth * row > _FAR and rows >= _MANY_ROWS))
 
 
 def _columns_at_once(group: Group, product: PanelProduct) -> int | None:

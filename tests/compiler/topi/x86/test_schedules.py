@@ -228,11 +228,29 @@ def test_known_weights_of_many_rows_stand_in_panels() -> None:
 def test_columns_are_copied_into_panels_where_the_second_cache_would_not_keep_them(
     rows: int, columns: int, depth: int, is_copied: bool
 ) -> None:
+    assert _has_panels(rows, columns, depth, "skylake-avx512") == is_copied
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "depth", "is_copied"),
+    [
+        (32, 512, 17, True),
+        (32, 512, 16, False),  # the first cache has room for it
+        (31, 512, 512, False),
+        (32, 16, 1024, False),  # a panel already
+    ],
+)
+def test_columns_are_copied_where_registers_hold_a_tile_of_one_line(
+    rows: int, columns: int, depth: int, is_copied: bool
+) -> None:
+    assert _has_panels(rows, columns, depth, "haswell") == is_copied
+
+
+def _has_panels(rows: int, columns: int, depth: int, mcpu: str) -> bool:
     args = [te.placeholder(shape, name=name) for name, shape in (("a", (rows, depth)), ("b", (depth, columns)))]
-    with Target("llvm -mcpu=haswell") as target:
+    with Target(f"llvm -mcpu={mcpu}") as target:
         product = matmul(*args)
-        lowered = compiler.lower(schedule_matmul(None, [product], target), [*args, product])
-    assert ("panels" in str(lowered)) == is_copied
+        return "panels" in str(compiler.lower(schedule_matmul(None, [product], target), [*args, product]))
 
 
 def test_panels_are_copied_along_the_rows_of_the_weight() -> None:
