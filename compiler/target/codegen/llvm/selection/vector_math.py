@@ -98,11 +98,9 @@ class Lanes:
         """Return an integer constant."""
         return constant(self.integer, value)
 
-    def power_of_two(self, exponent: ir.Value) -> ir.Value:
-        """Return ``2 ** exponent`` for an exponent within the normal range."""
-        builder = self.state.builder
-        biased = builder.add(exponent, self.integer_number(self.bias))
-        return self.from_bits(builder.shl(biased, self.integer_number(self.mantissa)))
+    def power_of_two(self, biased: ir.Value) -> ir.Value:
+        """Return ``2 ** (biased - bias)``, which is within the normal range."""
+        return self.from_bits(self.state.builder.shl(biased, self.integer_number(self.mantissa)))
 
     def scaled(self, x: ir.Value, exponent: ir.Value) -> ir.Value:
         """Return ``x * 2 ** exponent`` by instructions for registers of 16 lanes; exponents are whole numbers."""
@@ -134,7 +132,7 @@ class Lanes:
 def exp(v: Lanes, x: ir.Value) -> ir.Value:
     """Return e ** x."""
     low, high = (-746.0, 710.0) if v.double else (-104.0, 89.0)
-    result, count, rounded = _exp_parts(v, _between(v, x, low, high))
+    result, count, rounded = _exp_parts(v, _between(v, x, low, high), 2 * v.bias)
     if v.has_scaling:
         return v.scaled(result, rounded)
     # Two factors, because 2 ** n may overflow where the result does not.
@@ -144,20 +142,21 @@ def exp(v: Lanes, x: ir.Value) -> ir.Value:
 
 def _normal_exp(v: Lanes, x: ir.Value) -> ir.Value:
     """Return e ** x where it, and the next power of two, are in the normal range."""
-    result, count, rounded = _exp_parts(v, x)
+    result, count, rounded = _exp_parts(v, x, v.bias)
     return v.scaled(result, rounded) if v.has_scaling else v.mul(result, v.power_of_two(count))
 
 
-def _exp_parts(v: Lanes, x: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
+def _exp_parts(v: Lanes, x: ir.Value, more: int) -> tuple[ir.Value, ir.Value, ir.Value]:
     """Return the exponential of a remainder of at most ln(2) / 2, and the ``n`` of its factor ``2 ** n``.
 
-    That is an integer, and the same as a floating-point number.
+    That is an integer, ``n + more``, and ``n`` as a floating-point number.
     """
     builder = v.state.builder
     # Adding 1.5 * 2 ** mantissa rounds to an integer, which is left in the lowest bits.
-    magic = v.number(1.5 * 2.0**v.mantissa)
+    rounding = 1.5 * 2.0**v.mantissa
+    magic = v.number(rounding + more)
     shifted = v.add(v.mul(x, v.number(1.4426950408889634)), magic)
-    count = builder.sub(v.bits(shifted), v.bits(magic))
+    count = builder.sub(v.bits(shifted), v.bits(v.number(rounding)))
     rounded = builder.fsub(shifted, magic)
     if v.double:
         rest = v.sub(x, v.mul(rounded, v.number(6.93145751953125e-1)))
@@ -263,12 +262,11 @@ def sigmoid(v: Lanes, x: ir.Value) -> ir.Value:
     Beyond the bounds it is 1, and 0.
     """
     low, high = (-700.0, 710.3) if v.double else (-86.0, 89.3)
-    result, count, rounded = _exp_parts(v, _between(v, v.state.builder.fneg(x), low, high))
+    result, count, rounded = _exp_parts(v, _between(v, v.state.builder.fneg(x), low, high), v.bias - 1)
     half = v.number(0.5)
     if v.has_scaling:
         return v.div(half, v.add(half, v.mul(half, v.scaled(result, rounded))))
-    power = v.power_of_two(v.state.builder.sub(count, v.integer_number(1)))
-    return v.div(half, v.add(half, v.mul(result, power)))
+    return v.div(half, v.add(half, v.mul(result, v.power_of_two(count))))
 
 
 def erf(v: Lanes, x: ir.Value) -> ir.Value:
