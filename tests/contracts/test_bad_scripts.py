@@ -53,7 +53,7 @@ BAD = [
         "foreign axes",
         MATMUL + "s[D].reorder(C.op.axis[0], D.op.axis[1])\n",
         "ScheduleError",
-        "'i' is not an axis of 'D'",
+        "axis 'i' of stage 'C' is not an axis of 'D'",
         10,
     ),
     BadScript(

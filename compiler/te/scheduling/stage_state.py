@@ -190,7 +190,10 @@ class StageState(RecordedStage):
             if position(relation.parents, axis) >= 0:
                 past = relation.participle
                 raise ScheduleError(f"{primitive_name}: {self.describe(axis)} has already been {past} ({loops})")
-        raise ScheduleError(f"{primitive_name}: {axis.var.name!r} is not an axis of {self.op.name!r} ({loops})")
+        others = (stage for stage in self.schedule.stages if isinstance(stage, StageState))
+        owner = next((stage for stage in others if position(stage.all_iter_vars, axis) >= 0), None)
+        given = owner.describe(axis) if owner else repr(axis.var.name)
+        raise ScheduleError(f"{primitive_name}: {given} is not an axis of {self.op.name!r} ({loops})")
 
     def _must_be_parallel(self, primitive_name: str, axis: IterVar) -> None:
         self.require_leaf(primitive_name, axis)

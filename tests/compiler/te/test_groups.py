@@ -89,7 +89,7 @@ def test_a_group_is_placed_at_a_loop_of_a_stage_beside_it() -> None:
     for parent in (z, outer):
         with pytest.raises(ArgumentError, match="compute_at: parent must be a stage, such as"):
             inner.compute_at(parent, z.op.axis[0])
-    with pytest.raises(ScheduleError, match="compute_at: 'i' is not an axis of 'z'"):
+    with pytest.raises(ScheduleError, match="compute_at: axis 'i' of stage 'y' is not an axis of 'z'"):
         outer.compute_at(s[z], y.op.axis[0])
     with pytest.raises(ScheduleError, match="is in 'group0', and must be computed at a stage of that"):
         inner.compute_at(s[z], z.op.axis[0])
