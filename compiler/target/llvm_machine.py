@@ -34,11 +34,8 @@ def target_machine(triple: str, cpu: str, features: str, opt_level: int) -> bind
         target = binding.Target.from_triple(triple)
     except RuntimeError as exc:
         raise BuildError(f"build: LLVM has no backend for the triple {triple!r}: {exc}") from None
-    abi = "lp64d" if triple.startswith("riscv64") else ""
     with _standard_error_lines() as complaints:
-        machine = target.create_target_machine(
-            cpu, features, opt=opt_level, reloc="pic", codemodel="default", abiname=abi
-        )
+        machine = target.create_target_machine(cpu, features, opt=opt_level, reloc="pic", codemodel="default")
     if complaints:
         if UNKNOWN_CPU in complaints[0]:
             raise TargetError(

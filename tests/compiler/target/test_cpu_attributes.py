@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 
 import pytest
 
@@ -98,4 +99,17 @@ def test_rows_of_vectors_without_a_fixed_length_are_no_warning(width: int, capfd
     a = te.placeholder((1000, width), name="A")
     c = te.compute((1000, width), lambda i, j: a[i, j] * 2, name="C")
     build(te.create_schedule(c.op), [a, c], "llvm -mtriple=riscv64-linux-gnu -mcpu=sifive-x280 -mattr=+v")
+    assert not capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("mattr", "abi"), [("", 0), ("+f", 2), ("+d", 4), ("+v", 4)])
+def test_floats_are_passed_in_the_registers_that_a_riscv_processor_has(
+    mattr: str, abi: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """LLVM writes to the standard error that it ignores an ABI whose registers the processor lacks."""
+    a = te.placeholder((8,), name="A")
+    c = te.compute((8,), lambda i: a[i] * 2, name="C")
+    built = build(te.create_schedule(c.op), [a, c], f"llvm -mtriple=riscv64-linux-gnu{mattr and f' -mattr={mattr}'}")
+    built.save(str(tmp_path / "f.o"))
+    assert int.from_bytes((tmp_path / "f.o").read_bytes()[48:52], "little") & 6 == abi
     assert not capfd.readouterr().err
