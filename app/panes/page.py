@@ -56,19 +56,23 @@ class Page(Selection):
     def explained(self, pane: Pane) -> Pane:
         """Return the definition of a pane, with the reason if it has no listing.
 
-        Either the kernels cannot be printed in its language, or the script failed.
+        The kernels cannot be printed in its language, the script failed, or there was no time to print it.
         """
         steps = self.function.steps if self.function is not None else ()
         refused = next((step for step in steps if step.group == "kernel" and step.refused and not step.listing), None)
         if refused is not None and pane.machine == "device" and self.contents[pane.name] is None:
             return replace(pane, empty=f"No {refused.name}: {refused.refused}")
         problem = self.problem if self.failed else None  # a compilation that lacks time is no error
-        if problem is None or not pane.listing:
+        if not pane.listing or self.contents[pane.name] is not None:
             return pane
-        end = "was stopped" if self.answer.status in ("timeout", "limit") else f"ended with {problem.kind}"
-        where = f" at line {problem.line}" if problem.line else ""
         title = (table.find(pane.copy_of) or pane).title
         what = title if title.split()[0].isupper() else title[0].lower() + title[1:]
+        if problem is None:
+            made = [*steps, *(self.graph.steps if self.graph is not None else ())]
+            late = any(step.group == pane.group and step.applied for step in made)
+            return replace(pane, empty=f"No {what}: there was no time to print it.") if late else pane
+        end = "was stopped" if self.answer.status in ("timeout", "limit") else f"ended with {problem.kind}"
+        where = f" at line {problem.line}" if problem.line else ""
         return replace(pane, empty=f"No {what}: the script {end}{where} before it made any.")
 
     @property

@@ -134,6 +134,14 @@ def test_an_empty_answer_has_empty_panes() -> None:
     assert {name for name, content in empty.contents.items() if content is not None} == {"source", "console"}
 
 
+def test_a_text_for_which_there_was_no_time_is_not_said_to_be_of_nothing() -> None:
+    steps = [Step(group="lowering", name="Loops", phase=0), Step(group="llvm", name="optimised", applied=False)]
+    late = page(Answer(units=[Unit(name="f", built=True, steps=steps)]), View())
+    empty = {pane.name: late.explained(pane).empty for pane in table.PANES}
+    assert empty["loops"] == empty["loops-2"] == "No loop IR: there was no time to print it."
+    assert empty["llvm"] == "No LLVM IR: no function was built for a CPU."
+
+
 @pytest.mark.parametrize("raw", ["", "[]", "{", '{"unit": "x"}', '{"unit": true}', '{"loops": 3}', '{"loops": []}'])
 def test_a_view_that_makes_no_sense_is_the_default(raw: str) -> None:
     view = View.read(raw)
