@@ -131,6 +131,10 @@ def test_a_teacher_looks_into_a_workspace_and_hands_it_back(
     expect(student.locator("#class-seat")).to_have_text("You are <b>Mary</b>")
     teacher.click("#class-open")
     expect(teacher.locator("#class-room-body")).to_contain_text("<b>Mary</b>")
+    above, below = teacher.locator("#class-csv").bounding_box(), teacher.locator("#class-room caption").bounding_box()
+    assert above
+    assert below
+    assert below["y"] - above["y"] - above["height"] >= 6, "buttons stand apart from the table"
     assert violations(teacher) == []
     teacher.get_by_role("button", name="Ask to look").click()
     student.click("#class-let-in")
