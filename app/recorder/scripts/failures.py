@@ -5,6 +5,7 @@ A script's own exceptions are untrusted: their class, attributes and representat
 
 from __future__ import annotations
 
+import builtins
 import errno
 import linecache
 import re
@@ -20,7 +21,9 @@ from app.artifacts import SCRIPT_NAME, Problem
 from app.recorder.scripts.fixes import Failure, fixes_of
 from app.recorder.scripts.frames import columns, deepest_line, raised_by_script, user_trace
 from app.recorder.scripts.suggestions import suggestion
+from compiler import te
 from compiler.ir.diagnostics import Place, PlacedError
+from compiler.ir.expr.operators import ExprOperators
 from compiler.relay.inference.errors import Diagnostic, TypeInferenceError
 from compiler.tir.schedule.error import ScheduleError
 
@@ -206,6 +209,8 @@ _IMPOSTORS = {
 """What was saved in place of a file that was to be downloaded, by how it begins."""
 _NAMED = re.compile(r"""["']([^"'/\\]{1,120})["']""")
 _BEGINNING = 200
+_OF_NUMBERS = re.compile(r"(?<![\w.])((?:(np|numpy|math)\.)?(\w+))\(")
+"""Calls of functions that Python and NumPy have."""
 _NO_MODEL = "; the file is not an ONNX model, or only a part of one"
 
 _MAX_CAUSES = 8
@@ -235,6 +240,8 @@ def remark(exc: BaseException, statement: str = "") -> str:
         return impostor
     if any(_reaches_out(cause) for cause in _causes(exc)):
         return _FORBIDDEN
+    if isinstance(exc, TypeError):
+        return _of_expressions(str(exc), statement)
     if isinstance(exc, OSError):
         return _FORBIDDEN if exc.errno in (errno.EPERM, errno.EACCES, errno.EROFS) else ""
     if isinstance(exc, EOFError) and str(exc) == "EOF when reading a line":
@@ -248,6 +255,23 @@ def _not_installed(name: str) -> str:
     if module not in _EXTRAS:
         return "; scripts here have numpy, onnx and tvm, and what else its owner installs beside this server"
     return f"; the owner of this server can install it: pip install 'strata-explorer[{_EXTRAS[module]}]'"
+
+
+def _of_expressions(message: str, statement: str) -> str:
+    """Return what computes with expressions, where what computes with numbers was given one."""
+    if _kinds(ExprOperators).isdisjoint(re.findall(r"\w+", message)):
+        return ""
+    if "** or pow()" in message:
+        return "; te.power(x, y) is the power of expressions"
+    calls = (call for call in _OF_NUMBERS.findall(statement) if call[1] or hasattr(builtins, call[2]))
+    function, _, name = next((call for call in calls if callable(getattr(te, call[2], None))), ("", "", ""))
+    return f"; {function} computes with numbers, te.{name} with expressions" if name else ""
+
+
+def _kinds(base: type) -> set[str]:
+    """Return the names of the classes under one."""
+    kinds: list[type] = base.__subclasses__()
+    return {kind.__name__ for kind in kinds}.union(*map(_kinds, kinds))
 
 
 def _impostor(name: str) -> str:

@@ -7,6 +7,8 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from compiler.te import Operation, Schedule, Stage, Tensor
+
 IMPORTS = {
     "I": "from tvm.script import ir as I",
     "T": "from tvm.script import tir as T",
@@ -30,7 +32,8 @@ IMPORTS = {
 def suggestion(exc: BaseException, names: Mapping[str, Any]) -> str:
     """Return ``; did you mean 'vectorize'?`` for an unknown name that is close to a known one, else ``""``.
 
-    For the name of a module, it is ``; 'from tvm import te' is missing above``.
+    For the name of a module, it is ``; 'from tvm import te' is missing above``, and for a primitive of stages that a
+    tensor or the schedule was asked for, ``; a stage has it: s[C].vectorize``.
 
     Parameters
     ----------
@@ -41,6 +44,8 @@ def suggestion(exc: BaseException, names: Mapping[str, Any]) -> str:
     if not isinstance(missing, str) or "did you mean" in str(exc):
         return ""
     candidates: Iterable[str]
+    if owner := _owner(exc, missing):
+        return owner
     if isinstance(exc, AttributeError) and exc.obj is not None:
         candidates = (name for name in dir(exc.obj) if not name.startswith("_"))
     elif isinstance(exc, NameError):
@@ -51,3 +56,15 @@ def suggestion(exc: BaseException, names: Mapping[str, Any]) -> str:
         return ""
     close = difflib.get_close_matches(missing, candidates, n=1, cutoff=0.7)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _owner(exc: BaseException, missing: str) -> str:
+    """Return who has what a tensor, a stage or a schedule of tensor expressions was asked for in vain."""
+    if not isinstance(exc, AttributeError) or missing.startswith("_"):
+        return ""
+    asked = str(exc).partition(" has no attribute ")[0]  # errors of the compiler do not keep the object
+    if hasattr(Stage, missing) and (asked == "schedule" or isinstance(exc.obj, (Tensor, Operation))):
+        return f"; a stage has it: s[C].{missing}"
+    if hasattr(Schedule, missing) and (asked == "stage" or isinstance(exc.obj, (Tensor, Operation))):
+        return f"; the schedule has it: s.{missing}"
+    return ""

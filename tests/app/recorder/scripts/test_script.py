@@ -247,6 +247,41 @@ def test_a_misspelt_name_is_told_what_it_may_have_meant(source: str, words: str)
     assert problem.message.endswith(words)
 
 
+TWO_STAGES = """\
+import math
+import numpy as np
+from compiler import te
+A = te.placeholder((8, 8), name="A")
+k = te.reduce_axis((0, 8), name="k")
+C = te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="C")
+s = te.create_schedule(C.op)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("C.compute_at(s[C], k)", "'Tensor' object has no attribute 'compute_at'; a stage has it: s[C].compute_at"),
+        ("C.op.vectorize(k)", "; a stage has it: s[C].vectorize"),
+        ("s.split(k, 4)", "schedule has no attribute 'split'; a stage has it: s[C].split"),
+        ("s[C].cache_write(C, 'local')", "stage has no attribute 'cache_write'; the schedule has it: s.cache_write"),
+        ("te.compute((8,), lambda i: np.exp(C[i]))", "; np.exp computes with numbers, te.exp with expressions"),
+        (
+            "te.compute((8,), lambda i: math.sqrt(C[i] + 1.0))",
+            "; math.sqrt computes with numbers, te.sqrt with expressions",
+        ),
+        ("te.compute((8,), lambda i: sum(A[i, k] * 2.0))", "; sum computes with numbers, te.sum with expressions"),
+        ("te.compute((8,), lambda i: C[i] ** 2)", "; te.power(x, y) is the power of expressions"),
+        ("sum(3)", "'int' object is not iterable"),
+        ("C.nothing_like_it", "'Tensor' object has no attribute 'nothing_like_it'"),
+    ],
+)
+def test_what_was_asked_of_the_wrong_thing_is_said_with_the_right_one(line: str, words: str) -> None:
+    [problem] = run(TWO_STAGES + line).problems
+    assert problem.message.endswith(words)
+    assert problem.line == 1 + TWO_STAGES.count("\n")
+
+
 def test_text_that_cannot_be_encoded_is_written_out() -> None:
     script = run("print('a\\ud800b')\nraise ValueError('\\udfff' + 'm' * 100_000)")
     assert script.transcript.finished()[0].text == "a\\ud800b\n"
