@@ -6,9 +6,10 @@ import os
 import random
 import signal
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
+from select import select
 from typing import Any
 
 import numpy as np
@@ -145,38 +146,55 @@ def test_no_child_is_left_behind_where_nobody_waits_for_the_rest() -> None:
     assert set(_children(os.getpid())) <= before
 
 
-def _siblings(others: Collection[int]) -> dict[int, str]:
-    """The states of the processes that are being built while this one is compared."""
-    return {pid: state for pid, state in _children(os.getppid()).items() if pid not in {os.getpid(), *others}}
+def _stopped(others: Collection[int]) -> list[int]:
+    """Wait until the processes that are being built while this one is compared are stopped, and return them."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        states = {pid: state for pid, state in _children(os.getppid()).items() if pid not in {os.getpid(), *others}}
+        if set(states.values()) == {"T"}:
+            return list(states)
+        time.sleep(0.01)
+    return []
 
 
-def _slow() -> Kernel:
-    began = time.process_time()
-    while time.process_time() - began < 0.2:
-        pass
-    return _double
+def _until(told: int) -> Callable[[], Kernel]:
+    """Return what is being built until something can be read."""
+
+    def build() -> Kernel:
+        select([told], [], [], 60)
+        return _double
+
+    return build
+
+
+_NO_LIMITS = Limits(build=60, run=60, clock=90)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells the processes")
 def test_what_is_being_built_stands_still_while_another_one_is_compared() -> None:
     others = _children(os.getpid())
+    told, ours = os.pipe()
 
     def watching(a: Any, b: Any) -> None:
         np.multiply(a, 2, out=b)
-        if set(_siblings(others).values()) != {"T"}:
-            b[:] = -1
+        if not select([told], [], [], 0)[0]:
+            b[:] = a * 2 if len(_stopped(others)) == 2 else -1
+            os.write(ours, b"now")
 
     measurer = _measurer(parallel=3)
+    measurer.limits = _NO_LIMITS
     measurer.expect(lambda: _double)
-    assert [m.kind for m in measurer.measure([lambda: watching, _slow, _slow])] == ["ok"] * 3
+    builds = [lambda: watching, _until(told), _until(told)]
+    assert [m.kind for m in measurer.measure(builds)] == ["ok"] * 3
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells the processes")
 def test_no_child_stands_still_for_ever_where_the_search_is_killed() -> None:
+    never, _ = os.pipe()
     told, ours = os.pipe()
 
     def murder(a: Any, b: Any) -> None:
-        os.write(ours, f"{next(iter(_siblings(())))}\n".encode())
+        os.write(ours, f"{_stopped(())[0]}\n".encode())
         os.kill(os.getppid(), signal.SIGKILL)
         time.sleep(60)
 
@@ -184,8 +202,9 @@ def test_no_child_stands_still_for_ever_where_the_search_is_killed() -> None:
         try:
             os.setsid()  # nobody continues what is stopped in a session without a terminal
             measurer = _measurer(parallel=2)
+            measurer.limits = _NO_LIMITS
             measurer.expect(lambda: _double)
-            list(measurer.measure([lambda: murder, _slow]))
+            list(measurer.measure([lambda: murder, _until(never)]))
         finally:
             os._exit(1)
     os.waitpid(search, 0)
