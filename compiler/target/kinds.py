@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from compiler.ir.error import TargetError, show
+from compiler.target.cpu.cpus import TRIPLES, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +137,21 @@ class TargetKind(str):
 def kind_named(name: str) -> TargetKind:
     """Look up a target kind by name."""
     if name not in KINDS:
-        near = difflib.get_close_matches(name, KINDS, n=1)
+        near = _of_processor(name) or difflib.get_close_matches(name, KINDS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(KINDS)}"
         raise TargetError(f"Target: unknown kind {show(name)}; {hint}")
     return TargetKind(name)
+
+
+def _of_processor(name: str) -> list[str]:
+    """Return the targets of the processors, or of the architecture, of that name."""
+    found = []
+    for architecture, triple in TRIPLES.items():
+        if name == architecture:
+            found.append(f"llvm -mtriple={triple}")
+        elif name in {row.partition(":")[0] for row in table()[architecture]}:
+            found.append(f"llvm -mtriple={triple} -mcpu={name}")
+    return found
 
 
 def option_type(kind: TargetKind, key: str) -> type:
