@@ -165,6 +165,7 @@ class _Child:
     pipe: Connection
     deadline: float
     has_begun: bool = False
+    """Whether it would end with this process: before that it may not be stopped."""
     is_built: bool = False
     is_running: bool = False
     stopped: float | None = None

@@ -135,7 +135,7 @@ def exp(v: Lanes, x: ir.Value) -> ir.Value:
     result, count, rounded = _exp_parts(v, _between(v, x, low, high), 2 * v.bias)
     if v.has_scaling:
         return v.scaled(result, rounded)
-    # Two factors, because 2 ** n may overflow where the result does not.
+    # Two factors, of a bias each, because 2 ** n may overflow where the result does not.
     half = v.state.builder.ashr(count, v.integer_number(1))
     return v.mul(v.mul(result, v.power_of_two(half)), v.power_of_two(v.state.builder.sub(count, half)))
 
@@ -149,7 +149,7 @@ def _normal_exp(v: Lanes, x: ir.Value) -> ir.Value:
 def _exp_parts(v: Lanes, x: ir.Value, more: int) -> tuple[ir.Value, ir.Value, ir.Value]:
     """Return the exponential of a remainder of at most ln(2) / 2, and the ``n`` of its factor ``2 ** n``.
 
-    That is an integer, ``n + more``, and ``n`` as a floating-point number.
+    It is returned twice: as the integer ``n + more``, and as the floating-point number ``n``.
     """
     builder = v.state.builder
     # Adding 1.5 * 2 ** mantissa rounds to an integer, which is left in the lowest bits.
