@@ -204,3 +204,11 @@ def test_heads_keep_their_height_when_a_script_fails(
     expect(page.locator("#problems-button")).to_be_visible()
     assert heights() == before
     assert page.locator("#state").evaluate("state => state.scrollWidth <= state.clientWidth"), "cut off"
+
+
+def test_a_long_fix_keeps_within_the_console(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, 1280, 800, script="import tvm\ntvm.target.Target('sapphirerapids')\n")
+    fix = page.locator(".problem [data-fix]")
+    expect(fix).to_have_text("Write llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=sapphirerapids")
+    inside = "fix => fix.getBoundingClientRect().right <= fix.closest('.problem').getBoundingClientRect().right"
+    assert fix.evaluate(inside)
