@@ -98,6 +98,8 @@ class Server:
             raise Unreachable(f"{self.address} does not answer as a server of Strata: {told}") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
+            if isinstance(reason, ConnectionResetError | BrokenPipeError):
+                raise Unreachable(f"{self.address} closed the connection without an answer: {reason}") from None
             raise Unreachable(f"no server answers at {self.address}: {reason}; `strata serve` starts one") from None
 
 

@@ -8,10 +8,12 @@ import re
 import runpy
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from http.client import parse_headers
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -343,8 +345,10 @@ def test_what_is_no_server_of_strata_is_named(
 
         def answer() -> None:
             connection, _ = listening.accept()
-            with connection:
-                connection.recv(1 << 16)
+            with connection, connection.makefile("rb") as request:
+                request.readline()
+                length = int(parse_headers(request).get("Content-Length", 0))
+                request.read(length)  # as a connection that is closed before is reset, and what was sent is lost
                 connection.sendall(response)
 
         other = Thread(target=answer)
@@ -354,6 +358,22 @@ def test_what_is_no_server_of_strata_is_named(
         other.join()
     said = capsys.readouterr()
     assert (said.out, said.err.startswith(f"strata: {address} ")) == ("", True)
+
+
+def test_a_server_that_closes_the_connection_is_named(plain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def close() -> None:
+            connection, _ = listening.accept()
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # by a reset
+            connection.close()
+
+        other = Thread(target=close)
+        other.start()
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        assert main(["compile", plain, "--server", address]) == 3
+        other.join()
+    assert capsys.readouterr().err.startswith(f"strata: {address} closed the connection without an answer: ")
 
 
 def test_functions_and_passes_that_do_not_exist_are_answered_with_those_that_do(
