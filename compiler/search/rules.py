@@ -54,7 +54,7 @@ _LEAST_QUARTER = 256
 """Rows, columns and sums of quarters that are worth Strassen's sums."""
 _LIKELY = 4
 """How many times as often as all others those options are drawn that are likely to be fast."""
-_FILLED = 0.6
+_FILLED = 0.8
 """The share of a cache that what is read again and again may fill."""
 _MAX_UNROLLED = 256
 """Vector instructions in the innermost loops that are written out: more take long to compile."""
@@ -348,20 +348,25 @@ def _split(d: Derivation, facts: BlockFacts) -> _Tiles:
     vector = d.choose(f"{name}.vector", axes)
     inner = _register_tile(d, facts, vector, products)
     panel, block = (int(size * _FILLED) * 8 // dt.bits(facts.dtype) for size in (d.machine.caches * 2)[:2])
-    depths, room = dict[int, int](), panel // inner[vector]
+    others = math.prod(inner.values()) // inner[vector]
+    depths, rooms = dict[int, int](), (panel // inner[vector], panel // others)
     for at in reversed(range(len(reduced))):
         sizes = divisors(facts.extents[reduced[at]])
-        depths[at] = d.choose(f"{name}.r{at}.inner", _weighed(sizes, _largest(sizes, room)))
-        room //= depths[at]
-    room = block * inner[vector] // math.prod([*inner.values(), *depths.values()])
-    outer = dict[int, tuple[int, int]]()
+        likely = {size for room in rooms for size in _largest(sizes, room)}
+        depths[at] = d.choose(f"{name}.r{at}.inner", _weighed(sizes, likely))
+        rooms = (rooms[0] // depths[at], rooms[1] // depths[at])
+    depth = math.prod(depths.values())
+    # What is as deep as the first cache holds stays there: vectors, and tiles of the others are read one after another
+    # from the second cache; or a tile, and vectors are.
+    streamed = {vector} if depth * inner[vector] > panel else {at for at in range(len(spatial)) if at != vector}
+    outer, room = dict[int, tuple[int, int]](), block // (depth * (inner[vector] if vector in streamed else others))
     for at in reversed(range(len(spatial))):
         count = -(-facts.extents[spatial[at]] // inner[at])
-        likely = _largest(divisors(count), 1 if at == vector else room)
+        likely = _largest(divisors(count), room if at in streamed else 1)
         pairs = [(a, b) for a, b in product(divisors(count), repeat=2) if not count % (a * b)]
         weighed = _weighed(pairs, [pair for pair in pairs if pair[1] in likely])
         outer[at] = (count, 1) if at == products else d.picker.pick(f"{name}.{at}.outer", weighed)
-        room //= outer[at][1]
+        room //= outer[at][1] if at in streamed else 1
     rows: list[list[LoopRV]] = [[], [], [], []]
     sums: list[list[LoopRV]] = [[], []]
     for at, axis in enumerate(spatial):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from textwrap import indent
@@ -271,17 +271,28 @@ def test_products_of_matrices_may_be_those_of_quarters(wishes: Any, near: str) -
 
 
 def test_tiles_that_fill_registers_and_fit_caches_are_drawn_most_often() -> None:
-    """Registers hold 14 vectors of sums and of what they are made of; panels take 60 % of 32 KB, blocks of 1 MB."""
+    """Registers hold 14 vectors of sums and of what they are made of; panels take 80 % of 32 KB, blocks of 1 MB."""
     machine = replace(MACHINE, cores=1, caches=(1 << 15, 1 << 20))
     wishes = Wishes({"C.strassen": False, "C.way": "tiles", "C.vector": 1})
     space, rng = ScheduleSpace(matrices(512, 2048, 1024), machine, wishes), random.Random(0)
     drawn = [dict(space.sample(rng)) for _ in range(60)]
     vectors = [int(each["C.1.inner"]) // 8 * int(each["C.0.inner"]) for each in drawn]
+    panel = 0.8 * (1 << 15)
     panels = [int(each["C.1.inner"]) * int(each["C.r0.inner"]) * 4 for each in drawn]
+    tiles = [int(each["C.0.inner"]) * int(each["C.r0.inner"]) * 4 for each in drawn]
     assert max(vectors) <= 14
     assert sum(count >= 7 for count in vectors) > 30
-    assert sum(1 << 13 <= size <= 0.6 * (1 << 15) for size in panels) > 30
-    assert {True, False} == {size > 1 << 15 for size in panels}, "others are not left out"
+    assert sum(1 << 13 <= size <= panel for size in panels) > 20
+    assert sum(panel < size and 1 << 13 <= tile <= panel for size, tile in zip(panels, tiles, strict=True)) > 5
+    deep = [each for each, size in zip(drawn, panels, strict=True) if size > panel]
+    shallow = [each for each, size in zip(drawn, panels, strict=True) if size <= panel]
+    assert _streamed(deep, "C.1.outer") > len(deep) // 2 > _streamed(deep, "C.0.outer"), "a tile stays"
+    assert _streamed(shallow, "C.0.outer") > len(shallow) // 2 > _streamed(shallow, "C.1.outer"), "vectors stay"
+
+
+def _streamed(drawn: Sequence[dict[str, Any]], name: str) -> int:
+    """Return how many of the candidates read several tiles along an axis one after another."""
+    return sum(each[name][1] > 1 for each in drawn)
 
 
 def test_vectors_run_along_what_needs_the_least_moving_and_over_neighbours_only() -> None:
