@@ -380,8 +380,11 @@ def _split(d: Derivation, facts: BlockFacts) -> _Tiles:
 def _register_tile(d: Derivation, facts: BlockFacts, vector: int, products: int | None) -> dict[int, int]:
     """Return the size of the innermost tile along each spatial axis, 1 for products of quarters."""
     name, lanes, spatial = d.name(facts.rv), d.machine.lanes(facts.dtype), facts.axes("S")
-    inner = {vector: d.choose(f"{name}.{vector}.inner", _widths(facts, spatial[vector], lanes))}
-    left = max(d.machine.registers - 2, 2) // max(-(-inner[vector] // lanes), 1)
+    widths = _widths(facts, spatial[vector], lanes)
+    wide = [width for width in widths if width > lanes] or widths  # by one vector more is loaded than multiplied
+    inner = {vector: d.choose(f"{name}.{vector}.inner", _weighed(widths, wide))}
+    vectors = max(-(-inner[vector] // lanes), 1)
+    left = max((d.machine.registers - 1 - vectors) // vectors, 1)  # others hold the vectors read, and what they go with
     for at in reversed(range(len(spatial))):
         if at == products:
             inner[at] = 1
