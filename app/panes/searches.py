@@ -37,7 +37,8 @@ MAX_DECISIONS = 40
 FEATURES = (
     "estimated cycles of a call", "operations of a call", "instructions", "loop iterations",
     "loads and stores of registers",
-    "elements gathered", "bytes into the first cache", "bytes into the second cache", "bytes from memory",
+    "elements gathered", "bytes into the first cache",
+    "runs of neighbours into the first cache", "bytes into the second cache", "bytes from memory",
     "calls of functions", "guarded iterations", "parallel iterations", "lanes of a vector",
     "instructions written out", "registers of a tile", "extent of the innermost loop", "depth of the loops",
     "share that is not in vectors", "vector stores", "buffers",

@@ -20,7 +20,7 @@ from compiler.ir.error import ArgumentError
 from compiler.runtime.log_lines import append_lines, whole_lines
 from compiler.search.choices import Choices, from_json
 
-_VERSION = 3
+_VERSION = 4
 """Features of earlier versions are others."""
 
 

@@ -34,9 +34,9 @@ from compiler.tir.statements.stmt import For, ForKind, IfThenElse
 from compiler.tir.transform.loops.value_follower import without_likely
 
 NAMES = (
-    "estimate", "operations", "instructions", "iterations", "register_loads", "gathers", "L1_bytes", "L2_bytes",
-    "memory_bytes", "calls", "guards", "parallel", "lanes", "unrolled", "tile_registers", "innermost", "depth",
-    "scalar_share", "stores", "buffers",
+    "estimate", "operations", "instructions", "iterations", "register_loads", "gathers", "L1_bytes", "L1_runs",
+    "L2_bytes", "memory_bytes", "calls", "guards", "parallel", "lanes", "unrolled", "tile_registers", "innermost",
+    "depth", "scalar_share", "stores", "buffers",
 )  # fmt: skip
 """What the features are called, in their order."""
 
@@ -44,6 +44,8 @@ _CALL_COST, _GATHER_COST, _ITERATION_COST, _GUARD_COST = 12.0, 1.0, 1.5, 1.0
 """Cycles of a function such as exp, of an element that a vector gathers, of a loop's own work, of a condition."""
 _CYCLES_PER_BYTE = (1 / 64, 1 / 24, 1 / 8)
 """From the second and third level of caches, and from memory."""
+_RUN_COST = 10.0
+"""Cycles until neighbouring lines come into the first cache: those after the first are fetched ahead."""
 _NOT_HIDDEN = 0.4
 """The share of what other parts of the processor do meanwhile that takes time of its own."""
 _ARITHMETIC = (Add, Sub, Mul, Div, Max, Min, Select)
@@ -85,13 +87,27 @@ class _Leaf:
         step = min(max(smallest, 1) * access.bytes, unit)
         return max(1.0, min(count, size) * step / unit)
 
-    def traffic(self, capacity: float, unit: int, first: int = 0) -> float:
-        """Return the units that move into a memory of so many units."""
-        for depth in range(first, len(self.extents) + 1):
+    def run(self, access: _Access, depth: int) -> int:
+        """Return how many elements lie side by side of those that the loops from ``depth`` on touch with an access."""
+        length = 1
+        steps = zip(self.extents[depth:], access.moves[depth:], strict=True)
+        for move, extent in sorted((abs(move), extent) for extent, move in steps if move):
+            if move > length:
+                break
+            length += move * (extent - 1)
+        return length
+
+    def traffic(self, capacity: float, unit: int) -> tuple[float, float]:
+        """Return the units that move into a memory of so many units, and in how many runs of neighbours."""
+        for depth in range(len(self.extents) + 1):
             if sum(self.touched(access, depth, unit) for access in self.accesses) <= capacity:
-                around = max(depth - 1, first)  # whose iterations find what the others left, together fetch all once
-                return self.trips(around) * sum(self.touched(access, around, unit) for access in self.accesses)
-        return float(self.trips() * len(self.accesses))
+                around = max(depth - 1, 0)  # whose iterations find what the others left, together fetch all once
+                units = [self.touched(access, around, unit) for access in self.accesses]
+                long = [max(self.run(access, around) * access.bytes / unit, 1.0) for access in self.accesses]
+                trips = self.trips(around)
+                return trips * sum(units), trips * sum(n / each for n, each in zip(units, long, strict=True))
+        each = float(self.trips() * len(self.accesses))
+        return each, each
 
 
 def features(program: IRModule | PrimFunc, machine: Machine) -> list[float]:
@@ -123,8 +139,9 @@ def _add(leaf: _Leaf, machine: Machine, total: dict[str, float], dearest: list[A
     written_out = _written_out(leaf)
     loops = leaf.trips(written_out)
     strided = sum(1 for access in leaf.accesses if lanes > 1 and abs(_lane_move(leaf, access)) > 1)
-    bytes_of = [leaf.traffic(capacity / machine.line, machine.line) * machine.line for capacity in machine.caches[:3]]
-    bytes_of += [bytes_of[-1]] * (3 - len(bytes_of))
+    moved = [leaf.traffic(capacity / machine.line, machine.line) for capacity in machine.caches[:3]]
+    moved += [moved[-1]] * (3 - len(moved))
+    bytes_of, runs = [machine.line * lines for lines, _ in moved], moved[0][1]
     operations = trips * max(leaf.operations, 1)
     parallel = math.prod(e for e, k in zip(leaf.extents, leaf.kinds, strict=True) if k is ForKind.PARALLEL)
     sums = {
@@ -134,6 +151,7 @@ def _add(leaf: _Leaf, machine: Machine, total: dict[str, float], dearest: list[A
         "register_loads": registers,
         "gathers": strided * trips,
         "L1_bytes": bytes_of[0],
+        "L1_runs": runs,
         "L2_bytes": bytes_of[1],
         "memory_bytes": bytes_of[2],
         "calls": leaf.calls * vectors,
@@ -145,7 +163,8 @@ def _add(leaf: _Leaf, machine: Machine, total: dict[str, float], dearest: list[A
         vectors * max(leaf.operations, 1) / 4 + _CALL_COST * sums["calls"] + _GUARD_COST * sums["guards"],
         registers / 2 + _GATHER_COST * sums["gathers"],
         _ITERATION_COST * loops,
-        *(cost * moved for cost, moved in zip(_CYCLES_PER_BYTE, bytes_of, strict=True)),
+        _RUN_COST * runs,
+        *(cost * size for cost, size in zip(_CYCLES_PER_BYTE, bytes_of, strict=True)),
     ]
     cycles = max(units) + _NOT_HIDDEN * (sum(units) - max(units))
     sums["estimate"] = cycles / max(min(parallel, machine.cores), 1)

@@ -184,6 +184,23 @@ def test_conditions_that_nearly_always_hold_cost_nothing() -> None:
     assert guards(8) == guards(5)
 
 
+def test_memory_that_is_read_in_short_runs_is_expected_to_take_longer() -> None:
+    """The lines of a run are fetched ahead of their use, all but the first."""
+    x = te.placeholder((512, 1024), name="x")
+    y = te.compute((512, 1024), lambda i, j: x[i, j] + 1.0, name="y")
+
+    def row(columns: int) -> dict[str, float]:
+        s = te.create_schedule(y.op)
+        outer, inner = s[y].split(y.op.axis[1], columns)
+        s[y].reorder(outer, y.op.axis[0], inner)
+        return dict(zip(NAMES, features(scheduled_program(s, [x, y], "main"), MACHINE), strict=True))
+
+    short, long = row(64), row(256)
+    assert short["L1_bytes"] == pytest.approx(long["L1_bytes"], abs=1e-3)
+    assert short["L1_runs"] == pytest.approx(long["L1_runs"] + 2, abs=1e-3), "four times as many"
+    assert short["estimate"] > long["estimate"]
+
+
 def test_what_a_program_computes_again_is_expected_to_take_its_time() -> None:
     func, _ = softmax(random.Random(4))
 
