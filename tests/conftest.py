@@ -20,6 +20,8 @@ FRAMES = sys.getrecursionlimit()
 settings.register_profile("strata", deadline=None, max_examples=20)
 settings.register_profile("long", deadline=None, max_examples=200)
 NO_CONSTANTS = providers.Constants()
+GC_THRESHOLDS = (50_000, 20, 100)
+"""Trees of programs are many small objects: with Python's own thresholds a tenth of the time went on searches."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -69,12 +71,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Keep Python's search for garbage away from the modules and tests, which all stay to the end."""
+    """Keep Python's search for garbage away from the modules and tests, which all stay, and let it come seldom."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(*GC_THRESHOLDS)
         gc.enable()
 
 

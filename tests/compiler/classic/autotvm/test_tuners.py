@@ -11,7 +11,7 @@ from compiler.classic import autotvm
 from compiler.classic.autotvm import MeasureErrorNo
 from compiler.classic.autotvm.boosted_trees import BoostedTrees
 
-_N = 96
+_N = 32
 
 
 @autotvm.template("test/scaled")
