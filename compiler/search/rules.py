@@ -352,8 +352,8 @@ def _split(d: Derivation, facts: BlockFacts) -> _Tiles:
     depths, rooms = dict[int, int](), (panel // inner[vector], panel // others)
     for at in reversed(range(len(reduced))):
         sizes = divisors(facts.extents[reduced[at]])
-        likely = {size for room in rooms for size in _largest(sizes, room)}
-        depths[at] = d.choose(f"{name}.r{at}.inner", _weighed(sizes, likely))
+        deepest = {size for room in rooms for size in _largest(sizes, room)}
+        depths[at] = d.choose(f"{name}.r{at}.inner", _weighed(sizes, deepest))
         rooms = (rooms[0] // depths[at], rooms[1] // depths[at])
     depth = math.prod(depths.values())
     # What is as deep as the first cache holds stays there: vectors, and tiles of the others are read one after another
