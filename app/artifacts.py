@@ -628,6 +628,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     problems: list[Problem] = []
     hints: Annotated[list[Hint], Meta(max_length=MAX_HINTS)] = []
     measurements: list[Measurement] = []
+    hurried: bool = False
+    """Whether texts are missing for which there was no time on a busy machine: the next answer may have them."""
     milliseconds: float = 0.0
     environment: dict[str, str] = {}
     """Compiler version, LLVM version, CPU model, parallel runtime."""

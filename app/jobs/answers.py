@@ -35,6 +35,8 @@ class StoredAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The keys of its drawings."""
     problems: list[Problem] = []
     """Its first problems, shortened."""
+    hurried: bool = False
+    """Whether another try may show more."""
     recalled: bool = False
     """Whether it was made for an earlier request, whose time it tells."""
 
@@ -51,6 +53,7 @@ def pack(answer: Answer) -> StoredAnswer:
         packed=gzip.compress(raw, COMPRESSION, mtime=0),
         size=len(raw),
         status=answer.status,
+        hurried=answer.hurried,
         listings=list(answer.listings),
         drawings=list(answer.drawings),
         problems=[_shortened(problem) for problem in answer.problems[:MAX_PROBLEMS]],

@@ -33,7 +33,7 @@ UPDATE_SECONDS = 0.25
 MAX_TABS = 4096
 REPLACED = "a newer request replaced this one"
 CACHED = frozenset({"ok", "error"})
-"""Statuses of cached answers, without those of stopped runs, which may get further the next time."""
+"""Statuses of cached answers, without those of stopped runs: the next may get further, as after a hurried one."""
 
 
 @dataclass(slots=True, eq=False)
@@ -257,7 +257,7 @@ class Compiler:
         reader, kernels = self._read(workspace, client, pending)
         with reader:
             answer = reader.finish(kernels)
-        self._cache.put(answer, client.address, key if answer.status in CACHED else None)
+        self._cache.put(answer, client.address, key if answer.status in CACHED and not answer.hurried else None)
         return answer
 
     def _remember(self, workspace: Workspace, client: Client, answer: StoredAnswer) -> None:

@@ -70,7 +70,8 @@ class Page(Selection):
         if problem is None:
             made = [*steps, *(self.graph.steps if self.graph is not None else ())]
             late = any(step.group == pane.group and step.applied for step in made)
-            return replace(pane, empty=f"No {what}: there was no time to print it.") if late else pane
+            busy = " The server was busy: the next compilation may have it." if self.answer.hurried else ""
+            return replace(pane, empty=f"No {what}: there was no time to print it.{busy}") if late else pane
         end = "was stopped" if self.answer.status in ("timeout", "limit") else f"ended with {problem.kind}"
         where = f" at line {problem.line}" if problem.line else ""
         return replace(pane, empty=f"No {what}: the script {end}{where} before it made any.")

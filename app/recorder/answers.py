@@ -86,6 +86,7 @@ class AnswerBuilder:
             problems=[*self._problems(), *self._faults()],
             hints=self._hints.made(),
             measurements=list(measurements),
+            hurried=self._printing.hurried,
             milliseconds=(time.perf_counter() - self._began) * 1e3,
             environment=environment(),
         )

@@ -42,12 +42,15 @@ class ArtifactPrinter:
     ----------
     unprinted : int
         Texts for which there was no time, since :meth:`begin`.
+    hurried : bool
+        Whether it was only the job's end that left no time for one of them.
     """
 
     def __init__(self, job_seconds: float) -> None:
         self.listings: dict[str, Listing] = {}
         self.drawings: dict[str, Drawing] = {}
         self.unprinted = 0
+        self.hurried = False
         self._end_of_job = time.perf_counter() + job_seconds
         self._until = self._until_by_clock = 0.0
 
@@ -60,14 +63,17 @@ class ArtifactPrinter:
         self._until = time.thread_time() + seconds
         self._until_by_clock = max(time.perf_counter() + seconds, self._end_of_job)
         self.unprinted = 0
+        self.hurried = False
 
     def once(self, memo: Memo[T], thing: object, make: Callable[[], T]) -> T | None:
         """Return what ``make`` prints of ``thing``, printed once; None, and counted, where there is no time for it."""
         printed = memo.get(thing)
         if printed is not None:
             return printed
-        if time.thread_time() >= self._until or time.perf_counter() >= self._until_by_clock:
+        worked = time.thread_time() >= self._until
+        if worked or time.perf_counter() >= self._until_by_clock:
             self.unprinted += 1
+            self.hurried = self.hurried or not worked
             return None
         return memo.make(thing, make)
 

@@ -57,9 +57,10 @@ def test_a_script_s_own_mistakes_are_kept_but_not_what_was_stopped(services: Ser
     wrong = Problem(kind="NameError", message="name 'x' is not defined", line=1)
     runner.scripts["wrong"] = Script([snapshot(status="error", problems=[wrong])])
     runner.scripts["slow"] = Script([snapshot(status="timeout", problems=[wrong])])
-    for script in ("wrong", "wrong", "slow", "slow"):
+    runner.scripts["hurried"] = Script([snapshot(hurried=True)])
+    for script in ("wrong", "wrong", "slow", "slow", "hurried", "hurried"):
         compile_(services, script)
-    assert [request.script for request in runner.requests] == ["wrong", "slow", "slow"]
+    assert [request.script for request in runner.requests] == ["wrong", "slow", "slow", "hurried", "hurried"]
 
 
 def test_a_tab_s_last_run_is_known_whatever_is_shown_of_its_workspace(

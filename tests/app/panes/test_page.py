@@ -140,6 +140,9 @@ def test_a_text_for_which_there_was_no_time_is_not_said_to_be_of_nothing() -> No
     empty = {pane.name: late.explained(pane).empty for pane in table.PANES}
     assert empty["loops"] == empty["loops-2"] == "No loop IR: there was no time to print it."
     assert empty["llvm"] == "No LLVM IR: no function was built for a CPU."
+    hurried = page(Answer(units=[Unit(name="f", built=True, steps=steps)], hurried=True), View())
+    [words] = {hurried.explained(pane).empty for pane in table.PANES if pane.name == "loops"}
+    assert words == "No loop IR: there was no time to print it. The server was busy: the next compilation may have it."
 
 
 @pytest.mark.parametrize("raw", ["", "[]", "{", '{"unit": "x"}', '{"unit": true}', '{"loops": 3}', '{"loops": []}'])

@@ -25,6 +25,7 @@ def test_waiting_for_a_core_does_not_count_while_the_job_may_go_on(
     clock.thread_time, clock.perf_counter = (lambda: worked), (lambda: elapsed)
     assert printed.once(Memo[str](), object(), lambda: "text") == ("text" if prints else None)
     assert printed.unprinted == (0 if prints else 1)
+    assert printed.hurried == (not prints and worked < 2.0), "then the next try may have it"
 
 
 def test_at_the_end_of_a_job_there_is_still_time_to_print(monkeypatch: pytest.MonkeyPatch) -> None:
