@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from app.artifacts import SCRIPT_NAME, Problem
+from app.recorder.scripts.expected import after_a_dot, elements
 from app.recorder.scripts.fixes import Failure, fixes_of
 from app.recorder.scripts.frames import columns, deepest_line, raised_by_script, user_trace
 from app.recorder.scripts.suggestions import suggestion
@@ -142,7 +143,8 @@ def _message(exc: BaseException, names: Mapping[str, Any]) -> str:
         return "the script asked for more memory than a run may have"
     try:
         statement = linecache.getline(SCRIPT_NAME, deepest_line(_traceback(exc)) or 0)
-        return (printable(brief(exc)).strip() or class_name(exc)) + suggestion(exc, names) + remark(exc, statement)
+        words = printable(brief(exc)).strip() or class_name(exc)
+        return words + suggestion(exc, names) + elements(exc, _traceback(exc)) + remark(exc, statement)
     except BaseException as failure:  # even str() of an exception may raise
         return _cannot_be_shown(exc, failure)
 
@@ -156,7 +158,8 @@ def _syntax(exc: SyntaxError) -> Problem:
     end_offset = _position(exc.end_offset)
     end = end_offset - 1 if end_offset and exc.end_lineno == exc.lineno else None
     line = _position(exc.lineno)
-    return Problem(kind="SyntaxError", message=clean(f"{exc.msg}"), line=line, column=column, end_column=end)
+    message = clean(f"{exc.msg}{after_a_dot(line, column)}")
+    return Problem(kind="SyntaxError", message=message, line=line, column=column, end_column=end)
 
 
 def _in_the_script(exc: PlacedError) -> list[Problem]:

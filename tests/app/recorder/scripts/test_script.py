@@ -258,6 +258,13 @@ s = te.create_schedule(C.op)
 """
 
 
+STAGE = (
+    "a stage has bind, compute_at, compute_inline, compute_root, double_buffer, fuse, parallel, pragma, prefetch, "
+    "reorder, reverse, rolling_buffer, set_scope, set_store_predicate, split, storage_align, tensorize, tile, "
+    "transform_layout, unroll, vectorize"
+)
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -274,6 +281,16 @@ s = te.create_schedule(C.op)
         ("te.compute((8,), lambda i: C[i] ** 2)", "; te.power(x, y) is the power of expressions"),
         ("sum(3)", "'int' object is not iterable"),
         ("C.nothing_like_it", "'Tensor' object has no attribute 'nothing_like_it'"),
+        ("k = s[C].op.axis[2]", "tuple index out of range; s[C].op.axis has 1 axis: i"),
+        ("te.compute((8,), lambda i: A[i, A.shape[2]])", "; A.shape has 2 elements: 8, 8"),
+        ("i, j = C.op.axis", "(expected 2, got 1); C.op.axis has 1 axis: i"),
+        ("s[A].op.axis[0]", "; s[A].op.axis is empty"),
+        ("s[C].split(k, 4)[2]", "tuple index out of range"),
+        ("''[1]", "string index out of range"),
+        ("s[C].", "invalid syntax: a name is expected after the dot; " + STAGE),
+        ("k = te.reduce_axis((0, s.))", "; the schedule has cache_read, cache_write, create_group, rfactor"),
+        ("C.op.  # and", "invalid syntax: a name is expected after the dot"),
+        ("k = = 3", "invalid syntax"),
     ],
 )
 def test_what_was_asked_of_the_wrong_thing_is_said_with_the_right_one(line: str, words: str) -> None:
