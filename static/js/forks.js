@@ -11,6 +11,7 @@ const MODEL = ".model.py"; // after a kernel's name: the script of the model tha
 const OWN = ".kernel.py"; // after a kernel's name: what it is in the model
 const MAX_CHARACTERS = 300;
 
+let taken = false; // whether a kernel was opened that there is no answer to yet
 let race = null; // {numbers, date} of the last race of the model with its kernels, or what a link says of one
 
 export function startForks() {
@@ -39,10 +40,14 @@ async function open(name) {
 }
 
 /** Take a script of a kernel into the editor, beside what it was before: edits race that. Undo brings the model's back. */
-export function takeKernel(name, script, original) {
+export async function takeKernel(name, script, original) {
+  const before = opened(), isKernel = before && (taken || !$("#strip .group.graph"));
+  const model = isKernel ? await state.files.get(`${before}${MODEL}`).text() : editor.text;
+  taken = true;
   delete state.options.kernel;
+  detach(`${before}${MODEL}`);
   attach(ORIGINAL, original || script);
-  attach(`${name}${MODEL}`, editor.text);
+  attach(`${name}${MODEL}`, model);
   editor.open(script);
   toast(`Edit the schedule: Run measures it in alternation with ${ORIGINAL}`);
 }
@@ -72,6 +77,7 @@ export function dropKernels(...names) {
 }
 
 function arrived() {
+  taken = false;
   const name = opened();
   $("#fork").hidden = !name;
   $("#fork-name").textContent = name ?? "";

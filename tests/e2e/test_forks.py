@@ -70,6 +70,16 @@ def test_a_kernel_goes_back_into_its_model_and_into_the_link(
     expect(other.locator(".cm-content")).to_contain_text("s[conv].unroll(rw)")
 
 
+def test_a_kernel_that_is_opened_twice_leaves_to_its_model(network: Page) -> None:
+    page = network
+    page.dblclick(f".kernels tr[data-kernel$={KERNEL}] [data-open-kernel]")
+    expect(page.locator("#fork-name")).to_contain_text(KERNEL)
+    settled(page)
+    page.click("#fork-leave")
+    expect(page.locator(".cm-content")).to_contain_text("relay.build")
+    expect(page.locator(".cm-content")).not_to_contain_text("te.create_schedule")
+
+
 @pytest.mark.long
 def test_a_kernel_is_dropped_by_one_click(network: Page) -> None:
     page = network

@@ -215,7 +215,7 @@ def test_a_candidate_of_a_kernel_becomes_a_script_that_goes_back_into_the_model(
     search = page.locator("#search")
     search.get_by_role("button", name="Show the best").press("Enter")
     expect(page.locator("#search-texts pre").first).to_contain_text(primitive)
-    search.get_by_role("button", name="Open as script").press("Enter")
+    search.get_by_role("button", name="Open as script").dblclick()
     expect(page.locator("#fork")).to_be_visible()
     expect(page.locator("#pane-source .file", has_text="original.py")).to_be_visible()
     page.locator("#fork-put").press("Enter")

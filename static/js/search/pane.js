@@ -21,6 +21,7 @@ let shown = null; // what was drawn
 let lines = []; // of the log
 let picked = false; // whether the visitor chose the kernel whose candidates are shown
 let opened = null; // the file that was read
+let deriving = false; // for what was pressed
 let derived = {}; // the candidate whose texts came last, and what was asked for them
 const wishesOf = (kernel) => readWishes().get(kernel) ?? { pinned: [], banned: [] };
 const hasModel = () => !$("#search-what").hidden;
@@ -391,13 +392,23 @@ function whyOther({ workload }, { candidate, problem }) {
   return `the script has none such now (${problem})`;
 }
 
+/** Derive a candidate for what was pressed, once however often that is, and say so as long as it takes; null where there is none. */
+async function derive(at) {
+  if (deriving) return null;
+  const saying = setInterval(() => toast(`Deriving candidate ${at + 1} …`), 1000);
+  deriving = true;
+  const { candidate, problem } = await texts(at).finally(() => {
+    deriving = false;
+    clearInterval(saying);
+  });
+  if (!candidate) toast(problem);
+  return candidate;
+}
+
 /** Let a candidate take the place of the script, which Undo brings back, beside what it is raced with. */
 async function openScript(at) {
-  const { candidate, problem } = await texts(at);
-  if (!candidate) {
-    toast(problem);
-    return;
-  }
+  const candidate = await derive(at);
+  if (!candidate) return;
   if (candidate.kernel) {
     takeKernel(candidate.kernel, candidate.script, candidate.original);
     return;
@@ -411,11 +422,12 @@ async function openScript(at) {
 /** Build the model with a candidate of a kernel from now on, and show that kernel. */
 async function use(at) {
   const { choices, kind, seconds } = visible()[at] ?? {};
-  const { candidate, problem } = choices && kind !== "ok" ? { problem: `Candidate ${at + 1} is not used in the model: it was ${kind} when it was measured` } : await texts(at);
-  if (!candidate) {
-    toast(problem);
+  if (choices && kind !== "ok") {
+    toast(`Candidate ${at + 1} is not used in the model: it was ${kind} when it was measured`);
     return;
   }
+  const candidate = await derive(at);
+  if (!candidate) return;
   const decision = (workload, made, time = null, message = "") => JSON.stringify({ v: 1, workload, structure: "", choices: made, kind: "ok", seconds: time, message, features: [], timestamp: Date.now() / 1000, is_decision: true });
   const machine = shown.kernel.slice(shown.kernel.indexOf(" "));
   const ways = Object.entries(shown.model.ways ?? {}).map(([operator, way]) => decision(operator + machine, [["way", way]]));
