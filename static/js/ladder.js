@@ -2,6 +2,7 @@
 import { $, readJson, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { pack, told, unpack } from "./ladder-link.js";
+import { uncover } from "./layout.js";
 import { recall, remember } from "./memory.js";
 import { closeForm, forgetPredictions, predictions, togglePredicting } from "./predict.js";
 import { AWAY, ask, busyWords, drawn, follow, post, unreached } from "./server.js";
@@ -96,6 +97,7 @@ function keep() {
 export async function toggleLadder() {
   if (isToggling) return;
   isToggling = true;
+  if (!running?.isLadder) uncover("bench");
   await (running?.isLadder ? stop() : replace("/api/ladders")).finally(() => { isToggling = false; });
 }
 

@@ -237,6 +237,13 @@ function showPane(pane) {
   tell("shown");
 }
 
+/** Let a pane be seen that is open, where what it shows was asked for elsewhere: the focus stays there. */
+export function uncover(pane) {
+  if (ownWindow) return;
+  bringForward(pane);
+  showPane(pane);
+}
+
 /** Maximise a pane, or restore all of them. */
 export function enlarge(pane) {
   const section = $(`#pane-${pane}`);
