@@ -106,6 +106,12 @@ def test_a_pane_s_head_shows_all_that_it_says(explorer: str, open_page: Callable
         "heads => heads.filter((h) => h.scrollHeight > h.clientHeight + 1).map((h) => h.innerText)"
     )
     assert cut_off == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    marks = page.locator(".grouped > .pane:not(.listing) > .pane-head").evaluate_all(
+        "heads => heads.map((head) => [getComputedStyle(head, '::before'), "
+        "getComputedStyle(head.querySelector('h2'), '::after')].filter(({ content }) => /stale/.test(content)).length)"
+    )
+    assert set(marks) == {1}, "where one pane shows at a time, it is marked once"
 
 
 @pytest.mark.long
