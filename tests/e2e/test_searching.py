@@ -412,6 +412,19 @@ def test_the_programs_that_were_tuned_are_shown_with_what_was_measured_of_them(
     expect(page.locator("#pane-source .file")).to_have_count(3)
 
 
+def test_a_file_that_is_no_log_is_called_by_its_name(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, script=MATMUL)
+    page.click('[data-open="search"]')
+    for name in ("monday.jsonl", "build.log", "sizes.json"):
+        page.set_input_files("#attach", files=[FilePayload(name=name, mimeType="", buffer=b'{"n": 1}\n')])
+        expect(page.locator("#pane-source .file", has_text=name)).to_be_visible()
+        said = "build.log" if name == "sizes.json" else name  # what a script reads is no matter of searches
+        expect(page.locator("#toast")).to_have_text(
+            re.compile(f"^{said} .* not the log of a search: none of its lines")
+        )
+    expect(page.locator("#search")).to_contain_text("What would a machine find?")
+
+
 def test_what_of_a_long_log_is_not_kept_is_said(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, script=MATMUL)
     log = "\n".join(line(1e-5, message=f"{n}" * 100) for n in range(1000, 2200)).encode()

@@ -96,7 +96,9 @@ const isProgram = (line) => { const found = parse(line); return Array.isArray(fo
  * @returns {Promise<File[]>} */
 export async function asLogs(files) {
   const texts = await Promise.all(files.map(async (file) => (await file.text()).split("\n").filter(Boolean)));
-  const logs = files.flatMap((file, at) => asLog(file, texts[at]));
+  const made = files.map((file, at) => asLog(file, texts[at])), logs = made.flat();
+  const none = made.find(([{ name }, translated]) => !translated && name !== LOG && !name.endsWith(".json"))?.[0]; // which is what scripts read
+  if (none) toast(`${none.name} lies beside the script now, but is not the log of a search: none of its lines is a record`);
   const programs = files.find((_, at) => texts[at].length && texts[at].every(isProgram));
   if (programs && !logs.some(({ name }) => name === LOG) && !state.files.has(LOG)) toast(`${programs.name} has the programs that MetaSchedule tuned; to see what it measured of them, drop database_tuning_record.json, which lies beside it, too`);
   return logs;
