@@ -55,6 +55,13 @@ def test_the_ladder_climbs_step_by_step(explorer: str, open_page: Callable[..., 
     assert set(page.locator("#bench .source").all_inner_texts()) == {"measured by this server"}
     write(page, MATMUL.replace("factor=16", "factor=8"))
     expect(page.locator("#pane-bench")).to_have_class(re.compile("stale"))
+    for faded in ("tbody", ".rule-names text", ".roofline svg"):
+        expect(page.locator(f"#bench {faded}").first).to_have_css("filter", "saturate(0.3)")
+    grounds = page.locator("#bench :is(.rule-names, thead)").evaluate_all(
+        "nodes => nodes.map((node) => { const found = []; for (let box = node; box.id !== 'bench'; "
+        "box = box.parentElement) found.push(getComputedStyle(box).filter); return found; }).flat()"
+    )
+    assert set(grounds) == {"none"}, "what is older loses colour, not the ground that it stands on"
 
 
 def test_a_ladder_waits_for_its_server_and_its_end_is_drawn_though_nothing_is_drawn_then(
