@@ -151,7 +151,7 @@ def race_words(race: ModelRace) -> str:
     faster = f"{race.ratio:.2f}× as fast ({quartiles} {by_turns})"
     if race.low <= 1 <= race.high:  # a figure would be taken for one
         faster = f"no difference beyond the noise ({quartiles}× as fast {by_turns})"
-    error = "" if race.error is None else f" (largest difference {race.error:.1e})"
+    error = "" if race.error is None else f" (largest difference {race.error:.2g})"
     return f"The model took {before} before and takes {after} now: {faster}. Its outputs are the same{error}."
 
 

@@ -252,7 +252,7 @@ def test_the_kernels_of_a_model_are_drawn_with_what_it_is_expected_to_take(clien
     for shown in ("&lt;i&gt;", "50%", "2.00×", "6 ms <small>expected", "pad is not searched: no blocks", "known"):
         assert shown in html, shown
     assert "default 3 ms" in html, "what its candidates are compared with"
-    assert "Stopped: the model was not measured" in html
+    assert "The model was not measured" in html
     for shown in ("data-open-candidate", "data-pin", "pinned or banned of this kernel"):
         assert shown in html, shown
     untimed = {"type": "model", "kernels": [{"name": "k", "workload": "w"}]}
