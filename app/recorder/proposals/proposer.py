@@ -173,6 +173,7 @@ class _Proposer(Trials[Candidate]):
             others = math.prod(self._extents.get(a, 1) for a in same)
             written_out = {a for a, attr in attrs.items() if attr.iter_type in (IterVar.Unrolled, IterVar.Vectorized)}
             inside = any(a not in written_out for a in stage.leaf_iter_vars[candidate.loop + 1 :])
+            candidate.apply(self._schedule.replay(len(self._schedule.primitives))[0])  # what is refused at any length
             require_short(candidate.primitive, self._extents.get(axis, 1), others, loops_inside=inside)
         return require_flat_parallel(self._lowered(candidate))
 

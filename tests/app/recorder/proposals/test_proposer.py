@@ -183,6 +183,9 @@ def test_what_lowering_refuses_is_refused_with_its_reason() -> None:
     refused = labelled(proposals(MATMUL, 0, 2), "vectorize")
     assert refused.edit is None
     assert "reduction axis" in refused.refused
+    assert MATMUL.count("n = 64") == 1
+    longer = labelled(proposals(MATMUL.replace("n = 64", "n = 4096"), 0, 2), "vectorize")
+    assert longer.refused == refused.refused, "however long: no part of it can be, either"
     bound = labelled(proposals(MATMUL, 0, 0), "bind to blockIdx.x")
     assert "build for a GPU" in bound.refused
     assert "written out 64 times" in labelled(proposals(MATMUL, 0, 0), "unroll").refused
