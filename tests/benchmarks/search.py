@@ -39,6 +39,7 @@ from compiler.relay.function import Function
 from compiler.runtime.machine import this_machine
 from compiler.runtime.modules.native_code import host_cpu
 from compiler.runtime.numpy_types import NumPyArray
+from compiler.runtime.parallel.threads import set_num_threads
 from compiler.search import LearnedModel, Outcome, Patience, paired, rank_correlation, tune
 from compiler.search.tuning import random_arrays
 from compiler.target.target import Target
@@ -215,6 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--log")
     given = parser.parse_args(arguments)
+    set_num_threads(1)  # the default has parallel loops
     print(f"{this_machine().processor}, one thread, {given.seconds:g} s by the clock each")
     after = " ".join(f"{'@' + str(count):>6}" for count in STEPS)
     others = "".join(f"{'x ' + each:>17}" for each in ("NumPy", *THEIRS * bool(CLASSIC)))
