@@ -45,7 +45,7 @@ export async function takeKernel(name, script, original) {
   const model = isKernel ? await state.files.get(`${before}${MODEL}`).text() : editor.text;
   taken = true;
   delete state.options.kernel;
-  detach(`${before}${MODEL}`);
+  if (before) detach(`${before}${MODEL}`);
   attach(ORIGINAL, original || script);
   attach(`${name}${MODEL}`, model);
   editor.open(script);
