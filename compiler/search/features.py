@@ -97,17 +97,23 @@ class _Leaf:
             length += move * (extent - 1)
         return length
 
-    def traffic(self, capacity: float, unit: int) -> tuple[float, float]:
-        """Return the units that move into a memory of so many units, and in how many runs of neighbours."""
-        for depth in range(len(self.extents) + 1):
-            if sum(self.touched(access, depth, unit) for access in self.accesses) <= capacity:
-                around = max(depth - 1, 0)  # whose iterations find what the others left, together fetch all once
-                units = [self.touched(access, around, unit) for access in self.accesses]
-                long = [max(self.run(access, around) * access.bytes / unit, 1.0) for access in self.accesses]
-                trips = self.trips(around)
-                return trips * sum(units), trips * sum(n / each for n, each in zip(units, long, strict=True))
-        each = float(self.trips() * len(self.accesses))
-        return each, each
+    def fetched(self, capacity: float, unit: int) -> int:
+        """Return from which loop on all that is touched moves once into a memory of so many units."""
+        depths = range(len(self.extents) + 1)
+        fits = (d for d in depths if sum(self.touched(access, d, unit) for access in self.accesses) <= capacity)
+        return max(next(fits, len(depths)) - 1, 0)  # iterations find what the others left, together they fetch all once
+
+    def traffic(self, depth: int, unit: int) -> float:
+        """Return the units that move where each iteration around ``depth`` fetches all that it touches."""
+        return self.trips(depth) * sum(self.touched(access, depth, unit) for access in self.accesses)
+
+    def runs(self, depth: int, unit: int) -> float:
+        """Return in how many runs of neighbours these units lie."""
+        runs = 0.0
+        for access in self.accesses:
+            units = self.touched(access, depth, unit)
+            runs += units / min(max(self.run(access, depth) * access.bytes / unit, 1.0), units)
+        return self.trips(depth) * runs
 
 
 def features(program: IRModule | PrimFunc, machine: Machine) -> list[float]:
@@ -139,9 +145,10 @@ def _add(leaf: _Leaf, machine: Machine, total: dict[str, float], dearest: list[A
     written_out = _written_out(leaf)
     loops = leaf.trips(written_out)
     strided = sum(1 for access in leaf.accesses if lanes > 1 and abs(_lane_move(leaf, access)) > 1)
-    moved = [leaf.traffic(capacity / machine.line, machine.line) for capacity in machine.caches[:3]]
-    moved += [moved[-1]] * (3 - len(moved))
-    bytes_of, runs = [machine.line * lines for lines, _ in moved], moved[0][1]
+    depths = [leaf.fetched(capacity / machine.line, machine.line) for capacity in machine.caches[:3]]
+    bytes_of = [leaf.traffic(depth, machine.line) * machine.line for depth in depths]
+    bytes_of += [bytes_of[-1]] * (3 - len(bytes_of))
+    runs = leaf.runs(depths[0], machine.line)
     operations = trips * max(leaf.operations, 1)
     parallel = math.prod(e for e, k in zip(leaf.extents, leaf.kinds, strict=True) if k is ForKind.PARALLEL)
     sums = {
