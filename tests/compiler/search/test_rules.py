@@ -271,7 +271,7 @@ def test_products_of_matrices_may_be_those_of_quarters(wishes: Any, near: str) -
 
 
 def test_tiles_that_fill_registers_and_fit_caches_are_drawn_most_often() -> None:
-    """Registers hold 14 vectors of sums and of what they are made of; panels take 80 % of 32 KB, blocks of 1 MB."""
+    """Panels or tiles take 80 % of 32 KB, blocks of 1 MB."""
     machine = replace(MACHINE, cores=1, caches=(1 << 15, 1 << 20))
     wishes = Wishes({"C.strassen": False, "C.way": "tiles", "C.vector": 1})
     space, rng = ScheduleSpace(matrices(512, 2048, 1024), machine, wishes), random.Random(0)
@@ -280,14 +280,26 @@ def test_tiles_that_fill_registers_and_fit_caches_are_drawn_most_often() -> None
     panel = 0.8 * (1 << 15)
     panels = [int(each["C.1.inner"]) * int(each["C.r0.inner"]) * 4 for each in drawn]
     tiles = [int(each["C.0.inner"]) * int(each["C.r0.inner"]) * 4 for each in drawn]
-    assert max(vectors) <= 14
+    fitting = [any(1 << 13 <= size <= panel for size in sizes) for sizes in zip(panels, tiles, strict=True)]
     assert sum(count >= 7 for count in vectors) > 30
-    assert sum(1 << 13 <= size <= panel for size in panels) > 20
-    assert sum(panel < size and 1 << 13 <= tile <= panel for size, tile in zip(panels, tiles, strict=True)) > 5
+    assert sum(int(each["C.1.inner"]) > 8 for each in drawn) > 40, "by one vector more is loaded than multiplied"
+    assert sum(fitting) > 30
+    assert {True, False} == {*fitting}, "others are not left out"
     deep = [each for each, size in zip(drawn, panels, strict=True) if size > panel]
     shallow = [each for each, size in zip(drawn, panels, strict=True) if size <= panel]
+    assert sum(size > panel and fits for size, fits in zip(panels, fitting, strict=True)) > 5
     assert _streamed(deep, "C.1.outer") > len(deep) // 2 > _streamed(deep, "C.0.outer"), "a tile stays"
     assert _streamed(shallow, "C.0.outer") > len(shallow) // 2 > _streamed(shallow, "C.1.outer"), "vectors stay"
+
+
+@pytest.mark.parametrize(("bits", "registers"), [(256, 16), (512, 32), (128, 32)])
+def test_registers_hold_the_sums_of_a_tile_and_the_vectors_that_they_are_made_of(bits: int, registers: int) -> None:
+    machine = replace(MACHINE, vector_bits=bits, registers=registers)
+    wishes = Wishes({"C.strassen": False, "C.way": "tiles", "C.vector": 1})
+    space, rng = ScheduleSpace(matrices(96, 192, 96), machine, wishes), random.Random(0)
+    for drawn in (dict(space.sample(rng)) for _ in range(40)):
+        vectors = int(drawn["C.1.inner"]) * 32 // bits
+        assert vectors * int(drawn["C.0.inner"]) + vectors + 1 <= registers
 
 
 def _streamed(drawn: Sequence[dict[str, Any]], name: str) -> int:
