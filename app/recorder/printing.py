@@ -43,7 +43,7 @@ class ArtifactPrinter:
     unprinted : int
         Texts for which there was no time, since :meth:`begin`.
     hurried : bool
-        Whether it was only the job's end that left no time for one of them.
+        Whether the job's end left no time for one of them, and the thread mostly waited for a core before.
     """
 
     def __init__(self, job_seconds: float) -> None:
@@ -53,6 +53,7 @@ class ArtifactPrinter:
         self.hurried = False
         self._end_of_job = time.perf_counter() + job_seconds
         self._until = self._until_by_clock = 0.0
+        self._began = self._began_by_clock = 0.0
 
     def begin(self, seconds: float) -> None:
         """Let nothing new be printed after so many seconds of work.
@@ -60,8 +61,9 @@ class ArtifactPrinter:
         Waiting for a core does not count while the job may go on: what a graph shows does not depend on how many others
         use the machine.
         """
-        self._until = time.thread_time() + seconds
-        self._until_by_clock = max(time.perf_counter() + seconds, self._end_of_job)
+        self._began, self._began_by_clock = time.thread_time(), time.perf_counter()
+        self._until = self._began + seconds
+        self._until_by_clock = max(self._began_by_clock + seconds, self._end_of_job)
         self.unprinted = 0
         self.hurried = False
 
@@ -70,10 +72,11 @@ class ArtifactPrinter:
         printed = memo.get(thing)
         if printed is not None:
             return printed
-        worked = time.thread_time() >= self._until
-        if worked or time.perf_counter() >= self._until_by_clock:
+        worked, now = time.thread_time(), time.perf_counter()
+        if worked >= self._until or now >= self._until_by_clock:
+            waited_mostly = worked - self._began < (now - self._began_by_clock) / 2
             self.unprinted += 1
-            self.hurried = self.hurried or not worked
+            self.hurried = self.hurried or (worked < self._until and waited_mostly)
             return None
         return memo.make(thing, make)
 

@@ -35,3 +35,18 @@ def test_at_the_end_of_a_job_there_is_still_time_to_print(monkeypatch: pytest.Mo
     clock.perf_counter = lambda: 21.0
     printed.begin(2.0)
     assert printed.once(Memo[str](), object(), lambda: "text") == "text"
+
+
+@pytest.mark.parametrize(("worked", "hurried"), [(1.9, False), (0.5, True)], ids=["slow machine", "busy machine"])
+def test_an_end_that_comes_while_it_works_is_the_same_the_next_time(
+    monkeypatch: pytest.MonkeyPatch, worked: float, hurried: bool
+) -> None:
+    """A slow machine, too, begins to print near the end of the job: another try would take its time for nothing."""
+    clock = SimpleNamespace(thread_time=lambda: 0.0, perf_counter=lambda: 0.0)
+    monkeypatch.setattr(printing, "time", clock)
+    printed = ArtifactPrinter(job_seconds=20.0)
+    clock.perf_counter = lambda: 19.5
+    printed.begin(2.0)
+    clock.thread_time, clock.perf_counter = (lambda: worked), (lambda: 21.6)
+    assert printed.once(Memo[str](), object(), lambda: "text") is None
+    assert printed.hurried == hurried
