@@ -99,7 +99,7 @@ class Server:
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
             if isinstance(reason, ConnectionResetError | BrokenPipeError):
-                raise Unreachable(f"{self.address} closed the connection without an answer: {reason}") from None
+                raise Unreachable(f"{self.address} closed the connection before it had answered: {reason}") from None
             raise Unreachable(f"no server answers at {self.address}: {reason}; `strata serve` starts one") from None
 
 

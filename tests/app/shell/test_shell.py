@@ -373,7 +373,7 @@ def test_a_server_that_closes_the_connection_is_named(plain: str, capsys: pytest
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         assert main(["compile", plain, "--server", address]) == 3
         other.join()
-    assert capsys.readouterr().err.startswith(f"strata: {address} closed the connection without an answer: ")
+    assert capsys.readouterr().err.startswith(f"strata: {address} closed the connection before it had answered: ")
 
 
 def test_functions_and_passes_that_do_not_exist_are_answered_with_those_that_do(
