@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,15 +9,12 @@ from app.recorder.measuring.shrinking.definitions import NotShrinkable, defined_
 from app.recorder.measuring.shrinking.dimensions import Dimension, Dimensions
 from app.recorder.measuring.shrinking.sizes import small_sizes
 from compiler.ir.error import TVMError
-from compiler.ir.expr.primexpr import IntImm, IterVar, Var
+from compiler.ir.expr.primexpr import IterVar, Var
 from compiler.te.definition.tensor import Tensor
-from compiler.te.scheduling.primitives import Primitive, primitives_of
+from compiler.te.scheduling.factors import factors_of, with_factors
+from compiler.te.scheduling.primitives import Primitive
 from compiler.te.scheduling.replay import replay_onto
 from compiler.te.scheduling.schedule import Schedule
-from compiler.te.scheduling.stage import Stage
-
-FACTORS = {"factor": 0, "nparts": 0, "x_factor": 0, "y_factor": 1}
-"""Arguments of ``split`` and ``tile`` that are factors, and which of the axes that they split each is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +68,11 @@ class _Factor:
 
 def _factor_arguments(p: Primitive) -> dict[str, tuple[Var, int]]:
     """Return the axis and the value of each argument that is a factor."""
-    owner = Stage if p.index is not None and p.index >= 0 else None
-    if owner is None or p.name not in ("split", "tile"):
-        return {}
-    bound = inspect.signature(primitives_of(owner)[p.name]).bind(None, *p.args, **p.kwargs).arguments
-    axes = [value for value in bound.values() if isinstance(value, IterVar)]
     arguments: dict[str, tuple[Var, int]] = {}
-    for name, position in FACTORS.items():
-        value = bound.get(name)
-        value = value.value if isinstance(value, IntImm) else value
-        if isinstance(value, int):
-            arguments[name] = axes[position].var, value
-        elif value is not None:
+    for name, (axis, value) in factors_of(p).items():
+        if not isinstance(value, int):
             raise NotShrinkable(f"{p.label} has a factor that is not constant")
+        arguments[name] = axis.var, value
     return arguments
 
 
@@ -149,10 +137,7 @@ def _with_small_factors(
     arguments = _factor_arguments(p)
     if not arguments:
         return p
-    bound = inspect.signature(primitives_of(Stage)[p.name]).bind(None, *p.args, **p.kwargs).arguments
-    changed = {name: tables[dimensions.class_of(var)][value] for name, (var, value) in arguments.items()}
-    _, *passed = ({**bound, **changed}).items()
-    return replace(p, args=(), kwargs=dict(passed))
+    return with_factors(p, {name: tables[dimensions.class_of(var)][value] for name, (var, value) in arguments.items()})
 
 
 def _on_any_threads(p: Primitive, threads: dict[IterVar, IterVar]) -> Primitive:
