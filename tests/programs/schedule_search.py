@@ -6,9 +6,10 @@ import numpy as np
 import tvm
 from tvm import te, tir
 
-from compiler.search import Database, Evolution, LearnedModel, Machine, ScheduleSpace, tune, write_script
+from compiler.search import Database, Evolution, LearnedModel, Machine, ScheduleSpace, tune
 from compiler.search.features import features
 from compiler.target.target import Target
+from compiler.tir.schedule.writing import write_script
 
 
 def layer(rows, columns, depth):

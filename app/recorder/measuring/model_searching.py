@@ -31,12 +31,13 @@ from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.instrument import Instrument, instrumented, uninstrumented
 from compiler.relay.function import Function
 from compiler.runtime.parallel.threads import num_threads, set_num_threads
-from compiler.search import Database, Machine, ScheduleSpace, write_script
+from compiler.search import Database, Machine, ScheduleSpace
 from compiler.search.choices import Picker, from_json
 from compiler.search.models import AppliedLog, KernelTask, ModelTuning, Ways, numbers_of, with_numbers
 from compiler.search.tuning import digest_of, workload_of
 from compiler.target.target import Target
 from compiler.te.script import write_script as write_te_script
+from compiler.tir.schedule.writing import write_script
 
 PER_ROUND = 4
 """Candidates of a round: the page is told after each, and those of a large kernel take seconds."""
