@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, note, reject, settings
 from hypothesis import strategies as st
 
 from compiler.driver.lower import lower
+from compiler.driver.templates import TensorTemplate
 from compiler.ir.error import TVMError
 from compiler.ir.expr.primexpr import IntImm
 from compiler.te.definition.numpy_reference import evaluate
@@ -74,6 +75,21 @@ def test_scheduled_programs_compute_what_numpy_computes(data: st.DataObject) -> 
     schedule = schedules(data.draw, program)
     shown = [t for t in program.computed if t not in program.outputs and data.draw(st.integers(0, 3)) == 0]
     run(schedule, program, program.outputs, shown=shown)
+
+
+@given(st.data())
+@relaxed
+def test_templates_with_other_factors_compute_what_numpy_computes(data: st.DataObject) -> None:
+    program = programs(data.draw)
+    note("\n".join(str(t.op) for t in program.computed))
+    schedule = schedules(data.draw, program)
+    args = [*program.inputs, *program.outputs]
+    rng = data.draw(st.randoms(use_true_random=False))
+    try:
+        filled = TensorTemplate(schedule, args).filled(lambda name, options: rng.choice(options))
+    except TVMError:  # a primitive that needs another extent
+        reject()
+    run(schedule, program, program.outputs, lambda *_: filled.loops()["main"])
 
 
 @given(st.data())

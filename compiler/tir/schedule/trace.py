@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Json: TypeAlias = Any
 DecisionProvider: TypeAlias = Callable[[Instruction, list[object], list[object], object], object]
+Revised: TypeAlias = Callable[[Instruction, list[object]], list[object]]
 _POSTPROC = "EnterPostproc"
 _HEADER = ("# from tvm import tir", "def apply_trace(sch: tir.Schedule) -> None:")
 
@@ -68,9 +69,18 @@ class Trace:
         decision_provider : callable, optional
             ``f(inst, inputs, attrs, decision) -> decision``: chooses instead of the sampling steps.
         """
+        self._apply(sch, self._steps(remove_postproc), decision_provider, lambda inst, inputs: inputs)
+
+    def apply_revised(self, sch: Schedule, revised: Revised) -> None:
+        """Do all steps again, to a schedule, with what ``revised`` makes of the inputs of each, in its terms."""
+        self._apply(sch, self.insts, None, revised)
+
+    def _apply(
+        self, sch: Schedule, insts: Sequence[Instruction], decision_provider: DecisionProvider | None, revised: Revised
+    ) -> None:
         match: dict[object, object] = {}
-        for inst in self._steps(remove_postproc):
-            inputs = [_matched(value, match) for value in inst.inputs]
+        for inst in insts:
+            inputs = revised(inst, [_matched(value, match) for value in inst.inputs])
             attrs = [_matched(value, match) for value in inst.attrs]
             decision = self.decisions.get(inst)
             if decision_provider is not None and decision is not None:
