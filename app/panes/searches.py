@@ -23,6 +23,8 @@ LABEL_DISTANCE = 13
 LABEL_WIDTH = 44
 ALGORITHMS = ("winograd", "strassen")
 """What the names of decisions end with that say by which algorithm something is computed."""
+TEMPLATE = "template "
+"""What the ways to a candidate begin with that has the primitives of the script's schedule."""
 MAX_SECONDS = 1e6
 """Longer times are not drawn: a log may claim any."""
 REACH = 100.0
@@ -349,6 +351,8 @@ def _option(name: str, key: str, made: Sequence[tuple[Value, float | None]], wis
 
 def option_words(value: Value) -> str:
     """Return a choice in words: sizes of a tile with crosses between."""
+    if str(value).startswith(TEMPLATE):
+        return "the script’s primitives"
     words = " × ".join(map(str, value)) if isinstance(value, list) else str(value)
     return {"True": "yes", "False": "no"}.get(words, words)
 

@@ -142,6 +142,8 @@ def _said(keys: Sequence[str]) -> str:
         block, _, rest = name.rpartition(".") if _level(name) == 0 else name.partition(".")
         short = rest.rstrip("0123456789")
         said = _SAID.get((short, value)) if isinstance(value, str | int) else None
+        if short == "way" and said is None:
+            said = option_words(value)
         if said is None:
             said = f"{rest or block} {option_words(value)}"
         elif short == "pack":

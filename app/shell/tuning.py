@@ -20,19 +20,20 @@ from threadpoolctl import threadpool_limits
 from app.shell.failures import WRONG_COMMAND, WRONG_PROGRAM, Failure
 from compiler.classic import alias
 from compiler.driver.build import build
+from compiler.driver.templates import BlockTemplate, Template, TensorTemplate
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
-from compiler.search import Progress
+from compiler.search import Outcome, Progress, filled
 from compiler.search import tune as search
 from compiler.search.tuning import random_arrays
-from compiler.search.writing import write_script
 from compiler.target.target import Target
 from compiler.te.definition.numpy_reference import NoNumPyProgram, numpy_program
 from compiler.te.definition.tensor import Tensor
 from compiler.te.lowering.create_prim_func import create_prim_func
 from compiler.te.scheduling.schedule import Schedule
 from compiler.tir.schedule.schedule import Schedule as TIRSchedule
+from compiler.tir.schedule.writing import write_script
 from compiler.tir.statements.function import PrimFunc
 
 __all__ = ["Built", "built_by", "search", "seconds_of", "tune"]
@@ -48,6 +49,7 @@ class Built(Instrument):
         self.definition: PrimFunc | None = None
         self.default: tuple[Any, Any] = (None, None)
         self.target = NATIVE
+        self.template: Template | None = None
         self.tensors: list[Tensor] = []
         self._begun: list[tuple[TIRSchedule, IRModule]] = []
 
@@ -56,15 +58,18 @@ class Built(Instrument):
 
     def lower_begin(self, name: str, source: Schedule | PrimFunc | IRModule, args: Sequence[object] | None) -> None:
         self.default, self.target = (source, args), NATIVE
-        self.tensors = [arg for arg in args or () if isinstance(arg, Tensor)]
+        self.tensors, self.template = [arg for arg in args or () if isinstance(arg, Tensor)], None
         if isinstance(source, Schedule):
             if not self.tensors or len(self.tensors) < len(args or ()):
                 raise Failure("tune: the parameters of the function must be tensors")
             self.definition = create_prim_func(self.tensors)
+            self.template = TensorTemplate(source, self.tensors) if source.primitives else None
             return
-        begun = next((mod for schedule, mod in reversed(self._begun) if schedule.mod is source), source)
+        made, begun = next((each for each in reversed(self._begun) if each[0].mod is source), (None, source))
         functions = [begun] if isinstance(begun, PrimFunc) else begun.functions.values()
         self.definition = next((f for f in functions if isinstance(f, PrimFunc)), None)
+        if made is not None and made.trace is not None and self.definition is not None:
+            self.template = BlockTemplate(self.definition, made.trace)
 
     def build_begin(self, name: str, module: IRModule, target: Target, lowered: IRModule) -> None:
         self.target = NATIVE if target.is_native else str(target)
@@ -94,6 +99,7 @@ def tune(given: argparse.Namespace) -> int:
         found = search(
             built.definition, target, trials=given.trials, seconds=given.seconds, seed=given.seed, threads=threads,
             log=given.log, default=lambda: build(source, args, target), told=told, clock=ending.clock,
+            template=built.template,
         )  # fmt: skip
     except TVMError as error:
         raise Failure(str(error), WRONG_PROGRAM) from None
@@ -102,17 +108,26 @@ def tune(given: argparse.Namespace) -> int:
     print(f"default  {_time(found.default_seconds)}")
     if (seconds := _numpy_seconds(built)) is not None:
         print(f"NumPy    {_time(seconds)}, on one thread")
-    if found.schedule is None:
+    if found.choices is None:
         print("nothing was found that is faster than the default, which stays as it is")
         return 0
     print(f"found    {_time(found.seconds)}, {found.seconds / found.default_seconds:.2f} of the default's time")
     try:
         title = f"A schedule that strata tune found: {found.seconds / found.default_seconds:.2f} of the default's time."
-        name.write_text(write_script(built.definition, found.schedule, target, title), encoding="utf-8")
+        name.write_text(_script(built, found, target, title), encoding="utf-8")
     except OSError as error:
         raise Failure(f"{name} cannot be written: {error.strerror}", WRONG_COMMAND) from None
     print(name)
     return 0
+
+
+def _script(built: Built, found: Outcome, target: str, title: str) -> str:
+    """Return what was found as a script: primitives of the search's, or the program's own with other factors."""
+    if found.schedule is not None and built.definition is not None:
+        return write_script(built.definition, found.schedule, target, title)
+    assert built.template is not None
+    assert found.choices is not None
+    return filled(built.template, found.choices).script(target, title)
 
 
 def _check_options(given: argparse.Namespace) -> None:

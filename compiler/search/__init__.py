@@ -8,8 +8,7 @@
     features   what is seen of a program        cost_model   what is expected of it
     pairing    which of two kernels is faster   measurer     candidates in processes of their own
     database   the log                          search       rounds       tuning   from a function to its schedule
-    writing    what was found, as a script            models     all kernels of a model, by expected gain
-    ledger     where the time went      fastest   of records
+    models     all kernels of a model, by expected gain     ledger     where the time went      fastest   of records
     parts      what those that a program defines return is held against what they are to return
 
 No search returns what is slower than what was there: the default is the first reference, and the winner is compared
@@ -24,12 +23,11 @@ from compiler.search.measurer import Limits, Measurement, Measurer
 from compiler.search.pairing import Pairing, Patience, paired
 from compiler.search.rules import RULES
 from compiler.search.search import Evolution, Search, Trial
-from compiler.search.space import ScheduleSpace
+from compiler.search.space import Numbers, ScheduleSpace, filled
 from compiler.search.tuning import Outcome, Progress, tune
-from compiler.search.writing import write_script
 
 __all__ = [
     "RULES", "CostModel", "Database", "Evolution", "LearnedModel", "Limits", "Machine", "Measurement", "Measurer",
-    "Outcome", "Pairing", "Patience", "Progress", "Record", "ScheduleSpace", "Search", "Trial", "Wishes", "paired",
-    "rank_correlation", "tune", "write_script",
+    "Numbers", "Outcome", "Pairing", "Patience", "Progress", "Record", "ScheduleSpace", "Search", "Trial", "Wishes",
+    "filled", "paired", "rank_correlation", "tune",
 ]  # fmt: skip

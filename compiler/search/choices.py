@@ -98,6 +98,10 @@ class Picker:
         self.made[name] = chosen
         return chosen
 
+    def forget(self, name: str) -> None:
+        """Leave out a choice, if it was made."""
+        self.made.pop(name, None)
+
     def _another(self, old: Value, options: Sequence[Value]) -> Value:
         others: list[Value] = [option for option in options if option != old]
         if not isinstance(old, tuple) and (near := _by_distance(old, others)) and self._rng.random() < _NEAR:

@@ -118,7 +118,7 @@ def numbers_of(definition: KernelDefinition) -> Numbers | None:
         return None
     asked = _Numbers(Picker(random.Random(0)))
     definition.scheduled(asked)
-    return (lambda picker: with_numbers(definition, picker).loops) if asked.made else None
+    return Numbers(lambda picker: with_numbers(definition, picker).loops) if asked.made else None
 
 
 class BuiltModel(NamedTuple):

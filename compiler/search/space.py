@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from typing import Protocol, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
+from compiler.driver.templates import Filled, Template
 from compiler.ir.error import ArgumentError, PartError, TVMError
 from compiler.ir.module import IRModule
 from compiler.search.beginnings import Beginnings
@@ -18,15 +20,30 @@ from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.statements.function import PrimFunc
 
 Candidate = TypeVar("Candidate", bound=Hashable)
-Numbers: TypeAlias = Callable[[Picker], Callable[[], IRModule]]
 _ATTEMPTS = 40
 _REMEMBERED = 512
-_WAY, _NUMBERS = "way", "numbers"
+_WAY, _RULES = "way", "rules"
 """The first decision where a function has a schedule with numbers anyway."""
-_LIKELY = (_NUMBERS,) * 3
-"""How likely numbers are chosen: the schedule that has them was made with care."""
 _BEFORE = 2
 """With more blocks before the first sum, as of Winograd, numbers are chosen always: by rules it takes long to build."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A schedule that a function has anyway, and whose numbers can be chosen."""
+
+    program: Callable[[Picker], Callable[[], IRModule]]
+    """Picks the numbers, and returns what makes the program: the loops of the schedule, which are lowered where they
+    are built."""
+    way: str = "numbers"
+    """What candidates of it are told by from those of other schedules of the function."""
+    is_written: bool = False
+    """Whether it stands in a program that somebody wrote; it was made with care if not."""
+
+    @classmethod
+    def of(cls, template: Template) -> Numbers:
+        """Return the factors of a schedule that a program has made."""
+        return cls(lambda picker: template.filled(picker.pick).loops, f"template {template.digest}", is_written=True)
 
 
 class Space(Protocol[Candidate]):
@@ -50,9 +67,8 @@ class ScheduleSpace:
 
     Parameters
     ----------
-    numbers : callable, optional
-        Another way to a program of the function: picks the numbers of the schedule that it has anyway, and returns what
-        makes the program: the loops of the schedule, which are lowered where they are built.
+    numbers : Numbers, optional
+        Another way to a program of the function.
     rules : sequence of Rule
         What schedules are derived by.
     """
@@ -69,9 +85,8 @@ class ScheduleSpace:
         self.machine = machine
         self._numbers, self._rules = numbers, rules
         self._begun = Beginnings()
-        if numbers is not None:
-            before = next((at for at, block in enumerate(structure(func).split()) if "R:" in block), 0)
-            self._ways = _LIKELY if before > _BEFORE else (*_LIKELY, "rules")
+        self._ways = _ways(func, numbers)
+        self._is_written = numbers is not None and numbers.is_written
         self.wishes = wishes or Wishes()
         self.refused: Counter[tuple[Choices, str]] = Counter()
         """How many derivations of a sketch, or of its beginning, ended with which refusal of a primitive."""
@@ -94,28 +109,29 @@ class ScheduleSpace:
             return None, ()
         picker = Usual()
         picker.pick(_WAY, self._ways)
-        self._numbers(picker)
+        self._numbers.program(picker)
         return picker.choices, [each for each in picker.neighbours() if self.wishes.allow(each)]
 
     def mutated(self, candidate: Choices, rng: random.Random) -> Choices:
         """Return choices of which one is another, or the same where all that was tried is refused."""
         for _ in range(_ATTEMPTS):
-            if (made := self._tried(mutation(candidate, rng))) is not None:
+            if (made := self._tried(mutation(self._whole(candidate), rng))) is not None:
                 return made
         return candidate
 
     def crossed(self, first: Choices, second: Choices, rng: random.Random) -> Choices:
         """Return choices of two candidates, or the first where the mixture is refused."""
-        return self._tried(crossed(first, second, rng)) or first
+        return self._tried(crossed(self._whole(first), self._whole(second), rng)) or first
 
     def like(self, choices: Choices, rng: random.Random) -> Choices | None:
         """Return the candidate that is most like one of other shapes; None if it is refused."""
-        return self._tried(Picker(rng, dict(choices)))
+        wanted = dict(self._whole(choices))
+        return self._tried(Picker(rng, wanted)) if wanted.get(_WAY, self._ways[-1]) in self._ways else None
 
     def program(self, candidate: Choices) -> IRModule:
         """Return the program of a candidate."""
         if candidate not in self._derived:
-            self._remember(candidate, self._program(Picker(random.Random(0), dict(candidate))))
+            self._remember(candidate, self._program(Picker(random.Random(0), dict(self._whole(candidate)))))
         return self._derived[candidate]
 
     def schedule(self, candidate: Choices) -> Schedule:
@@ -123,6 +139,8 @@ class ScheduleSpace:
 
         Raises ArgumentError if its choices are not among those that there are.
         """
+        if (way := dict(candidate).get(_WAY, _RULES)) != _RULES:
+            raise ArgumentError(f"search: the candidate is of another schedule than the function has ({way})")
         picker = Picker(random.Random(0), dict(candidate))
         schedule = self._derive(picker, True)
         strange = [(name, value) for name, value in candidate if picker.made.get(name) != value and name != _WAY]
@@ -144,7 +162,7 @@ class ScheduleSpace:
 
     def is_of_numbers(self, candidate: Choices) -> bool:
         """Return whether a candidate is the schedule that there is anyway, with other numbers."""
-        return self._numbers is not None and (len(set(self._ways)) == 1 or dict(candidate).get(_WAY) == _NUMBERS)
+        return self._numbers is not None and dict(candidate).get(_WAY, self._ways[-1]) == self._numbers.way
 
     def _note(self, refusal: TVMError, choices: Choices) -> None:
         self.refused[sketch(choices), str(refusal).strip().splitlines()[0]] += 1
@@ -162,10 +180,16 @@ class ScheduleSpace:
         return picker.choices
 
     def _program(self, picker: Picker) -> IRModule:
-        if self._numbers is not None and picker.pick(_WAY, self._ways) == _NUMBERS:
-            program = self._numbers(picker)
+        if self._numbers is not None and picker.pick(_WAY, self._ways) == self._numbers.way:
+            program = self._numbers.program(picker)
             return self._derived.get(picker.choices) or program()
+        if self._is_written:
+            picker.forget(_WAY)
         return self._derive(picker, False).mod
+
+    def _whole(self, choices: Choices) -> Choices:
+        """Return choices with the way, which is left out by rules: they lead there without a schedule, too."""
+        return ((_WAY, _RULES), *choices) if self._is_written and _WAY not in dict(choices) else choices
 
     def _derive(self, picker: Picker, enable_check: bool) -> Schedule:
         def new(picker: Picker) -> Derivation:
@@ -181,6 +205,21 @@ class ScheduleSpace:
         self._derived[candidate] = program
         while len(self._derived) > _REMEMBERED:
             self._derived.popitem(last=False)
+
+
+def filled(template: Template, choices: Choices) -> Filled:
+    """Return a template with the factors that a candidate has."""
+    return template.filled(Picker(random.Random(0), dict(choices)).pick)
+
+
+def _ways(func: PrimFunc | IRModule, numbers: Numbers | None) -> Sequence[str]:
+    """Return the ways to a program of a function, as often as one is as likely as others, that by rules last."""
+    if numbers is None:
+        return (_RULES,)
+    if numbers.is_written:
+        return numbers.way, _RULES
+    before = next((at for at, block in enumerate(structure(func).split()) if "R:" in block), 0)
+    return (numbers.way,) * 3 + (_RULES,) * (before <= _BEFORE)
 
 
 def structure(func: PrimFunc | IRModule) -> str:

@@ -13,6 +13,7 @@ from os import PathLike
 import numpy as np
 
 from compiler.driver.build import build
+from compiler.driver.templates import Template
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
@@ -69,6 +70,8 @@ class Outcome:
     ----------
     schedule : Schedule or None
         The fastest schedule; None if nothing was faster than the default, which stays then.
+    choices : Choices or None
+        What was chosen for it; of a schedule that the function had, all that is known of it.
     seconds, default_seconds : float
         Of a call; the same if the default stays.
     """
@@ -100,6 +103,7 @@ def tune(
     wishes: Wishes | None = None,
     is_apart: bool = True,
     measuring: Callable[[Sequence[NumPyArray], int], Measuring] | None = None,
+    template: Template | None = None,
 ) -> Outcome:
     """Search for a schedule of a function with blocks that is faster than what there is.
 
@@ -125,12 +129,14 @@ def tune(
         Whether candidates are measured in processes of their own, where there can be any.
     measuring
         Returns what measures with some arrays and threads, e.g. elsewhere, without the ``limits``.
+    template
+        A schedule that a program has made of the function: a candidate, as are its primitives with other factors.
     """
     began = clock()
     tuning = Tuning(
         func, target, log if isinstance(log, Database) else Database(None if log is None else str(log)), seed=seed,
         threads=threads, default=default, model=model, arrays=arrays, limits=limits, evolution=evolution,
-        wishes=wishes, is_apart=is_apart, measuring=measuring,
+        wishes=wishes, is_apart=is_apart, measuring=measuring, template=template,
     )  # fmt: skip
     tuning.begin()
     while trials > 0 and clock() - began < seconds and (made := tuning.round(min(trials, per_round))):
@@ -174,13 +180,17 @@ class Tuning:
         is_apart: bool = True,
         measuring: Callable[[Sequence[NumPyArray], int], Measuring] | None = None,
         numbers: Numbers | None = None,
+        template: Template | None = None,
         space: Callable[[PrimFunc, Machine], ScheduleSpace] | None = None,
         expect: Callable[[Sequence[Choices]], Sequence[float]] | None = None,
         told: Callable[[Sequence[Trial[Choices]]], object] = lambda trials: None,
     ) -> None:
         made_for = processor_target(target)
+        numbers = Numbers.of(template) if template else numbers
         machine = Machine.of(made_for, threads)
         self.space = space(func, machine) if space else ScheduleSpace(func, machine, wishes, numbers)
+        self._is_written = template is not None
+        self._written = list[Choices]()
         self._pattern = structure(func)
         self._database, self._seeds = database, list[Choices]()
         self._usual: Choices | None = None
@@ -204,13 +214,20 @@ class Tuning:
         """Measure the default; raises ArgumentError if the default cannot be run."""
         if (begun := self.search.begin()).kind != "ok":
             raise ArgumentError(f"search: the default cannot be measured: {begun.message}")
-        self._usual, neighbours = self.space.usual()
         self._seeds = _seeds(self.search, self.space, self._database, self.workload, self._pattern)
-        self._seeds += neighbours
+        usual, neighbours = self.space.usual()
+        if not self._is_written:
+            self._usual = usual
+            self._seeds += neighbours
+        elif usual is not None and self.space.wishes.allow(usual):
+            self._written = [usual]
 
     def round(self, count: int) -> Sequence[Trial[Choices]]:
         """Measure some candidates and note them, those that were measured before an interruption, too."""
-        before, seeds, self._seeds = len(self.search.trials), self._seeds[:count], self._seeds[count:]
+        before = len(self.search.trials)
+        if before and self._written:  # beside what may be much faster than itself, which is soon certain
+            self._seeds, self._written = [*self._written, *self._seeds], []
+        seeds, self._seeds = self._seeds[:count], self._seeds[count:]
         try:
             return self.search.round(count, seeds)
         finally:

@@ -12,6 +12,7 @@ import numpy as np
 
 from app.recorder.measuring.shrinking import MALFORMED, shrink_blocks, shrink_schedule
 from compiler.driver.lower import lower
+from compiler.driver.templates import BlockTemplate, Template, TensorTemplate
 from compiler.ir.error import TVMError, show
 from compiler.ir.expr.primexpr import IntImm, PrimExpr, Var
 from compiler.ir.module import IRModule
@@ -84,6 +85,10 @@ class MeasuredProgram(ABC):
         return True
 
     @abstractmethod
+    def template(self) -> Template | None:
+        """Return its schedule with factors to choose; None if it has no schedule that follows from the definition."""
+
+    @abstractmethod
     def small(self, ratio: int) -> IRModule:
         """Lower ``main`` of a smaller computation under the same schedule.
 
@@ -145,6 +150,9 @@ class TensorProgram(MeasuredProgram):
         _, mapped = self._schedule.replay(0)
         return create_prim_func([mapped(t) for t in self._args])
 
+    def template(self) -> Template | None:
+        return TensorTemplate(self._schedule, self._args) if self.primitives else None
+
     def small(self, ratio: int) -> IRModule:
         small = shrink_schedule(self._schedule, self._args, ratio)
         return lower(small.schedule, small.args, name="main")
@@ -190,6 +198,11 @@ class BlockProgram(MeasuredProgram):
 
     def definition(self) -> PrimFunc:
         return self._functions[0]
+
+    def template(self) -> Template | None:
+        if not self._trace or not self.is_derived():
+            return None
+        return BlockTemplate(self._functions[0], Trace.from_json(self._trace))
 
     def is_derived(self) -> bool:
         schedule = Schedule(self._functions[0])

@@ -37,17 +37,19 @@ from compiler.search import (
     Database,
     Machine,
     Measurer,
+    Numbers,
     Patience,
     Progress,
     Record,
     ScheduleSpace,
     Wishes,
+    filled,
     tune,
-    write_script,
 )
 from compiler.search.choices import Choices, from_json
 from compiler.search.tuning import processor_target, random_arrays, workload_of
 from compiler.target.target import Target
+from compiler.tir.schedule.writing import write_script
 
 PER_ROUND = 6
 """Candidates of a round: the page is told after each."""
@@ -128,6 +130,7 @@ def _search(
             program.definition(), target, seconds=settings.seconds, seed=request.seed,
             threads=request.options.threads, log=log, default=lambda: build(program.lowered(), target=target),
             told=told, per_round=PER_ROUND, wishes=wishes_of(settings), is_apart=False,
+            template=program.template(),
         )  # fmt: skip
     choices = None if found.choices is None else [_decision(name, value) for name, value in found.choices]
     send(Found(choices=choices, seconds=finite(found.seconds), default_seconds=finite(found.default_seconds)))
@@ -167,13 +170,19 @@ def show_candidate(request: Request, send: Callable[[Message], None]) -> None:
     try:
         program, named, name = read_recorded(request.program)
         definition, target = program.definition(), Target(named)
-        space = ScheduleSpace(definition, Machine.of(target, request.options.threads))
+        title, choices = f"A schedule of {name} that a search derived", from_json(request.choices)
         with uninstrumented():
-            schedule = space.schedule(from_json(request.choices))
-            title = f"A schedule of {name} that a search derived"
-            script = write_script(definition, schedule, named, title)
-            loops = lower(schedule.mod, name="main").script()
-            assembly = build(schedule.mod, target=target).get_source("asm")
+            template = program.template()
+            numbers = Numbers.of(template) if template else None
+            space = ScheduleSpace(definition, Machine.of(target, request.options.threads), None, numbers)
+            if template and space.is_of_numbers(choices):
+                own = filled(template, choices)
+                mod, script = own.loops(), own.script(named, title)
+            else:
+                schedule = space.schedule(choices)
+                mod, script = schedule.mod, write_script(definition, schedule, named, title)
+            loops = lower(mod, name="main").script()
+            assembly = build(mod, target=target).get_source("asm")
         workload = workload_of(definition, target, request.options.threads)
         send(CandidateTexts(script=script, loops=loops, assembly=assembly, workload=workload))
     except TVMError as error:

@@ -357,9 +357,12 @@ async function show(at) {
 
 /** Find out whether the candidates of a log are of the script, before any of their decisions is pinned. */
 async function check() {
-  const at = bestOf(visible());
+  const seen = visible(), at = bestOf(seen.some((trial) => trial.choices && !isOfTemplate(trial)) ? seen.map((trial) => (isOfTemplate(trial) ? { ...trial, choices: null } : trial)) : seen);
   if (shown.script === undefined && at >= 0) await texts(at);
 }
+
+/** Whether a candidate has the primitives of a script's schedule, which may have been another one then. */
+const isOfTemplate = ({ choices }) => choices?.some(([name, value]) => name === "way" && String(value).startsWith("template "));
 
 const bestOf = (trials) => trials.reduce((least, { seconds, choices }, at) => (choices && seconds && !(seconds >= trials[least]?.seconds) ? at : least), -1);
 
@@ -381,7 +384,7 @@ async function texts(at) {
     if (!response.ok) return { problem: answer.error.message };
     derived = { key, answer };
   }
-  if (trial.kind === "ok" && of.script === undefined) of.other = whyOther(trial, derived.answer).slice(0, 1000);
+  if (trial.kind === "ok" && of.script === undefined && (derived.answer.candidate || !isOfTemplate(trial))) of.other = whyOther(trial, derived.answer).slice(0, 1000);
   if (of.other !== other) draw();
   return derived.answer;
 }

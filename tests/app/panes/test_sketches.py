@@ -50,6 +50,16 @@ def test_sketches_are_told_apart_by_what_is_done_to_which_block_the_fastest_firs
     assert not tiles.leaves
 
 
+def test_candidates_of_the_scripts_schedule_are_said_to_be_that() -> None:
+    (mine,) = sketches(
+        [timed(1e-3, "0 1"), timed(2e-3, "0 2")],
+        [("way", "template 1a2b"), ("C.i.factor", 4), ("C.i.factor", 8)],
+        [],
+        [],
+    )
+    assert row(mine) == ("the script’s primitives", 2, 1e-3)
+
+
 def test_the_chosen_branch_is_unfolded_to_its_candidates() -> None:
     tiles = sketches(TRIALS, TABLE, [], TABLE[:2])[0]
     assert [row(node) for node in tiles.nodes] == [

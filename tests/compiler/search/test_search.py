@@ -13,12 +13,14 @@ import pytest
 
 import compiler as tvm
 from compiler import te
+from compiler.driver.templates import BlockTemplate
 from compiler.ir.error import ArgumentError
-from compiler.search import Database, Evolution, Machine, Pairing, Patience, Search, tune
+from compiler.search import Database, Evolution, Machine, Pairing, Patience, Search, Wishes, filled, tune
 from compiler.search.measurer import Build, Measurement
 from compiler.search.pairing import paired
 from compiler.search.space import ScheduleSpace
 from compiler.search.tuning import Tuning
+from compiler.tir.schedule.schedule import Schedule
 from tests.compiler.search.workloads import matrices, product
 
 
@@ -205,6 +207,39 @@ def test_a_function_is_searched_and_its_log_begins_the_next_search(tmp_path: Pat
     best = {min(Database(log), key=lambda record: record.seconds).choices} - {None}  # which is of the default
     again = tune(func, "llvm", trials=2, per_round=2, seed=2, log=log, evolution=Evolution(3))
     assert before & {trial.candidate for trial in again.trials} == best, "the best has to win again, no other"
+
+
+def test_a_schedule_that_a_program_has_made_is_a_candidate_and_chosen_where_it_is_best(tmp_path: Path) -> None:
+    schedule = Schedule(func := matrices(8, 16, 4))
+    schedule.split(schedule.get_loops(schedule.get_block("C"))[0], [None, 4])
+    template, log = BlockTemplate(func, schedule.trace), tmp_path / "log.jsonl"
+    own = (("way", f"template {template.digest}"), ("i.part1", 4))
+    options: dict[str, Any] = {"per_round": 1, "seed": 1, "log": log, "template": template, "evolution": Evolution(3)}
+    found = tune(func, "llvm", trials=2, **options)
+    assert [trial.candidate == own for trial in found.trials] == [False, True]
+    assert found.trials[1].row, "a model learns from it"
+    again = tune(func, "llvm", trials=3, **options)
+    assert all(trial.candidate != own for trial in again.trials[1:]), "it is known by now"
+    wishes = Wishes({own[0][0]: own[0][1]})
+    pinned = tune(func, "llvm", trials=2, wishes=wishes, measuring=lambda *_: _Fast(), **options)
+    assert {dict(trial.candidate)["way"] for trial in pinned.trials} == {own[0][1]}
+    assert pinned.schedule is None
+    assert pinned.choices is not None
+    size = int(str(dict(pinned.choices)["i.part1"]))
+    assert f"T.grid({8 // size}, {size}, " in filled(template, pinned.choices).loops().script()
+
+
+class _Fast:
+    """Finds all candidates twice as fast as the default."""
+
+    def expect(self, build: Build) -> Measurement:
+        return Measurement()
+
+    def measure(self, builds: Sequence[Build], patience: Patience | None = None) -> Iterator[Measurement]:
+        return (Measurement(pairing=Pairing(0.5, 1e-3, 1.0, 2.0, (1.0,) * 4)) for _ in builds)
+
+    def refer(self, build: Build) -> None:
+        """Take any reference."""
 
 
 def test_trials_without_a_time_are_counted() -> None:

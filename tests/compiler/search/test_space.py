@@ -16,7 +16,7 @@ from compiler.search.choices import Picker, Wishes, crossed, mutation
 from compiler.search.features import NAMES, features
 from compiler.search.machine import Machine
 from compiler.search.rules import RULES, Derivation, Rule, reduction
-from compiler.search.space import ScheduleSpace, structure
+from compiler.search.space import Numbers, ScheduleSpace, structure
 from compiler.search.tuning import random_arrays
 from compiler.tir.schedule.random_variables import BlockRV
 from compiler.tir.schedule.schedule import Schedule
@@ -83,16 +83,38 @@ def test_a_search_begins_with_what_differs_from_the_usual_numbers_in_one_and_lea
         picker.pick("outside", (False, True))
         return lambda: tvm.IRModule({"main": func})
 
-    usual, neighbours = ScheduleSpace(func, MACHINE, numbers=program).usual()
+    usual, neighbours = ScheduleSpace(func, MACHINE, numbers=Numbers(program)).usual()
     assert usual == (("way", "numbers"), ("rows", 4), ("outside", False))
     assert [dict(each)["rows"] for each in neighbours] == [5, 3, 6, 7]
     assert all(dict(each) == dict(usual) | {"rows": dict(each)["rows"]} for each in neighbours)
     assert ScheduleSpace(func, MACHINE).usual() == (None, ())
 
 
+def test_candidates_of_another_schedule_than_the_function_has_are_none() -> None:
+    func, rng = matrices(8, 16, 4), random.Random(0)
+    mine, theirs = (
+        ScheduleSpace(func, MACHINE, numbers=Numbers(lambda picker: lambda: tvm.IRModule({}), way, is_written=True))
+        for way in ("template 1", "template 2")
+    )
+    (usual, _), derived = theirs.usual(), ScheduleSpace(func, MACHINE).sample(rng)
+    assert usual == (("way", "template 2"),)
+    assert mine.like(usual, rng) is None
+    assert ScheduleSpace(func, MACHINE).like(usual, rng) is None
+    assert mine.like(derived, rng) == derived, "by rules it is as it were without a schedule"
+    assert tvm.ir.structural_equal(mine.program(derived), ScheduleSpace(func, MACHINE).program(derived))
+    assert {dict(mine.mutated(derived, rng)).get("way") for _ in range(80)} == {None, "template 1"}
+    pinned = ScheduleSpace(
+        func, MACHINE, Wishes({"way": "template 1"}), Numbers(lambda _: tvm.IRModule, "template 1", True)
+    )
+    assert pinned.mutated(derived, rng) == (("way", "template 1"),)
+    with pytest.raises(ArgumentError, match=r"of another schedule than the function has \(template 2\)"):
+        mine.schedule(usual)
+
+
 def test_what_primitives_refuse_with_all_checks_is_not_sound() -> None:
     func = matrices(8, 16, 4)
-    rules, both = ScheduleSpace(func, MACHINE), ScheduleSpace(func, MACHINE, numbers=lambda _: tvm.IRModule({}))
+    anything = Numbers(lambda picker: lambda: tvm.IRModule({}))
+    rules, both = ScheduleSpace(func, MACHINE), ScheduleSpace(func, MACHINE, numbers=anything)
     derived, numbers = rules.sample(random.Random(0)), (("way", "numbers"),)
     assert rules.is_sound(derived)
     assert both.is_of_numbers(numbers)
@@ -110,7 +132,7 @@ def test_numbers_are_the_only_way_where_rules_take_long() -> None:
     before = topi.tanh(topi.exp(topi.nn.relu(topi.sqrt(a))))
     func = te.create_prim_func([a, topi.sum(before, axis=1)])
     space = ScheduleSpace(
-        func, MACHINE, numbers=lambda picker: picker.pick("rows", (1, 2)) and (lambda: tvm.IRModule({}))
+        func, MACHINE, numbers=Numbers(lambda picker: picker.pick("rows", (1, 2)) and (lambda: tvm.IRModule({})))
     )
     candidate = space.sample(random.Random(0))
     assert [name for name, _ in candidate] == ["rows"]

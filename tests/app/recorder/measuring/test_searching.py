@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import runpy
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from app.artifacts import Options
 from app.protocol import Failed, Message, Request
 from app.recorder.measuring import searching
 from app.recorder.measuring.searching import search_program, show_candidate
+from app.recorder.units.block_text import write_blocks
 from app.searches import CandidateTexts, Decision, Found, Searching, SearchSettings, Tried
 from compiler import te
 from compiler.classic import alias
@@ -23,6 +25,7 @@ from compiler.search import Evolution, Machine, ScheduleSpace, tune
 from compiler.search.tuning import workload_of
 from compiler.target.target import Target
 from compiler.te.program import write_program
+from compiler.tir.schedule.schedule import Schedule
 
 OPTIONS = Options(target="llvm")
 N, M = 6, 16
@@ -34,6 +37,23 @@ def recorded() -> tuple[str, ScheduleSpace]:
     c = te.compute((N, N), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
     space = ScheduleSpace(te.create_prim_func([a, b, c]), Machine.of(Target("llvm"), 1))
     return write_program(te.create_schedule(c.op), [a, b, c], "llvm", "product"), space
+
+
+def tensor_program() -> str:
+    a = te.placeholder((M,), name="A")
+    b = te.compute((M,), lambda i: a[i] + 1, name="B")
+    s = te.create_schedule(b.op)
+    s[b].split(b.op.axis[0], factor=4)
+    return write_program(s, [a, b], "llvm", "main")
+
+
+def block_program() -> str:
+    a = te.placeholder((M,), name="A")
+    b = te.compute((M,), lambda i: a[i] + 1, name="B")
+    schedule = Schedule(te.create_prim_func([a, b]))
+    before = schedule.mod
+    schedule.split(schedule.get_loops(schedule.get_block("B"))[0], [None, 4])
+    return write_blocks([before, schedule.mod], ["split"], "llvm", "main", json.dumps(schedule.trace.as_json()))
 
 
 def test_a_search_tells_each_candidate_and_what_it_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -57,6 +77,38 @@ def test_a_search_tells_each_candidate_and_what_it_found(monkeypatch: pytest.Mon
     assert isinstance(found, Found)
     assert found.default_seconds == records[2]["seconds"]
     assert found.choices is None or found.seconds < found.default_seconds
+
+
+@pytest.mark.parametrize("makes", [tensor_program, block_program])
+def test_the_scripts_schedule_is_a_candidate_that_opens_as_a_script(
+    makes: Callable[[], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(searching, "PER_ROUND", 1)
+    monkeypatch.setattr(searching, "tune", partial(tune, trials=2, evolution=Evolution(2)))
+    told: list[Message] = []
+    program, settings = makes(), SearchSettings(seconds=100)
+    search_program(Request(mode="search", program=program, options=OPTIONS, search=settings), told.append)
+    records = [json.loads(message.record) for message in told if isinstance(message, Tried)]
+    (own,) = [r for r in records if r["choices"] and "way" in dict(r["choices"])]
+    (factor,) = [name for name, _ in own["choices"] if name != "way"]
+    assert own["kind"] == "ok"
+    choices = [tuple(each) for each in own["choices"]]
+    for size in (4, 8):
+        chosen = [(name, size if name == factor else value) for name, value in choices]
+        show_candidate(Request(mode="candidate", program=program, options=OPTIONS, choices=chosen), told.append)
+        texts = told[-1]
+        assert isinstance(texts, CandidateTexts)
+        assert texts.workload == own["workload"]
+        alias.install()
+        (tmp_path / "script.py").write_text(texts.script)
+        made = runpy.run_path(str(tmp_path / "script.py"))
+        lowered = lower(made["sch"].mod, name="main") if "sch" in made else lower(made["s"], made["args"], name="main")
+        assert lowered.script() == texts.loops
+        assert f"T.grid({M // size}, {size})" in texts.loops
+    show_candidate(Request(mode="candidate", program=recorded()[0], options=OPTIONS, choices=choices), told.append)
+    assert isinstance(told[-1], Failed)
+    assert "the candidate is of another schedule than the function has" in told[-1].problem.message
 
 
 def test_what_no_search_is_for_is_said_before_anything_is_measured(
