@@ -63,11 +63,20 @@ async function put() {
 }
 
 async function leave() {
-  const name = opened();
-  const model = await state.files.get(`${name}${MODEL}`).text();
-  detach(ORIGINAL, `${name}${MODEL}`);
-  $("#fork").hidden = true;
+  const model = await state.files.get(`${opened()}${MODEL}`).text();
+  close();
   editor.open(model);
+}
+
+function close() {
+  detach(ORIGINAL, `${opened()}${MODEL}`);
+  $("#fork").hidden = true;
+}
+
+/** Close the kernel if Undo has brought the model's script back. */
+async function closeIfLeft() {
+  const model = await state.files.get(`${opened()}${MODEL}`)?.text();
+  if (editor.text === model) close();
 }
 
 /** Leave kernels out of the visitor's own; a race that was run, or came with a link, was of other kernels. */
@@ -81,6 +90,7 @@ function arrived() {
   const name = opened();
   $("#fork").hidden = !name;
   $("#fork-name").textContent = name ?? "";
+  if (name) closeIfLeft();
   const box = $("#race");
   if (!box) return;
   if (box.dataset.race) race = { numbers: box.dataset.race.split(" ").map(Number), date: new Date().toISOString() };

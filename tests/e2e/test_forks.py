@@ -80,6 +80,16 @@ def test_a_kernel_that_is_opened_twice_leaves_to_its_model(network: Page) -> Non
     expect(page.locator(".cm-content")).not_to_contain_text("te.create_schedule")
 
 
+def test_undo_after_a_kernel_was_opened_is_back_at_the_model(network: Page) -> None:
+    page = network
+    open_kernel(page)
+    page.locator(".cm-content").click()
+    page.keyboard.press("ControlOrMeta+z")
+    expect(page.locator(".cm-content")).to_contain_text("relay.build")
+    expect(page.locator("#fork")).to_be_hidden()
+    expect(page.locator(".file")).to_have_count(0)
+
+
 @pytest.mark.long
 def test_a_kernel_is_dropped_by_one_click(network: Page) -> None:
     page = network
