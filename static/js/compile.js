@@ -129,6 +129,7 @@ function showRun({ line, place }) {
 }
 
 const TRIES = 6; // of what a busy server did not come to
+const STARVED = 2; // of a script that had no processor: it may have no end either, which is to be said
 let tries = TRIES;
 
 /** Do again after some seconds what the server had no time for, unless something newer is asked for until then.
@@ -290,7 +291,7 @@ function arrived() {
   editor.hint(answer);
   // A script that had no processor may come to its end the next time.
   const starved = answer.mode === "compile" && answer.problems.some((problem) => problem.starved);
-  if (!starved) tries = TRIES;
+  tries = starved ? Math.min(tries, STARVED) : TRIES;
   if (!starved || !again(compile, AGAIN / 1000)) hear(answer);
   tell("answered", answer);
 }

@@ -62,6 +62,20 @@ def test_what_a_busy_server_has_no_time_for_is_tried_again(
 
 
 @pytest.mark.long
+def test_a_script_that_may_have_no_end_is_tried_twice_again_and_then_told(
+    serve: Callable[[Runner], str], open_page: Callable[..., Page]
+) -> None:
+    runner = BusyRunner()
+    page = open_page(serve(runner))
+    runner.starved = 99
+    page.click(".cm-content")
+    page.keyboard.insert_text("while True: pass\n")
+    expect(page.locator("#state")).to_have_text(STILL_TRYING)
+    expect(page.locator("#state")).to_have_text(re.compile("^✗"), timeout=30_000)
+    assert runner.starved == 96
+
+
+@pytest.mark.long
 def test_a_lesson_measures_again_what_a_busy_machine_could_not_judge(
     fixed: str, open_page: Callable[..., Page]
 ) -> None:
