@@ -1,11 +1,11 @@
 """What a cost model sees of a program: numbers read from its loops, the same ones for every program.
 
 The loops are those of a schedule, of blocks or of tensor expressions, or of a lowered function.  A condition marked as
-likely costs nothing: lowering takes it out of most iterations.  Of each access its movement along each loop gives how
-much memory the inner loops touch, and with that what moves between the levels of memory: into registers, and into each
-cache (working sets, as :mod:`compiler.tir.analysis.memory_traffic` has them).  All that counts is summed up over the
-program; the sizes are logarithms, relative to the work, so that programs of other shapes teach something, too.  The
-estimated cycles are not relative: what a program computes twice counts twice.
+likely, or of a loop that is to be partitioned, costs nothing: lowering takes it out of most iterations.  Of each
+access its movement along each loop gives how much memory the inner loops touch, and with that what moves between the
+levels of memory: into registers, and into each cache (working sets, as :mod:`compiler.tir.analysis.memory_traffic` has
+them).  All that counts is summed up over the program; the sizes are logarithms, relative to the work, so that programs
+of other shapes teach something, too.  The estimated cycles are not relative: what is computed twice counts twice.
 
 References
 ----------
@@ -31,6 +31,7 @@ from compiler.tir.statements.block import BlockRealize
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.statements.function import PrimFunc
 from compiler.tir.statements.stmt import For, ForKind, IfThenElse
+from compiler.tir.transform.loops.loop_partition import HINT
 from compiler.tir.transform.loops.value_follower import without_likely
 
 NAMES = (
@@ -242,7 +243,8 @@ def _leaves(func: PrimFunc) -> Iterator[_Leaf]:
             todo.append((stmt.body, (*loops, stmt), axes, guards))
         elif isinstance(stmt, BlockRealize):
             bound = {a.var: v for a, v in zip(stmt.block.iter_vars, stmt.iter_values, strict=True)}
-            guarded = guards + (not isinstance(stmt.predicate, IntImm))
+            is_partitioned = any(HINT in loop.annotations for loop in loops)
+            guarded = guards + (not isinstance(stmt.predicate, IntImm) and not is_partitioned)
             todo.append((stmt.block.body, loops, {**axes, **bound}, guarded))
             if stmt.block.init is not None:
                 kept = {a.var for a in stmt.block.iter_vars if a.iter_type == a.CommReduce}

@@ -45,6 +45,7 @@ from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.statements.block import BlockRealize
 from compiler.tir.statements.buffer import BufferStore
 from compiler.tir.statements.stmt import ForKind
+from compiler.tir.transform.loops.loop_partition import HINT
 from compiler.tir.transform.loops.reduce_in_pairs import PAIRWISE
 
 Option = TypeVar("Option")
@@ -56,6 +57,8 @@ _LIKELY = 4
 """How many times as often as all others those options are drawn that are likely to be fast."""
 _FILLED = 0.8
 """The share of a cache that what is read again and again may fill."""
+_PARTIAL = (2, 4, 6, 8, 12, 14)
+"""Rows of tiles that need not divide all rows, where registers have room for more than those that do."""
 _MAX_UNROLLED = 256
 """Vector instructions in the innermost loops that are written out: more take long to compile."""
 
@@ -390,8 +393,8 @@ def _register_tile(d: Derivation, facts: BlockFacts, vector: int, products: int 
             inner[at] = 1
         elif at != vector:
             sizes = divisors(facts.extents[spatial[at]], left)
-            if max(sizes) < min(left, facts.extents[spatial[at]]) // 2:  # a prime: the last tile is partial
-                sizes += [s for s in (2, 4, 6, 8, 12) if s <= left]
+            most = min(left, facts.extents[spatial[at]])
+            sizes += [s for s in _PARTIAL if max(sizes) < s <= most]  # the last tile is partial
             inner[at] = d.choose(f"{name}.{at}.inner", _weighed(sizes, _largest(sizes, left)))
             left //= inner[at]
     return inner
@@ -723,6 +726,15 @@ def _parallel(d: Derivation, rv: BlockRV) -> None:
         state.enable_check = checking
 
 
+def _partition(d: Derivation, rv: BlockRV) -> None:
+    """Let the last tiles, which may be partial, be loops of their own: the others need no condition."""
+    used = free_vars(d.sch.state.realize_of(d.sch.get_sref(rv)).predicate)
+    for loop in d.sch.get_loops(rv) if used else ():
+        stmt = d.sch.get_sref(loop).loop
+        if stmt.loop_var in used and stmt.kind is ForKind.SERIAL and HINT not in stmt.annotations:
+            d.sch.annotate(loop, HINT, 1)
+
+
 RULES: tuple[Rule, ...] = (
     Rule("fold", "what a single block reads element by element is computed there", _fold, is_early=True),
     Rule("winograd", "a convolution is computed by fewer products, on transformed tiles", _winograd, is_early=True),
@@ -738,4 +750,5 @@ RULES: tuple[Rule, ...] = (
     Rule("parallel", "the outer loops run on several cores", _parallel),
     Rule("vectorize", "innermost loops run over vectors", _vectorize),
     Rule("begin", "a reduction of tiles or in parts begins outside its loops", _begin),
+    Rule("partition", "the last tiles, which may be partial, are loops of their own", _partition),
 )

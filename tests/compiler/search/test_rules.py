@@ -15,6 +15,7 @@ import pytest
 
 from compiler import build, lower, te, topi
 from compiler.search.choices import Picker, Value, Wishes
+from compiler.search.features import NAMES, features
 from compiler.search.machine import Machine
 from compiler.search.rules import RULES, Derivation, derive
 from compiler.search.space import ScheduleSpace, structure
@@ -300,6 +301,22 @@ def test_registers_hold_the_sums_of_a_tile_and_the_vectors_that_they_are_made_of
     for drawn in (dict(space.sample(rng)) for _ in range(40)):
         vectors = int(drawn["C.1.inner"]) * 32 // bits
         assert vectors * int(drawn["C.0.inner"]) + vectors + 1 <= registers
+
+
+def test_rows_that_no_tile_for_the_registers_divides_leave_a_partial_one_which_is_a_loop_of_its_own() -> None:
+    func, machine = matrices(64, 32, 16), replace(MACHINE, cores=1)
+    wishes: dict[str, Value] = {"C.strassen": False, "C.way": "tiles", "C.vector": 1, "C.1.inner": 16}
+    drawn = [dict(ScheduleSpace(func, machine, Wishes(wishes)).sample(random.Random(seed))) for seed in range(30)]
+    assert {2, 4, 6} <= {each["C.0.inner"] for each in drawn} <= {1, 2, 4, 6}
+    space = ScheduleSpace(func, machine, Wishes({**wishes, "C.0.inner": 6}))
+    for seed in range(6):
+        program = space.program(space.sample(random.Random(seed)))
+        guards = NAMES.index("guards")
+        assert features(program, machine)[guards] == features(func, machine)[guards]
+        arrays = random_arrays(func, seed)
+        build(program, target="llvm")(*arrays)
+        np.testing.assert_allclose(arrays[2], arrays[0] @ arrays[1], rtol=1e-4, atol=1e-4)
+        assert "if " not in lower(program).script()
 
 
 def _streamed(drawn: Sequence[dict[str, Any]], name: str) -> int:
