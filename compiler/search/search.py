@@ -38,7 +38,7 @@ Candidate = TypeVar("Candidate", bound=Hashable)
 _PARENTS = 8
 _FOR_SECONDS, _ALIKE = 4, 1e-9
 """The times that turn the model's numbers into seconds, and what these must differ by."""
-_TRIED, _FAR = 12, 1.4
+_GIVEN_UP = ((4, 2.5), (12, 1.4))
 """An algorithm is given up when so many of its candidates took so many times as long as the best."""
 _AGAIN = Patience(most=32, seconds=2.5, matters=0.0)
 _LAST = Patience(most=60, seconds=6.0, matters=0.0)
@@ -284,8 +284,12 @@ class Search(Generic[Candidate]):
         times: dict[Hashable, list[float]] = {}
         for candidate, seconds in self._known.items():
             times.setdefault(self._algorithm(candidate), []).append(seconds)
-        enough = _FAR * min(self._known.values(), default=math.inf)
-        far = {algorithm for algorithm, each in times.items() if len(each) >= _TRIED and min(each) > enough}
+        best = min(self._known.values(), default=math.inf)
+        far = {
+            algorithm
+            for algorithm, each in times.items()
+            if any(len(each) >= tried and min(each) > share * best for tried, share in _GIVEN_UP)
+        }
         groups: dict[Hashable, list[Candidate]] = {}
         for candidate in ranked:
             groups.setdefault(self._algorithm(candidate), []).append(candidate)

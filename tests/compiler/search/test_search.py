@@ -167,10 +167,13 @@ def test_evolution_without_chance_is_as_expected_and_chance_alone_is_not() -> No
     assert sum(evolved) < sum(drawn)
 
 
-def test_an_algorithm_that_is_underestimated_has_its_turn_and_one_that_is_far_behind_is_given_up() -> None:
+@pytest.mark.parametrize(("slow", "rounds"), [(2.0, 4), (4.0, 2)])
+def test_an_algorithm_that_is_underestimated_has_its_turn_and_one_that_is_far_behind_is_given_up(
+    slow: float, rounds: int
+) -> None:
     def seconds(program: Any) -> float:
         kind, *rest = (9,) if program == "default" else eval(program)
-        return 4.0 if program == "default" else 2.0 if kind < 4 else 1.0 + 0.3 * sum(rest)
+        return 4.0 if program == "default" else slow if kind < 4 else 1.0 + 0.3 * sum(rest)
 
     def expect(candidates: Sequence[Any]) -> list[float]:
         return [seconds(str(candidate)) + 5.0 * (candidate[0] >= 4) for candidate in candidates]
@@ -182,8 +185,8 @@ def test_an_algorithm_that_is_underestimated_has_its_turn_and_one_that_is_far_be
 
     assert not any(measured()), "nothing is measured that is expected to be slow"
     in_turn = measured(algorithm=lambda candidate: candidate[0] >= 4)
-    assert in_turn[:24] == [False, True] * 12
-    assert all(in_turn[24:]), "twelve were at least 1.4 times as slow"
+    assert in_turn[: 6 * rounds] == [False, True] * 3 * rounds
+    assert all(in_turn[6 * rounds :]), "twelve were at least 1.4 times as slow, or four 2.5 times"
 
 
 def test_no_candidate_is_measured_twice() -> None:
