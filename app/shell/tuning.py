@@ -36,7 +36,7 @@ from compiler.tir.schedule.schedule import Schedule as TIRSchedule
 from compiler.tir.schedule.writing import write_script
 from compiler.tir.statements.function import PrimFunc
 
-__all__ = ["Built", "built_by", "search", "seconds_of", "tune"]
+__all__ = ["Built", "built_by", "found_script", "search", "seconds_of", "template_of", "tune"]
 
 NATIVE = "llvm -mcpu=native"
 _TURNS = 5
@@ -99,7 +99,7 @@ def tune(given: argparse.Namespace) -> int:
         found = search(
             built.definition, target, trials=given.trials, seconds=given.seconds, seed=given.seed, threads=threads,
             log=given.log, default=lambda: build(source, args, target), told=told, clock=ending.clock,
-            template=built.template,
+            template=template_of(built),
         )  # fmt: skip
     except TVMError as error:
         raise Failure(str(error), WRONG_PROGRAM) from None
@@ -114,14 +114,22 @@ def tune(given: argparse.Namespace) -> int:
     print(f"found    {_time(found.seconds)}, {found.seconds / found.default_seconds:.2f} of the default's time")
     try:
         title = f"A schedule that strata tune found: {found.seconds / found.default_seconds:.2f} of the default's time."
-        name.write_text(_script(built, found, target, title), encoding="utf-8")
+        name.write_text(found_script(built, found, target, title), encoding="utf-8")
     except OSError as error:
         raise Failure(f"{name} cannot be written: {error.strerror}", WRONG_COMMAND) from None
     print(name)
     return 0
 
 
-def _script(built: Built, found: Outcome, target: str, title: str) -> str:
+def template_of(built: Built) -> Template | None:
+    """Return the schedule of a program as a template; None where it is not of the definition alone."""
+    with suppress(TVMError):
+        if built.template is not None and built.template.digest:
+            return built.template
+    return None
+
+
+def found_script(built: Built, found: Outcome, target: str, title: str) -> str:
     """Return what was found as a script: primitives of the search's, or the program's own with other factors."""
     if found.schedule is not None and built.definition is not None:
         return write_script(built.definition, found.schedule, target, title)

@@ -26,10 +26,12 @@ from app.jobs.local_runner import HANDLER
 from app.sandbox import NoSandbox, SandboxError, UnsafeLocal
 from app.services import services_of
 from app.shell import explorer as explorers
+from app.shell import tuning
 from app.shell.failures import Failure
 from app.shell.main import main
 from app.shell.programs import assembly_of
 from app.workers.in_process import InProcess
+from compiler.search import Outcome
 from compiler.target.assembly_targets import assembly_target
 from compiler.target.target import Target
 from tests.app.serving.served import served
@@ -53,6 +55,17 @@ A, B = (te.placeholder((64, 64), name=name) for name in "AB")
 k = te.reduce_axis((0, 64), name="k")
 C = te.compute((64, 64), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
 tvm.build(te.create_schedule(C.op), [A, B, C], "llvm")
+"""
+TWO = """\
+import tvm
+from tvm import te
+
+A = te.placeholder((64,), name="A")
+plus, minus = (te.create_prim_func([A, te.compute((64,), lambda i: A[i] + n, name="B")]) for n in (1, -1))
+s = tvm.tir.Schedule(tvm.IRModule({"minus": minus, "plus": plus}))
+s.work_on("plus")
+s.split(s.get_loops(s.get_block("B"))[0], [None, 4])
+tvm.build(s.mod)
 """
 VECTORIZED = "o, i = s[B].split(B.op.axis[0], 16)\ns[B].vectorize(i)"
 
@@ -543,6 +556,39 @@ def test_tune_writes_a_script_with_the_primitives_that_were_found_or_leaves_the_
     for seconds in ("0", "-1", "nan"):
         assert main(["tune", str(script), "--seconds", seconds]) == 2
         assert f"--seconds must be more than 0, got {seconds}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("scheduled", "factor", "written"),
+    [
+        ("s = te.create_schedule(B.op); s[B].split(B.op.axis[0], 4); tvm.build(s, [A, B])", "B.i.factor", "factor=8"),
+        (
+            "s = tvm.tir.Schedule(te.create_prim_func([A, B])); s.split(s.get_loops(s.get_block('B'))[0], [None, 4])\n"
+            "tvm.build(s.mod)", "i.part1", "factors=[None, 8]",
+        ),
+    ],
+)  # fmt: skip
+def test_the_schedule_of_a_program_is_written_with_other_factors_if_that_is_what_is_found(
+    scheduled: str, factor: str, written: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "scheduled.py"
+    script.write_text(
+        "import tvm\nfrom tvm import te\nA = te.placeholder((64,), name='A')\n"
+        f"B = te.compute((64,), lambda i: A[i] + 1, name='B')\n{scheduled}\n"
+    )
+    built = tuning.built_by(str(script))
+    assert built.template is not None
+    choices = (("way", f"template {built.template.digest}"), (factor, 8))
+    found = Outcome(schedule=None, choices=choices, seconds=1.0, default_seconds=2.0, trials=())
+    assert written in tuning.found_script(built, found, "llvm", "Found")
+
+
+def test_a_schedule_of_a_module_of_several_functions_is_no_template(tmp_path: Path) -> None:
+    script = tmp_path / "two.py"
+    script.write_text(TWO)
+    built = tuning.built_by(str(script))
+    assert built.template is not None
+    assert tuning.template_of(built) is None
 
 
 @pytest.mark.parametrize(
