@@ -143,10 +143,7 @@ class ScheduleSpace:
             raise ArgumentError(f"search: the candidate is of another schedule than the function has ({way})")
         picker = Picker(random.Random(0), dict(candidate))
         schedule = self._derive(picker, True)
-        strange = [(name, value) for name, value in candidate if picker.made.get(name) != value and name != _WAY]
-        if strange:
-            name, value = strange[0]
-            raise ArgumentError(f"search: the schedules of this function have no choice {value} for {name}")
+        _check_made(picker, candidate)
         return schedule
 
     def is_sound(self, candidate: Choices) -> bool:
@@ -208,8 +205,18 @@ class ScheduleSpace:
 
 
 def filled(template: Template, choices: Choices) -> Filled:
-    """Return a template with the factors that a candidate has."""
-    return template.filled(Picker(random.Random(0), dict(choices)).pick)
+    """Return a template with the factors that a candidate has; raises ArgumentError if they cannot be these."""
+    picker = Picker(random.Random(0), dict(choices))
+    made = template.filled(picker.pick)
+    _check_made(picker, choices)
+    return made
+
+
+def _check_made(picker: Picker, choices: Choices) -> None:
+    strange = [(name, value) for name, value in choices if picker.made.get(name) != value and name != _WAY]
+    if strange:
+        name, value = strange[0]
+        raise ArgumentError(f"search: the schedules of this function have no choice {value} for {name}")
 
 
 def _ways(func: PrimFunc | IRModule, numbers: Numbers | None) -> Sequence[str]:

@@ -106,6 +106,10 @@ def test_the_scripts_schedule_is_a_candidate_that_opens_as_a_script(
         lowered = lower(made["sch"].mod, name="main") if "sch" in made else lower(made["s"], made["args"], name="main")
         assert lowered.script() == texts.loops
         assert f"T.grid({M // size}, {size})" in texts.loops
+    chosen = [(name, 3 if name == factor else value) for name, value in choices]
+    show_candidate(Request(mode="candidate", program=program, options=OPTIONS, choices=chosen), told.append)
+    assert isinstance(told[-1], Failed)
+    assert f"have no choice 3 for {factor}" in told[-1].problem.message
     show_candidate(Request(mode="candidate", program=recorded()[0], options=OPTIONS, choices=choices), told.append)
     assert isinstance(told[-1], Failed)
     assert "the candidate is of another schedule than the function has" in told[-1].problem.message
