@@ -68,11 +68,19 @@ class Trace:
             Whether to stop where postprocessing begins.
         decision_provider : callable, optional
             ``f(inst, inputs, attrs, decision) -> decision``: chooses instead of the sampling steps.
+
+        Raises
+        ------
+        ArgumentError
+            Where a step gives more or fewer results than it did.
         """
         self._apply(sch, self._steps(remove_postproc), decision_provider, lambda inst, inputs: inputs)
 
     def apply_revised(self, sch: Schedule, revised: Revised) -> None:
-        """Do all steps again, to a schedule, with what ``revised`` makes of the inputs of each, in its terms."""
+        """Do all steps again, to a schedule, with what ``revised`` makes of the inputs of each, in its terms.
+
+        Raises ArgumentError where a step gives more or fewer results than it did.
+        """
         self._apply(sch, self.insts, None, revised)
 
     def _apply(
@@ -86,6 +94,11 @@ class Trace:
             if decision_provider is not None and decision is not None:
                 decision = decision_provider(inst, inputs, attrs, decision)
             outputs = inst.kind.application(sch, inputs, attrs, decision)
+            if len(outputs) != len(inst.outputs):  # on another program, or with other factors
+                raise ArgumentError(
+                    f"Trace.apply_to_schedule: {inst.kind.primitive} gives {len(outputs)} results, expected"
+                    f" {len(inst.outputs)}"
+                )
             match.update(zip(inst.outputs, outputs, strict=True))
 
     @staticmethod

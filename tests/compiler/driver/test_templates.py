@@ -15,6 +15,7 @@ from compiler import te
 from compiler.classic import alias
 from compiler.driver.lower import scheduled_program
 from compiler.driver.templates import BlockTemplate, Template, TensorTemplate
+from compiler.ir.error import ArgumentError
 from compiler.te.definition.tensor import Tensor
 from compiler.te.scheduling.schedule import Schedule as TensorSchedule
 from compiler.tir.schedule.schedule import Schedule
@@ -143,3 +144,12 @@ def test_a_schedule_with_other_factors_is_written_as_a_script_that_makes_it(tmp_
         made = runpy.run_path(str(tmp_path / "script.py"))
         loops = made["sch"].mod if "sch" in made else scheduled_program(made["s"], made["args"], "main")
         assert tvm.ir.structural_equal(loops, filled.loops())
+
+
+def test_a_step_that_gives_fewer_loops_than_it_did_is_refused() -> None:
+    sch = Schedule(te.create_prim_func(product()))
+    sch.get_loops(sch.get_block("C"))
+    a = te.placeholder((N, N), name="A")
+    fewer = Schedule(te.create_prim_func([a, te.compute((N, N), lambda i, j: a[i, j] + 1, name="C")]))
+    with pytest.raises(ArgumentError, match="get_loops gives 2 results, expected 3"):
+        sch.trace.apply_to_schedule(fewer, remove_postproc=False)
