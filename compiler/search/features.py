@@ -22,6 +22,7 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.expr.primexpr import Add, Call, Div, IntImm, Max, Min, Mul, PrimExpr, Ramp, Select, Sub, Var
+from compiler.ir.expr.substitute import uses_var
 from compiler.ir.functor import parts_of
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
@@ -243,7 +244,7 @@ def _leaves(func: PrimFunc) -> Iterator[_Leaf]:
             todo.append((stmt.body, (*loops, stmt), axes, guards))
         elif isinstance(stmt, BlockRealize):
             bound = {a.var: v for a, v in zip(stmt.block.iter_vars, stmt.iter_values, strict=True)}
-            is_partitioned = any(HINT in loop.annotations for loop in loops)
+            is_partitioned = any(HINT in loop.annotations and uses_var(stmt.predicate, loop.loop_var) for loop in loops)
             guarded = guards + (not isinstance(stmt.predicate, IntImm) and not is_partitioned)
             todo.append((stmt.block.body, loops, {**axes, **bound}, guarded))
             if stmt.block.init is not None:
