@@ -23,11 +23,11 @@ from compiler.search.measurer import Limits, Measurement, Measurer
 from compiler.search.pairing import Pairing, Patience, paired
 from compiler.search.rules import RULES
 from compiler.search.search import Evolution, Search, Trial
-from compiler.search.space import Numbers, ScheduleSpace, filled
+from compiler.search.space import Numbers, ScheduleSpace, filled, is_of_template
 from compiler.search.tuning import Outcome, Progress, tune
 
 __all__ = [
     "RULES", "CostModel", "Database", "Evolution", "LearnedModel", "Limits", "Machine", "Measurement", "Measurer",
     "Numbers", "Outcome", "Pairing", "Patience", "Progress", "Record", "ScheduleSpace", "Search", "Trial", "Wishes",
-    "filled", "paired", "rank_correlation", "tune",
+    "filled", "is_of_template", "paired", "rank_correlation", "tune",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ import random
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import NoReturn, Protocol, TypeVar
 
 from compiler.driver.templates import Filled, Template
 from compiler.ir.error import ArgumentError, PartError, TVMError
@@ -24,6 +24,8 @@ _ATTEMPTS = 40
 _REMEMBERED = 512
 _WAY, _RULES = "way", "rules"
 """The first decision where a function has a schedule with numbers anyway."""
+TEMPLATE = "template "
+"""What the way begins with to the candidates that are a program's own schedule; its digest follows."""
 _BEFORE = 2
 """With more blocks before the first sum, as of Winograd, numbers are chosen always: by rules it takes long to build."""
 
@@ -43,7 +45,7 @@ class Numbers:
     @classmethod
     def of(cls, template: Template) -> Numbers:
         """Return the factors of a schedule that a program has made."""
-        return cls(lambda picker: template.filled(picker.pick).loops, f"template {template.digest}", is_written=True)
+        return cls(lambda picker: template.filled(picker.pick).loops, _way_of(template), is_written=True)
 
 
 class Space(Protocol[Candidate]):
@@ -139,8 +141,8 @@ class ScheduleSpace:
 
         Raises ArgumentError if its choices are not among those that there are.
         """
-        if (way := dict(candidate).get(_WAY, _RULES)) != _RULES:
-            raise ArgumentError(f"search: the candidate is of another schedule than the function has ({way})")
+        if dict(candidate).get(_WAY, _RULES) != _RULES:
+            _refuse_other(candidate)
         picker = Picker(random.Random(0), dict(candidate))
         schedule = self._derive(picker, True)
         _check_made(picker, candidate)
@@ -204,12 +206,31 @@ class ScheduleSpace:
             self._derived.popitem(last=False)
 
 
-def filled(template: Template, choices: Choices) -> Filled:
-    """Return a template with the factors that a candidate has; raises ArgumentError if they cannot be these."""
+def is_of_template(choices: Choices) -> bool:
+    """Return whether a candidate is a schedule that a program has made, with other factors."""
+    return str(dict(choices).get(_WAY, "")).startswith(TEMPLATE)
+
+
+def filled(template: Template | None, choices: Choices) -> Filled:
+    """Return a template with the factors that a candidate has.
+
+    Raises ArgumentError if they cannot be these, or the candidate is of another template.
+    """
+    if template is None or dict(choices).get(_WAY) != _way_of(template):
+        _refuse_other(choices)
     picker = Picker(random.Random(0), dict(choices))
     made = template.filled(picker.pick)
     _check_made(picker, choices)
     return made
+
+
+def _way_of(template: Template) -> str:
+    return TEMPLATE + template.digest
+
+
+def _refuse_other(choices: Choices) -> NoReturn:
+    way = dict(choices).get(_WAY)
+    raise ArgumentError(f"search: the candidate is of another schedule than the function has ({way})")
 
 
 def _check_made(picker: Picker, choices: Choices) -> None:

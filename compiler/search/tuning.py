@@ -69,9 +69,9 @@ class Outcome:
     Attributes
     ----------
     schedule : Schedule or None
-        The fastest schedule; None if nothing was faster than the default, which stays then.
+        The fastest schedule; None if the default stays, or if it is one that the function had, with other numbers.
     choices : Choices or None
-        What was chosen for it; of a schedule that the function had, all that is known of it.
+        What was chosen for it; None if nothing was faster than the default, which stays then.
     seconds, default_seconds : float
         Of a call; the same if the default stays.
     """

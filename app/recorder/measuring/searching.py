@@ -37,13 +37,13 @@ from compiler.search import (
     Database,
     Machine,
     Measurer,
-    Numbers,
     Patience,
     Progress,
     Record,
     ScheduleSpace,
     Wishes,
     filled,
+    is_of_template,
     tune,
 )
 from compiler.search.choices import Choices, from_json
@@ -172,14 +172,11 @@ def show_candidate(request: Request, send: Callable[[Message], None]) -> None:
         definition, target = program.definition(), Target(named)
         title, choices = f"A schedule of {name} that a search derived", from_json(request.choices)
         with uninstrumented():
-            template = program.template()
-            numbers = Numbers.of(template) if template else None
-            space = ScheduleSpace(definition, Machine.of(target, request.options.threads), None, numbers)
-            if template and space.is_of_numbers(choices):
-                own = filled(template, choices)
+            if is_of_template(choices):
+                own = filled(program.template(), choices)
                 mod, script = own.loops(), own.script(named, title)
             else:
-                schedule = space.schedule(choices)
+                schedule = ScheduleSpace(definition, Machine.of(target, request.options.threads)).schedule(choices)
                 mod, script = schedule.mod, write_script(definition, schedule, named, title)
             loops = lower(mod, name="main").script()
             assembly = build(mod, target=target).get_source("asm")

@@ -8,11 +8,12 @@ import random
 import msgspec
 from flask.testing import FlaskClient
 
-from app.panes.searches import Trial
+from app.panes.searches import TEMPLATE, Trial
 from app.panes.sketches import MOST, SKETCH, Node, inside, sketches
 from app.searches import Decision, Refusal
 from compiler import te
 from compiler.search import Machine, ScheduleSpace, choices
+from compiler.search.space import TEMPLATE as WAY
 from compiler.target.target import Target
 from tests.app.panes.test_searches import asked
 from tests.app.views.test_explorer import HX
@@ -58,6 +59,7 @@ def test_candidates_of_the_scripts_schedule_are_said_to_be_that() -> None:
         [],
     )
     assert row(mine) == ("the script’s primitives", 2, 1e-3)
+    assert TEMPLATE == WAY
 
 
 def test_the_chosen_branch_is_unfolded_to_its_candidates() -> None:
