@@ -357,7 +357,8 @@ async function show(at) {
 
 /** Find out whether the candidates of a log are of the script, before any of their decisions is pinned. */
 async function check() {
-  const seen = visible(), at = bestOf(seen.some((trial) => trial.choices && !isOfTemplate(trial)) ? seen.map((trial) => (isOfTemplate(trial) ? { ...trial, choices: null } : trial)) : seen);
+  const byRules = bestOf(visible().map((trial) => (isOfTemplate(trial) ? { ...trial, choices: null } : trial)));
+  const at = byRules < 0 ? bestOf(visible()) : byRules;
   if (shown.script === undefined && at >= 0) await texts(at);
 }
 
