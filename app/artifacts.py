@@ -629,7 +629,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     hints: Annotated[list[Hint], Meta(max_length=MAX_HINTS)] = []
     measurements: list[Measurement] = []
     hurried: bool = False
-    """Whether texts are missing for which there was no time on a busy machine: the next answer may have them."""
+    """Whether something is missing for which there was no time on a busy machine: the next answer may have it."""
     milliseconds: float = 0.0
     environment: dict[str, str] = {}
     """Compiler version, LLVM version, CPU model, parallel runtime."""

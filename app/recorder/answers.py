@@ -59,11 +59,15 @@ class AnswerBuilder:
         self._sent: set[str] = set()
         self._began = time.perf_counter()
 
-    def snapshot(self, measurements: list[Measurement], patience: float = PRINTING_SECONDS) -> Answer:
+    def snapshot(
+        self, measurements: list[Measurement], patience: float = PRINTING_SECONDS, starved: bool = False
+    ) -> Answer:
         """Return everything recorded so far; ``listings`` has only new ones.
 
         Parameters
         ----------
+        starved : bool
+            Whether something else than texts is missing for lack of a processor.
         patience : float
             The time limit in seconds for printing; further steps of a huge program have no listings.
         """
@@ -86,7 +90,7 @@ class AnswerBuilder:
             problems=[*self._problems(), *self._faults()],
             hints=self._hints.made(),
             measurements=list(measurements),
-            hurried=self._printing.hurried,
+            hurried=self._printing.hurried or starved,
             milliseconds=(time.perf_counter() - self._began) * 1e3,
             environment=environment(),
         )

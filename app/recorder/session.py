@@ -174,7 +174,7 @@ class Session:
         with self._sending:
             self._script.shielded = True
             try:
-                answer = self._answers.snapshot(self._policy.measurements, patience)
+                answer = self._answers.snapshot(self._policy.measurements, patience, self._policy.starved)
                 self._send(Snapshot(answer=answer, running_line=running_line, traces_passes=traces_passes))
             finally:
                 self._script.shielded = False

@@ -85,6 +85,7 @@ class CallPolicy(Instrument):
         self._watchdog = watchdog
         self._graph_allowance: Allowance | None = None
         self._stopped: set[int] = set()
+        self.starved = False  # whether a model was broken off that would have come to its end on an idle machine
         self.measurements: list[Measurement] = []
 
     def before_call(self, callee: Callee, name: str, args: Sequence[Any]) -> None:
@@ -105,6 +106,7 @@ class CallPolicy(Instrument):
         if not self._momentary or (self._graph_allowance is not None and self._graph_allowance.left > 0):
             return None
         self._stopped.add(id(executor))
+        self.starved = self.starved or (self._graph_allowance is not None and self._graph_allowance.starved)
         self._transcript.note(f"live preview: {self._why_stopped()}; press Run")
         for index in range(executor.num_outputs):
             _forget(executor.get_output(index))
