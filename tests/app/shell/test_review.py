@@ -8,20 +8,14 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
-from app import create_app
 from app.artifacts import Measurement
-from app.jobs.local_runner import HANDLER
-from app.sandbox import UnsafeLocal
 from app.shell.main import main
 from app.shell.review import MARK, MOST_LINES, Ratio, quoted_diff
-from app.workers.in_process import InProcess
-from tests.app.serving.served import served
 
 ACTION = Path(__file__).parents[3] / "app" / "deployment" / "action"
 SCRIPT = """\
@@ -37,14 +31,6 @@ f = tvm.build(s, [A, B], "llvm", name="twice")
 PLAIN = SCRIPT.format(schedule="")
 VECTORIZED = SCRIPT.format(schedule="o, i = s[B].split(B.op.axis[0], 8)\ns[B].vectorize(i)")
 BROKEN = SCRIPT.format(schedule="s[B].splitt(B.op.axis[0], 8)")
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("data")
-    app = create_app({"DATA_DIR": folder, "RATE_LIMIT": 0}, UnsafeLocal(HANDLER), InProcess())
-    with served(app) as running:
-        yield running.address.removesuffix("/")
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from http.client import parse_headers
 from pathlib import Path
 from threading import Thread
@@ -21,20 +20,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app import create_app
-from app.jobs.local_runner import HANDLER
-from app.sandbox import NoSandbox, SandboxError, UnsafeLocal
+from app.sandbox import NoSandbox, SandboxError
 from app.services import services_of
 from app.shell import explorer as explorers
 from app.shell import tuning
 from app.shell.failures import Failure
 from app.shell.main import main
 from app.shell.programs import assembly_of
-from app.workers.in_process import InProcess
 from compiler.search import Outcome
 from compiler.target.assembly_targets import assembly_target
 from compiler.target.target import Target
-from tests.app.serving.served import served
 
 SCRIPT = """\
 import tvm
@@ -68,14 +63,6 @@ s.split(s.get_loops(s.get_block("B"))[0], [None, 4])
 tvm.build(s.mod)
 """
 VECTORIZED = "o, i = s[B].split(B.op.axis[0], 16)\ns[B].vectorize(i)"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("data")
-    app = create_app({"DATA_DIR": folder, "RATE_LIMIT": 0}, UnsafeLocal(HANDLER), InProcess())
-    with served(app) as running:
-        yield running.address.removesuffix("/")
 
 
 @pytest.fixture
@@ -160,6 +147,7 @@ def test_loops_assembly_and_the_loops_after_a_pass_are_printed(
     assert capsys.readouterr().out != loops
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("command", [["run"], ["ladder"], ["diff", "--time"], ["diff", "--emit", "llvm"]])
 def test_times_of_another_target_than_is_named_are_told(
     command: list[str], fast: str, server: str, capsys: pytest.CaptureFixture[str]
@@ -267,6 +255,7 @@ def test_errors_of_a_script_are_said_with_its_line(
     assert sentence in capsys.readouterr().err
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "command", [["why"], ["propose"], ["ladder"], ["export", "-o", "page.html"], ["diff", "plain.py"]]
 )
