@@ -64,6 +64,7 @@ def type_of(client: FlaskClient, text: str, rest: str = "") -> str:
     return name
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("expression", "name"),
     [

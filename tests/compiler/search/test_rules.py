@@ -410,6 +410,7 @@ def test_a_sum_in_parts_may_add_elements_up_as_they_are_made() -> None:
     np.testing.assert_allclose(arrays[1], powers / powers.sum(-1, keepdims=True), rtol=1e-5)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("shape", [(6, 64), (6, 3, 64), (8, 48)])
 @pytest.mark.parametrize(("cores", "abreast"), [(1, False), (1, True), (2, False)])
 def test_places_of_sums_their_parts_and_rows_are_offered_where_loops_can_still_be_ordered(

@@ -46,6 +46,7 @@ def run(func: Any, cpu: str, dtype: str) -> tuple[NumPyArray, NumPyArray]:
     return a.reshape(64, 64), b.reshape(64, 64)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("cpu", PROCESSORS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "uint8", "float16"])
 @pytest.mark.parametrize(("rows", "lanes"), [(64, 16), (40, 8), (12, 32), (4, 4), (8, 64), (24, 12), (61, 16)])

@@ -36,6 +36,7 @@ def inserted(lanes: int, cpu: str) -> set[int]:
     return {int(count) for count in re.findall(r"insertelement <(\d+) x double>", text)}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("cpu", PROCESSORS)
 def test_elements_are_put_into_short_vectors_only_where_the_whole_is_long(cpu: str) -> None:
     assert max(inserted(64, cpu)) == 64
@@ -43,6 +44,7 @@ def test_elements_are_put_into_short_vectors_only_where_the_whole_is_long(cpu: s
     assert max(inserted(200, cpu)) <= 8
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("cpu", PROCESSORS)
 @pytest.mark.parametrize(("lanes", "dtype"), [(64, "int8"), (65, "float64"), (71, "int16"), (133, "float32")])
 def test_long_gathers_find_every_element(lanes: int, dtype: str, cpu: str) -> None:

@@ -23,6 +23,7 @@ def run(data: Tensor, result: Tensor, image: np.ndarray, shape: tuple[int, ...])
     return out.numpy()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("method", "layout"), [("linear", "NCHW"), ("nearest_neighbor", "NHWC")])
 def test_symbolic_extents_give_the_values_of_constant_ones(method: str, layout: str, mode: str) -> None:

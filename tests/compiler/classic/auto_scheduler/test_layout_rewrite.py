@@ -118,6 +118,7 @@ def test_loops_of_the_stage_around_count_and_those_that_are_one_are_taken_apart(
     assert "B = PLACEHOLDER [1, 2, 1, 1, 8, 2, 4, 8]\n" in str(dag.rewrite_layout_from_state(state))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("make", [tiled, cached, is_near])
 @pytest.mark.parametrize("seed", range(4))
 def test_any_tiles_compute_the_product(make: Any, seed: int) -> None:

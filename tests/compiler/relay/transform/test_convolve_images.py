@@ -91,6 +91,7 @@ def test_signals_of_long_sums_or_many_samples_are_rows(
         same_at_levels(relay.nn.relu(call + relay.const(np.float32(0.5))), (1, inputs, samples), "conv1d")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("kernel", "strides", "padding", "dilation"),
     [
@@ -109,6 +110,7 @@ def test_results_are_those_of_the_convolution(kernel: Any, strides: Any, padding
     same_at_levels(relay.nn.relu(call + relay.const(np.float32(0.5))), SHAPE, "conv3d")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("size", "kernel", "strides", "padding", "more"),
     [

@@ -58,6 +58,7 @@ SCHEDULES = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize(("m", "n"), [(6, 8), ("m", "n")])
 @pytest.mark.parametrize("extra", [False, True], ids=["output", "intermediate"])

@@ -79,6 +79,7 @@ def transformed(func: Any, tile_size: int) -> Any:
     return sch.mod["main"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("tile_size", [2, 4])
 def test_convolutions_of_any_layout_compute_the_same(layout: str, tile_size: int) -> None:

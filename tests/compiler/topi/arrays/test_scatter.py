@@ -66,6 +66,7 @@ def numbers(rng: np.random.Generator, shape: Sequence[int], dtype: str) -> Array
     return values
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 def test_random_updates(target: str, reduction: str) -> None:

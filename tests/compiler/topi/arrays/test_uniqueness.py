@@ -27,6 +27,7 @@ def run(outputs: list[Tensor], inputs: dict[Tensor, Array]) -> list[Array]:
     return [r.numpy() for r in results]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "x", [RNG.integers(-3, 4, 20).astype("int64"), np.array([np.nan, 1, -2, np.nan, 1], "float32"), np.ones(1, "uint8")]
 )

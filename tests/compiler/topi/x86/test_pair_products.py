@@ -75,6 +75,7 @@ def test_instruction_of_each_cpu(cpu: str, instruction: str) -> None:
     assert "pmulld" not in assembly
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("cpu", ["haswell", "cascadelake", "icelake-server", "sapphirerapids", "znver4", "znver5"])
 def test_a_row_of_packed_weights_is_one_load(cpu: str) -> None:
     """The bases of the two loads of a pair are common subexpressions, so that only their definitions tell."""
@@ -111,6 +112,7 @@ def _in_pairs(w: Array) -> Array:
     return np.ascontiguousarray(np.swapaxes(pairs, -1, -2))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("cpu", "inner", "in_pairs"),
     [*zip(CPUS, (16, 8, 4, 3), itertools.repeat(False)), *zip(CPUS, (2, 8, 4, 6), itertools.repeat(True))],

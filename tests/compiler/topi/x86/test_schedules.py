@@ -335,6 +335,7 @@ def test_the_weight_of_a_product_is_fetched_ahead_where_that_was_measured(target
     assert all(place in hint for place, hint in zip(places, hints, strict=True)), "48 rows, and a panel"
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("cpu", ["generic", "cortex-a53", "neoverse-n1", "apple-m1"])
 @pytest.mark.parametrize(
     "make",
@@ -483,6 +484,7 @@ def test_the_anchor_is_found_before_there_is_a_schedule() -> None:
         topi.x86.schedule_conv2d_nchw(out)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", ["llvm -mcpu=haswell", "llvm -mcpu=skylake-avx512 -mattr=-prefer-256-bit"])
 @pytest.mark.parametrize("width", [7, 14, 56])
 @pytest.mark.parametrize("blocks", [1, 2, 3, 4])

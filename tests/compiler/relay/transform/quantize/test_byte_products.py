@@ -130,6 +130,7 @@ def _depthwise(images: tuple[int, ...], weight: Array, dtype: str, zero: int, **
     return _convolution(images, weight, dtype, zero, groups=weight.shape[0], **attrs)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", range(2 * len(CPUS)))
 def test_depthwise_convolutions_of_bytes_are_exact(seed: int) -> None:
     draw, rng = random.Random(seed), np.random.default_rng(seed)
@@ -155,6 +156,7 @@ def test_depthwise_convolutions_of_bytes_are_exact(seed: int) -> None:
     np.testing.assert_array_equal(run.get_output(0).numpy(), expected)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("cpu", ["cascadelake", "znver4", "alderlake", "sapphirerapids"])
 @pytest.mark.parametrize(("dtype", "zero"), [("uint8", 0), ("int8", -128)])
 def test_neighbours_in_a_row_are_multiplied_in_fours(cpu: str, dtype: str, zero: int) -> None:
