@@ -36,17 +36,18 @@ FROM_PYTHON = "NumPy’s time includes calls from Python, about a microsecond fo
 PAUSE = 30.0
 """Seconds between two candidates that count at most, such as those of another day."""
 MAX_DECISIONS = 40
-FEATURES = (
-    "estimated cycles of a call", "operations of a call", "instructions", "loop iterations",
-    "loads and stores of registers",
-    "elements gathered", "bytes into the first cache",
-    "runs of neighbours into the first cache", "bytes into the second cache", "bytes from memory",
-    "calls of functions", "guarded iterations", "parallel iterations", "lanes of a vector",
-    "instructions written out", "registers of a tile", "extent of the innermost loop", "depth of the loops",
-    "share that is not in vectors", "vector stores", "buffers",
-)  # fmt: skip
+FEATURES = {
+    "estimate": "estimated cycles of a call", "operations": "operations of a call", "instructions": "instructions",
+    "iterations": "loop iterations", "register_loads": "loads and stores of registers", "gathers": "elements gathered",
+    "L1_bytes": "bytes into the first cache", "L1_runs": "runs of neighbours into the first cache",
+    "L2_bytes": "bytes into the second cache", "memory_bytes": "bytes from memory", "calls": "calls of functions",
+    "guards": "guarded iterations", "parallel": "parallel iterations", "lanes": "lanes of a vector",
+    "unrolled": "instructions written out", "tile_registers": "registers of a tile",
+    "innermost": "extent of the innermost loop", "depth": "depth of the loops",
+    "scalar_share": "share that is not in vectors", "stores": "vector stores", "buffers": "buffers",
+}  # fmt: skip
 """The features of the cost model in words, in their order."""
-PLAIN = ("share that is not in vectors", "buffers")
+PLAIN = ("scalar_share", "buffers")
 """Those that are not logarithms."""
 
 
@@ -383,10 +384,10 @@ def reasons(mine: Sequence[float] | UnsetType, best: Sequence[float] | UnsetType
     if not isinstance(mine, list) or not isinstance(best, list) or not len(mine) == len(best) == len(FEATURES):
         return []
     found = []
-    for words, a, b in zip(FEATURES, mine, best, strict=True):
+    for (name, words), a, b in zip(FEATURES.items(), mine, best, strict=True):
         if not (abs(a) < 100 and abs(b) < 100) or abs(a - b) < 0.01:
             continue
-        plain = words in PLAIN
+        plain = name in PLAIN
         values = (a, b) if plain else (2.0**a, 2.0**b)
         times = f"{values[0] - values[1]:+.3g}" if plain else f"{2.0 ** (a - b):.3g}×"
         found.append((abs(a - b), Reason(words, number(values[0]), number(values[1]), times)))

@@ -173,7 +173,7 @@ def test_failures_are_counted_by_their_reason() -> None:
 
 
 def test_reasons_are_in_words_with_the_largest_difference_first() -> None:
-    assert len(FEATURES) == len(NAMES)
+    assert tuple(FEATURES) == NAMES
     mine, best = [0.0] * len(NAMES), [0.0] * len(NAMES)
     mine[NAMES.index("lanes")], best[NAMES.index("lanes")] = 0.0, 3.0
     mine[NAMES.index("memory_bytes")] = 1.0
