@@ -552,6 +552,20 @@ def test_a_search_begins_once_outlives_a_reload_and_keeps_to_its_function_and_wi
     expect(search.locator(".point[data-trial]")).to_have_count(2)
 
 
+def test_whose_a_log_is_is_told_by_a_candidate_that_any_schedule_of_the_function_has(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    former = [["way", "template 0123456789abcdef"], ["i", 8]]  # the fastest, which only the schedule of then derives
+    text = "\n".join(line(t, workload="f llvm threads=1", **of) for t, of in ((1e-5, {"choices": former}), (2e-5, {})))
+    page = open_page(explorer, script=MATMUL)
+    page.set_input_files("#attach", files=[{"name": "search.jsonl", "mimeType": "", "buffer": text.encode()}])
+    search = page.locator("#search")
+    expect(search.locator(".point[data-trial]")).to_have_count(2)
+    expect(search).not_to_contain_text("the script’s function is another one now")
+    search.locator("summary", has_text="unroll: ").press("Enter")
+    expect(search).to_contain_text("the script’s function is another one now")
+
+
 def test_what_is_pinned_and_banned_stays_after_a_reload_and_in_links(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:
