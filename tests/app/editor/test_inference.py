@@ -64,7 +64,6 @@ def type_of(client: FlaskClient, text: str, rest: str = "") -> str:
     return name
 
 
-@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("expression", "name"),
     [

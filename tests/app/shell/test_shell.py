@@ -147,7 +147,6 @@ def test_loops_assembly_and_the_loops_after_a_pass_are_printed(
     assert capsys.readouterr().out != loops
 
 
-@pytest.mark.sample(2)
 @pytest.mark.parametrize("command", [["run"], ["ladder"], ["diff", "--time"], ["diff", "--emit", "llvm"]])
 def test_times_of_another_target_than_is_named_are_told(
     command: list[str], fast: str, server: str, capsys: pytest.CaptureFixture[str]
@@ -255,7 +254,6 @@ def test_errors_of_a_script_are_said_with_its_line(
     assert sentence in capsys.readouterr().err
 
 
-@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "command", [["why"], ["propose"], ["ladder"], ["export", "-o", "page.html"], ["diff", "plain.py"]]
 )

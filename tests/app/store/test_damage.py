@@ -103,7 +103,6 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-@pytest.mark.sample(2)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_start_refuses_a_database_that_is_not_sound_and_says_how_to_restore_it(
     damage: str, database: Path, saved: list[str], start: Callable[[], Store]

@@ -126,7 +126,6 @@ def test_a_sum_in_a_local_block_computes_the_same_as_fast_as_was_said(script: st
         assert "s[B].parallel(s[B].op.axis[1])\ns[BL].vectorize(s[BL].op.axis[1])" in mended, "loops stay as they were"
 
 
-@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "schedule",
     [
