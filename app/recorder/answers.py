@@ -66,10 +66,10 @@ class AnswerBuilder:
 
         Parameters
         ----------
-        starved : bool
-            Whether something else than texts is missing for lack of a processor.
         patience : float
             The time limit in seconds for printing; further steps of a huge program have no listings.
+        starved : bool
+            Whether something else than texts is missing for lack of a processor.
         """
         self._printing.begin(patience)
         units = self._units()
