@@ -278,11 +278,15 @@ def processor_target(target: TargetLike) -> Target:
 def _seeds(
     search: Search[Choices], space: ScheduleSpace, database: Database, workload: str, pattern: str
 ) -> list[Choices]:
-    """Teach a search what is known of a workload, and return what to begin with: the best, which has to win again."""
+    """Teach a search what is known of a workload, and return what to begin with: the best, which has to win again.
+
+    That is the best of those that are as wanted, too: what was pinned meanwhile may leave out the best of all.
+    """
     known = sorted(database.of(workload), key=lambda record: record.seconds)
-    again = [record.choices for record in known[:1] if record.choices is not None]
-    for record in known:
-        if record.choices and record.choices not in again and space.like(record.choices, search.rng) == record.choices:
+    wanted = [r for r in known if r.choices is None or space.like(r.choices, search.rng) == r.choices]
+    again = [record.choices for record in (*wanted[:1], *known[:1]) if record.choices is not None]
+    for record in wanted:
+        if record.choices and record.choices not in again:
             search.learn(record.choices, record.seconds, record.features)
     likely = [*again, *database.like(workload, pattern, _SEEDS)]
     return [seed for one in likely if (seed := space.like(one, search.rng)) is not None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -230,6 +231,19 @@ def test_a_schedule_that_a_program_has_made_is_a_candidate_and_chosen_where_it_i
     assert pinned.choices is not None
     size = int(str(dict(pinned.choices)["i.part1"]))
     assert f"T.grid({8 // size}, {size}, " in filled(template, pinned.choices).loops().script()
+
+
+def test_the_best_of_what_is_pinned_has_to_win_again_though_another_was_faster() -> None:
+    schedule = Schedule(func := matrices(8, 16, 4))
+    schedule.split(schedule.get_loops(schedule.get_block("C"))[0], [None, 4])
+    template, log = BlockTemplate(func, schedule.trace), Database()
+    options: dict[str, Any] = {"per_round": 1, "seed": 1, "log": log, "template": template, "evolution": Evolution(3)}
+    by_rules, own = (trial.candidate for trial in tune(func, "llvm", trials=2, **options).trials)
+    seconds = {by_rules: 1e-9, own: 2e-9}
+    log.add([replace(record, seconds=seconds[record.choices]) for record in log if record.choices in seconds])
+    wishes = Wishes({"way": f"template {template.digest}"})
+    pinned = tune(func, "llvm", trials=1, wishes=wishes, measuring=lambda *_: _Fast(), **options)
+    assert [trial.candidate for trial in pinned.trials] == [own]
 
 
 class _Fast:
