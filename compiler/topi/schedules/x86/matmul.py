@@ -40,6 +40,8 @@ _MANY_ACCUMULATORS = 16
 """More than so many leave room for several vectors of each row."""
 _PANEL_COUNTS = (4, 3, 6, 5, 2, 1)
 """Panels that a tile covers, of equal costs the best first."""
+_PANELS_OF_ROWS = 4
+"""Panels that the rows of a tile are multiplied with, at most, before those of the next tile are."""
 _PANELS_OF_A_ROW, _MAX_TILE_ROWS, _USUAL_ROWS = 8, 14, 96
 """Panels that a single row is multiplied with at once; rows of a tile at most; rows where nothing says how many."""
 _LINE, _FIRST_CACHE = 64, 1 << 15
@@ -96,8 +98,12 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
     io, ii = s.split(i, factor=rows)
     panels = next((op for op in group.computations if op.tag in stored), None)
     by_rows = panels is None and product.is_shared and _is_tall(anchor)
+    across = list[IterVar]()
+    if not (is_tiled or by_rows) and (together := _tiles_together(group, product, count)) > 1:
+        jo, jt = s.split(jo, factor=together)
+        across = [jt]
     order = [*outer, io, jo] if by_rows else [jo, *outer, io] if product.is_shared else [*outer, jo, io]
-    s.reorder(*order, ii, ji)
+    s.reorder(*order, *across, ii, ji)
     if len(group.computations) > _LONG_EPILOGUE and not product.is_cut:
         s.vectorize(ji)
     else:
@@ -109,7 +115,7 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
     partition_partial_tile(s, i, io, rows)
     if product.is_cut:
         s.pragma(jo, "loop_partition_hint")
-    tile.compute_at(s, order[-1])
+    tile.compute_at(s, [*order, *across][-1])
     *tile_outer, tile_i, tile_j = group.tile.op.axis
     tile_v, tile_l = tile.split(tile_j, factor=product.width)
     if is_tiled:
@@ -231,6 +237,19 @@ def _panel_tile(group: Group, product: PanelProduct, target: Target) -> tuple[in
         if height == 1 or (height + 1) * count * registers < tile_registers(target)  # with a row of the weight
     ]
     return min(tiles, key=lambda tile: _steps(rows, tile[1], tile[0] * registers) / tile[0])
+
+
+def _tiles_together(group: Group, product: PanelProduct, count: int) -> int:
+    """Return how many tiles of ``count`` panels the same rows are multiplied with, one after another.
+
+    Rows come from far away less often then, and the lines that are copied into panels stand side by side.  The panels
+    stay in the second cache, and there is still work for some cores.
+    """
+    total = _panel_count(group, product) // count
+    size = _bytes_read(group.anchor.reduce_axis, group.anchor) * product.width * count
+    if product.is_cut or size == 0:
+        return 1
+    return divisor(total, max(min(_PANELS_OF_ROWS // count, total // SOME_CORES, _SECOND_CACHE // size), 1))
 
 
 def _steps(rows: int, height: int, vectors: int) -> int:

@@ -262,6 +262,35 @@ def test_panels_are_copied_along_the_rows_of_the_weight() -> None:
 
 
 @pytest.mark.parametrize(
+    ("columns", "depth", "mcpu", "together"),
+    [
+        (1024, 768, "haswell", 4),
+        (1024, 769, "haswell", 2),  # the second cache has room for three panels
+        (1024, 2048, "haswell", 1),
+        (512, 768, "haswell", 2),  # work for 16 cores
+        (496, 768, "haswell", 1),
+        (1008, 768, "haswell", 3),
+        (1000, 768, "haswell", 1),  # the last panel is cut
+        (1024, 768, "skylake-avx512", 1),  # a tile of four panels
+    ],
+)
+def test_rows_are_multiplied_with_some_panels_before_the_next_rows_are(
+    columns: int, depth: int, mcpu: str, together: int
+) -> None:
+    arrays = [random(50, depth), random(depth, columns)]
+    args = [te.placeholder(array.shape, name=name) for name, array in zip("ab", arrays, strict=True)]
+    with Target(f"llvm -mcpu={mcpu}") as target:
+        product = matmul(*args)
+        schedule = schedule_matmul(None, [product], target)
+    text = str(compiler.lower(schedule, [*args, product]))
+    passes = re.search(r"for i_outer, j_outer_inner in T.grid\(8, (\d)\):", text)
+    assert (int(passes[1]) if passes else 1) == together
+    found = compiler.nd.empty((50, columns))
+    compiler.build(schedule, [*args, product], "llvm")(*map(compiler.nd.array, arrays), found)
+    np.testing.assert_allclose(found.numpy(), arrays[0] @ arrays[1], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
     ("rows", "columns", "width"),
     [
         (32, 1000, 16),
