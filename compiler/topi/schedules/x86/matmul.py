@@ -249,7 +249,8 @@ def _tiles_together(group: Group, product: PanelProduct, count: int) -> int:
     size = _bytes_read(group.anchor.reduce_axis, group.anchor) * product.width * count
     if product.is_cut or size == 0:
         return 1
-    return divisor(total, max(min(_PANELS_OF_ROWS // count, total // SOME_CORES, _SECOND_CACHE // size), 1))
+    parts = total if product.is_shared else total * prod(extent(axis) or 1 for axis in group.result.op.axis[:-2])
+    return divisor(total, max(min(_PANELS_OF_ROWS // count, parts // SOME_CORES, _SECOND_CACHE // size), 1))
 
 
 def _steps(rows: int, height: int, vectors: int) -> int:

@@ -18,7 +18,7 @@ from compiler.relay.inference import infer_expr
 from compiler.target.target import Target
 from compiler.tir.layout.data_layout import layout
 from compiler.topi.compute import PanelProduct
-from compiler.topi.nn.matmul import dense, dense_pack, matmul
+from compiler.topi.nn.matmul import batch_matmul, dense, dense_pack, matmul
 from compiler.topi.schedules.anchor import find_anchor
 from compiler.topi.schedules.kit import tile_lanes
 from compiler.topi.schedules.x86.conv import packed_tile
@@ -288,6 +288,18 @@ def test_rows_are_multiplied_with_some_panels_before_the_next_rows_are(
     found = compiler.nd.empty((50, columns))
     compiler.build(schedule, [*args, product], "llvm")(*map(compiler.nd.array, arrays), found)
     np.testing.assert_allclose(found.numpy(), arrays[0] @ arrays[1], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("batch", "together"), [(1, 1), (4, 2), (16, 4)])
+def test_matrices_of_a_batch_are_work_for_cores_as_well(batch: int, together: int) -> None:
+    x, y = random(batch, 48, 96), random(batch, 96, 128)
+    args = [te.placeholder(array.shape, name=name) for name, array in (("x", x), ("y", y))]
+    with Target("llvm -mcpu=haswell") as target:
+        product = batch_matmul(*args, transpose_b=False)
+        text = str(compiler.lower(schedule_matmul(None, [product], target), [*args, product]))
+    passes = re.search(r"for i_outer, j_outer_inner in T.grid\(8, (\d)\):", text)
+    assert (int(passes[1]) if passes else 1) == together
+    check(lambda a, b: nn.batch_matmul(a, b, transpose_b=False), [x, y], x @ y, 1e-4)
 
 
 @pytest.mark.parametrize(
