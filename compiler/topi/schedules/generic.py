@@ -29,6 +29,7 @@ from compiler.topi.schedules.kit import (
     parallel,
     partition_partial_tile,
     vectorize_elements,
+    vectors_at_once,
 )
 from compiler.topi.schedules.lanes import contiguous_axes, in_lanes
 from compiler.topi.schedules.rows import schedule_rows
@@ -97,10 +98,11 @@ def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) 
         is_contiguous = all(_is_elementwise(o) for o in _computed(schedule))
         summed = stage if parts is None else parts
         wide = _lanes_of_columns(summed.op, lanes)
-        loop = vectorize_elements(stage, wide, is_contiguous, on_cores=is_worth)
+        at_once = max(vectors_at_once(summed.op, stored) * lanes // wide, 1)
+        loop = vectorize_elements(stage, wide, is_contiguous, is_worth, at_once)
         if parts is not None:
             parts.compute_at(stage, stage.op.reduce_axis[0])
-            vectorize_elements(parts, wide, on_cores=False)
+            vectorize_elements(parts, wide, on_cores=False, at_once=at_once)
         for padded in [s for s in schedule.stages if s.op in stored and _window_over(schedule, s.op) is op]:
             if loop is not None:
                 padded.compute_at(stage, loop)

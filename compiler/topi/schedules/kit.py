@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.expr.primexpr import IntImm, IterVar
+from compiler.ir.expr.primexpr import Call, IntImm, IterVar
+from compiler.ir.functor import nodes_of
 from compiler.target.target import Target
-from compiler.te import PlaceholderOp, Stage, Tensor
+from compiler.te import ComputeOp, PlaceholderOp, Stage, Tensor
 from compiler.te.definition.tensor import Operation
 from compiler.te.lowering.message_passing import pass_down_domain
+from compiler.tir.expressions.builtin import IF_THEN_ELSE, is_call
 
 MAX_CORES = 64
 """Iterations of a parallel loop that no machine has more cores than."""
@@ -27,6 +29,9 @@ MIN_PARALLEL_WORK = 16384
 
 Where other cores have been at work shortly before, less would do; where they sleep, or compute for others, a loop waits
 for them 5 to 60 microseconds, more than a small model takes."""
+_VECTORS_OF_FUNCTIONS = 4
+"""Vectors that a function such as exp is computed for at once: steps of one wait for each other, those of others do
+not."""
 _MIN_TILE_BITS, _WIDE_BITS = 128, 512
 _OPERAND_REGISTERS = 4
 """Vector registers that a tile leaves for what is multiplied."""
@@ -151,28 +156,52 @@ def fetch(tile: Stage, weight: Tensor, axis: IterVar, target: Target, ahead: int
 
 
 def vectorize_elements(
-    stage: Stage, lanes: int, is_contiguous: bool = False, on_cores: bool | None = None
+    stage: Stage, lanes: int, is_contiguous: bool = False, on_cores: bool | None = None, at_once: int = 1
 ) -> IterVar | None:
     """Compute the elements of a stage in vectors along its last axis, and its outer loops on several cores.
 
-    Where ``on_cores`` is None, its work decides that.  Loops of a reduction stand between the outer loops and the
-    vectors.  Where all that is read has the shape of the result, ``is_contiguous``, vectors run along as many axes as
-    fill one.  The loop on several cores is returned, if there is one.
+    So many vectors are computed ``at_once``, a power of two, or less where only those are whole.  Where ``on_cores`` is
+    None, its work decides that.  Loops of a reduction stand between the outer loops and the vectors.  Where all that is
+    read has the shape of the result, ``is_contiguous``, vectors run along as many axes as fill one.  The loop on
+    several cores is returned, if there is one.
     """
     axes = list(stage.op.axis)
     if not axes:
         return None
     size, inner = extent(axes[-1]), None
     if is_contiguous:
-        axes, size = _fuse_to_vectors(stage, axes, lanes)
+        axes, size = _fuse_to_vectors(stage, axes, lanes * at_once)
     *outer, last = axes
     if lanes > 1 and size is not None and size >= MIN_LANES:
-        last, inner = stage.split(last, factor=_vector_factor(size, lanes))
+        while at_once > 1 and size % lanes == 0 and size % (lanes * at_once):
+            at_once //= 2
+        last, inner = stage.split(last, factor=_vector_factor(size, lanes * at_once))
     stage.reorder(*outer, last, *stage.op.reduce_axis, *([inner] if inner is not None else []))
     if inner is not None:
         stage.vectorize(inner)
     is_worth = is_worth_parallel(stage.op) if on_cores is None else on_cores
     return parallel(stage, [*outer, last]) if is_worth else None
+
+
+def vectors_at_once(op: Operation, stored: Collection[Operation]) -> int:
+    """Return how many vectors are computed at once: several of floating-point functions, else 1.
+
+    What is not ``stored`` is computed with what reads it.
+    """
+    widths, computed, seen = list[int](), [op], {op}
+    while computed:
+        current = computed.pop()
+        if not isinstance(current, ComputeOp):
+            continue
+        calls = (call for call in nodes_of(current.body, Call) if not is_call(call, IF_THEN_ELSE))
+        widths += [dt.storage_bytes(call.dtype) for call in calls if dt.is_float(call.dtype)]
+        inlined = {tensor.op for tensor in current.input_tensors} - seen - set(stored)
+        seen |= inlined
+        computed += inlined
+    if not widths:
+        return 1
+    width = min(dt.storage_bytes(op.output(0).dtype), max(widths))
+    return max(_VECTORS_OF_FUNCTIONS * width // max(widths), 1)
 
 
 def _fuse_to_vectors(stage: Stage, axes: list[IterVar], lanes: int) -> tuple[list[IterVar], int | None]:

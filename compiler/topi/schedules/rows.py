@@ -20,11 +20,13 @@ from compiler.target.target import Target
 from compiler.te.definition.operation import ComputeOp
 from compiler.te.definition.tensor import Operation
 from compiler.topi.operands import dims
-from compiler.topi.schedules.kit import extent, is_worth_parallel, vectorize_elements
+from compiler.topi.schedules.kit import extent, is_worth_parallel, vectorize_elements, vectors_at_once
 from compiler.topi.schedules.lanes import contiguous_axes, partial_results
 
 _TOGETHER = 2
 """Rows at a time: what one of them waits for, the other need not."""
+_LOADED_FIRST = 2
+"""Vectors of the result that are loaded before they are stored."""
 _MIN_PAIRED = 16
 """Pairs of fewer rows leave cores without work."""
 
@@ -45,7 +47,9 @@ def schedule_rows(schedule: te.Schedule, stored: Collection[Operation], machine:
         return False
     last = schedule[result]
     axes = list(result.axis[:depth])
-    vectorize_elements(last, _lanes(result, machine), on_cores=False)
+    lanes = machine.vector_width(result.output(0).dtype)
+    at_once = max(vectors_at_once(result, stored), _LOADED_FIRST)
+    vectorize_elements(last, lanes, on_cores=False, at_once=at_once)
     rows = last.fuse(*axes) if depth > 1 else axes[0]
     count, neighbours = math.prod(extent(axis) or _MIN_PAIRED for axis in axes), extent(axes[-1])
     # where pairs divide no neighbours, some would have different outer indices
@@ -60,16 +64,10 @@ def schedule_rows(schedule: te.Schedule, stored: Collection[Operation], machine:
         stage.compute_at(last, rows)
         if not stage.op.reduce_axis:
             if len(stage.op.axis) > depth:
-                vectorize_elements(stage, lanes, on_cores=False)
+                vectorize_elements(stage, lanes, on_cores=False, at_once=vectors_at_once(stage.op, stored))
         elif (partial := partial_results(schedule, stage, lanes)) is not None:
             partial.compute_at(stage, stage.op.axis[-1])
     return True
-
-
-def _lanes(result: ComputeOp, machine: Target) -> int:
-    """Return the lanes of vectors along rows: two registers, loaded before they are stored, where rows allow it."""
-    lanes, row = machine.vector_width(result.output(0).dtype), extent(result.axis[-1])
-    return lanes if row is None or row % (2 * lanes) else 2 * lanes
 
 
 def _are_of_rows(schedule: te.Schedule, kept: Collection[Operation], result: ComputeOp, depth: int) -> bool:

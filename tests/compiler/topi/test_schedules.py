@@ -89,11 +89,39 @@ def test_small_loops_stay_on_one_core() -> None:
 
 def test_short_rows_of_one_shape_become_whole_vectors() -> None:
     x = te.placeholder((2, 16, 7, 7), name="x")
-    schedule = schedule_injective(topi.exp(x), TARGET)
+    schedule = schedule_injective(topi.nn.relu(x), TARGET)
     labels = [p.label for p in schedule.primitives]
     assert any("factor=8" in label for label in labels), "16 * 7 * 7 is a multiple of 8, 7 is not"
-    _, (a,), (found,) = _run(schedule_injective, [x], [topi.exp(x)])
-    np.testing.assert_allclose(found, np.exp(a), rtol=1e-5)
+    _, (a,), (found,) = _run(schedule_injective, [x], [topi.nn.relu(x)])
+    np.testing.assert_array_equal(found, np.maximum(a, 0))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "make", "lanes"),
+    [
+        ("float32", lambda x: x * 2, 8),
+        ("float32", topi.exp, 32),
+        ("float32", lambda x: topi.exp(x) * 2, 32),  # exp is inlined
+        ("float32", lambda x: te.compute(x.shape, lambda i: te.if_then_else(i < 9, x[i], 0.0)), 8),
+        ("float64", topi.exp, 16),
+        ("int8", lambda x: topi.cast(topi.exp(topi.cast(x, "float32")), "int8"), 32),  # four vectors of floats
+        ("float16", lambda x: topi.cast(topi.exp(topi.cast(x, "float32")), "float16"), 32),
+    ],
+)
+def test_functions_are_computed_for_several_vectors_at_once(dtype: str, make: Any, lanes: int) -> None:
+    x = te.placeholder((512,), dtype, "x")
+    labels = [p.label for p in schedule_injective(make(x), TARGET).primitives]
+    assert any(f"factor={lanes})" in label for label in labels), labels
+
+
+@pytest.mark.parametrize(("size", "lanes"), [(512, 32), (1008, 16), (1000, 8), (1001, 32)])
+def test_fewer_vectors_of_functions_are_computed_at_once_where_rows_are_whole_then(size: int, lanes: int) -> None:
+    x = te.placeholder((2, size), name="x")
+    powers = te.compute((2, size), lambda i, j: te.exp(x[i, j] * 2.0))
+    labels = [p.label for p in schedule_injective(powers, TARGET).primitives]
+    assert any(f"factor={lanes})" in label for label in labels), labels
+    _, (a,), (found,) = _run(schedule_injective, [x], [powers])
+    np.testing.assert_allclose(found, np.exp(a * 2), rtol=1e-5)
 
 
 @pytest.mark.parametrize(("shape", "fused"), [((), True), ((7,), False)])
