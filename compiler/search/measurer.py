@@ -384,9 +384,11 @@ def _call(kernel: Kernel, arrays: Sequence[Any]) -> Callable[[], object]:
 
 def difference(made: NumPyArray, wanted: NumPyArray) -> float:
     """Return how far a result is from the expected one, as a share of its size; infinite where NaNs differ."""
+    if np.array_equal(made, wanted):  # arguments that are only read: what follows takes thirty times as long
+        return 0.0
     a, b = (np.asarray(x, "float64" if x.dtype.kind in "fV" else x.dtype) for x in (made, wanted))
     if b.dtype.kind != "f":
-        return 0.0 if np.array_equal(a, b) else float("inf")
+        return float("inf")
     finite = np.isfinite(b)
     if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(a[finite]).all():
         return float("inf")
