@@ -55,6 +55,8 @@ class Primitive:
         self._takes_schedule = parameters[0].name == "sch"
         self._parameters = parameters[1:]
         self._signature = inspect.Signature(self._parameters)
+        self._is_sampling = any(p.name == "decision" for p in self._parameters)
+        self._variadic = next((p.name for p in self._parameters if p.kind is p.VAR_POSITIONAL), None)
         by_name = {p.name: _ROLES_BY_NAME.get(p.name, ATTRIBUTE) for p in self._parameters if p.name != "decision"}
         self._roles = {**by_name, **roles}
         self._inputs = [name for name, role in self._roles.items() if role.is_input]
@@ -104,7 +106,7 @@ class Primitive:
     def _run(self, sch: Schedule, recorded: Mapping[str, object], decision: object) -> object:
         """Apply the primitive and note the instruction."""
         arguments = {name: role.resolved(sch, recorded[name]) for name, role in self._roles.items()}
-        if any(p.name == "decision" for p in self._parameters):
+        if self._is_sampling:
             arguments["decision"] = decision
         checks = sch.state.enable_check and not self.kind.is_pure
         before = conflicts(sch.state) if checks else {}
@@ -120,8 +122,7 @@ class Primitive:
         return outputs
 
     def _call(self, sch: Schedule, arguments: dict[str, Any]) -> Any:
-        variadic = next((p.name for p in self._parameters if p.kind is p.VAR_POSITIONAL), None)
-        items = arguments.pop(variadic) if variadic else ()
+        items = arguments.pop(self._variadic) if self._variadic else ()
         return self.function(sch if self._takes_schedule else sch.state, *items, **arguments)
 
     def _flat(self, recorded: Mapping[str, object]) -> tuple[list[object], list[object]]:
@@ -158,7 +159,7 @@ class Primitive:
         instruments = active_instruments()
         label = call_text(sch, self.name, self._parameters, given) if instruments else ""
         loops = given_loops(sch, given) if instruments else []
-        restore = sch.state.checkpoint()
+        restore = None if self.kind.is_pure else sch.state.checkpoint()
         try:
             try:
                 recorded = self._recorded(sch, given)
@@ -166,7 +167,8 @@ class Primitive:
             except IllegalStepError as error:
                 raise rendered(error, sch.mod, self.name, sch.error_render_level) from None
         except Exception as error:
-            restore()
+            if restore is not None:
+                restore()
             if isinstance(error, TVMError):
                 for instrument in instruments:
                     instrument.tir_step_refused(sch, self._seen(sch, label, loops), error)
