@@ -24,8 +24,10 @@ _FILES = (
     "reference.py",
     "op" + os.sep,
 )
-_WORDS = tuple(_VOCABULARY + name for name in _FILES)
-"""The files whose functions users call to build graphs; passes and importers call them too."""
+_NETWORKS = os.path.join(os.path.dirname(_VOCABULARY[:-1]), "classic", "testing", "relay") + os.sep
+_WORDS = (*(_VOCABULARY + name for name in _FILES), _NETWORKS)
+"""The files whose functions users call to build graphs, as passes and importers do; and the networks of
+``relay.testing``, which are built of them for a user's line."""
 
 
 def mint_here(label: str) -> Span:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from scipy import special
@@ -11,6 +13,8 @@ from compiler import relay
 from compiler.classic.testing import relay as testing
 from compiler.classic.testing.relay import init, layers, nat
 from compiler.ir.error import ArgumentError
+from compiler.ir.functor import nodes_of
+from compiler.ir.origin import OriginTable, recording
 
 
 def test_passes_run_over_expressions() -> None:
@@ -125,3 +129,12 @@ def test_parameters_get_first_values() -> None:
     odd = relay.var("odd", shape=(1, 8))
     with pytest.raises(ArgumentError, match="'odd' has no initial value"):
         init.create_workload(relay.Function([x, odd], relay.add(x, odd)))
+
+
+def test_a_network_comes_from_the_line_that_asked_for_it() -> None:
+    with recording(OriginTable()) as table:
+        mod, _ = testing.mlp.get_workload(1)
+        line = sys._getframe().f_lineno - 1
+    calls = nodes_of(mod["main"], relay.Call)
+    places = {table.rows[row].location for call in calls for row in table.ancestors(call.span)} - {None}
+    assert {(place.file, place.line) for place in places if place} == {(__file__, line)}
