@@ -194,7 +194,8 @@ def vectors_at_once(op: Operation, stored: Collection[Operation]) -> int:
         if not isinstance(current, ComputeOp):
             continue
         calls = (call for call in nodes_of(current.body, Call) if not is_call(call, IF_THEN_ELSE))
-        widths += [dt.storage_bytes(call.dtype) for call in calls if dt.is_float(call.dtype)]
+        # those of halves are computed in single precision
+        widths += [max(dt.storage_bytes(call.dtype), 4) for call in calls if dt.is_float(call.dtype)]
         inlined = {tensor.op for tensor in current.input_tensors} - seen - set(stored)
         seen |= inlined
         computed += inlined

@@ -104,6 +104,7 @@ def test_short_rows_of_one_shape_become_whole_vectors() -> None:
         ("float32", lambda x: topi.exp(x) * 2, 32),  # exp is inlined
         ("float32", lambda x: te.compute(x.shape, lambda i: te.if_then_else(i < 9, x[i], 0.0)), 8),
         ("float64", topi.exp, 16),
+        ("float16", topi.exp, 32),  # computed in single precision
         ("int8", lambda x: topi.cast(topi.exp(topi.cast(x, "float32")), "int8"), 32),  # four vectors of floats
         ("float16", lambda x: topi.cast(topi.exp(topi.cast(x, "float32")), "float16"), 32),
     ],
