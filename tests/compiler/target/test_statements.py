@@ -28,6 +28,7 @@ from compiler.tir.statements.stmt import (
     seq,
 )
 from tests.compiler.target.kernels import compile_module, function
+from tests.machines import require
 
 SERIAL, PARALLEL = ForKind.SERIAL, ForKind.PARALLEL
 
@@ -321,4 +322,18 @@ def test_the_largest_of_many_unrolled_values_is_soon_compiled() -> None:
     values = np.random.default_rng(1).random((1, 16, 16, 16, 16), "float32")
     expected = values.reshape(1, 2, 8, 2, 8, 2, 8, 16).max((2, 4, 6))
     result = relay.create_executor("graph", target="llvm -mcpu=native").evaluate(graph)(values)
+    np.testing.assert_array_equal(result.numpy(), expected)
+
+
+@pytest.mark.parametrize("rows", [6, 7, 8])
+@pytest.mark.parametrize("cpu", ["x86-64-v2", "haswell", "skylake-avx512"])
+def test_a_loop_with_other_first_rows_is_compiled(cpu: str, rows: int) -> None:
+    # LLVM ended the process where it had taken one iteration off the loop, and wanted to take off as many as it may.
+    require(target := f"llvm -mcpu={cpu}")
+    x = relay.var("x", shape=(rows - 2, 4))
+    padded = relay.nn.pad(x, ((1, 1), (1, 0)), pad_mode="edge")
+    graph = relay.Function([x], relay.concatenate([padded, padded], axis=0))
+    values = np.random.default_rng(1).random((rows - 2, 4), "float32")
+    expected = np.concatenate([np.pad(values, ((1, 1), (1, 0)), "edge")] * 2)
+    result = relay.create_executor("graph", target=target).evaluate(graph)(values)
     np.testing.assert_array_equal(result.numpy(), expected)
