@@ -10,7 +10,7 @@ from compiler.te import Schedule, Stage, Tensor
 from compiler.topi.operands import constant, dims
 from compiler.topi.schedules.anchor import find_anchor, tiled_group
 from compiler.topi.schedules.choice import choose
-from compiler.topi.schedules.kit import accumulators, divisor, divisors, extent, parallel, tile_lanes
+from compiler.topi.schedules.kit import accumulators, divisor, divisors, extent, fetch, parallel, tile_lanes
 from compiler.topi.tag import Tag
 
 _PRODUCTS_BYTES = 3 << 17
@@ -50,6 +50,7 @@ def schedule_strassen(attrs: object, outputs: Sequence[Tensor], target: Target) 
     tile.vectorize(group.tile.op.axis[-1])
     multiplied.compute_at(result, io)
     _multiply(multiplied, in_registers, high, panels * width, width)
+    fetch(in_registers, weight, in_registers.op.reduce_axis[-1], target)
     _add_quarters(s[sums], width)
     parallel(result, [*outer, jo])
     return s

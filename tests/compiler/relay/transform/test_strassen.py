@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler import relay
+from compiler import relay, te
 from compiler.arith.strassen import factors
 from compiler.classic.contrib import graph_executor
 from compiler.driver.relay.build import build
@@ -18,6 +19,8 @@ from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.transform.pipeline import optimize
 from compiler.target.target import Target
+from compiler.topi.nn.strassen import dense_strassen
+from compiler.topi.schedules.x86.strassen import schedule_strassen
 from tests.machines import require
 
 RANDOM = np.random.default_rng(7)
@@ -101,3 +104,19 @@ def test_results_are_those_of_sums_of_products(
     tolerance = 2e-5 * np.abs(wanted).max()
     np.testing.assert_allclose(module.get_output(0).numpy(), np.maximum(wanted, 0), 0, tolerance)
     np.testing.assert_allclose(module.get_output(1).numpy(), wanted, 0, tolerance)
+
+
+@pytest.mark.parametrize(
+    ("target", "is_fetched"), [("llvm -mcpu=haswell", True), ("llvm -mtriple=aarch64-linux-gnu", False)]
+)
+def test_the_weight_of_the_next_product_is_fetched_a_share_with_each_tile(target: str, is_fetched: bool) -> None:
+    rows, depth, (products, panels, inner, width) = 128, 768, (7, 48, 384, 16)
+    x, w = te.placeholder((rows, depth), name="x"), te.placeholder((products, panels, inner, width), name="w")
+    with Target(target) as made:
+        product = dense_strassen(x, w)
+        text = str(tvm.lower(schedule_strassen(None, [product], made), [x, w, product]))
+    hints = re.findall(r"T\.prefetch\(.*", text)
+    assert len(hints) == is_fetched
+    tiles = int(re.findall(rf"for p, i_outer in T.grid\({products}, (\d+)\)", text)[0])
+    share = f"i_outer * {inner // tiles * width} + k // {tiles} * {width} + {panels * inner * width}])"
+    assert all(share in hint for hint in hints)
