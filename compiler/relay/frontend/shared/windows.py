@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import Array, constant, dtype_of, ops
 from compiler.relay.frontend.shared.tensors import bounded, pad, static_dims
+
+_FEW = 16
+"""Windows over one place whose elements are added up as they are gathered."""
 
 
 def windows_along(extent: int, kernel: int, stride: int, dilation: int, before: int, after: int) -> Array:
@@ -23,28 +27,36 @@ def windows_along(extent: int, kernel: int, stride: int, dilation: int, before: 
 def sum_of_windows(x: RelayExpr, extents: Sequence[int], windows: Sequence[Array]) -> RelayExpr:
     """Sum windows ``(batch, channels * elements of one, windows)`` where they overlap in an image.
 
-    Each place of the image gathers what is put there: the sum is one kernel, with no race between windows.
+    Each place of the image gathers what is put there, axis by axis: there is no race between windows.
     """
     batch, rows, count = static_dims(x, "the input")
     counts, kernel = zip(*(each.shape for each in windows), strict=True)
     channels, rank = rows // math.prod(kernel), len(windows)
     if math.prod(counts) != count:
         raise ConversionError(f"an image of {tuple(extents)} has {math.prod(counts)} blocks, the input {count}")
-    bounded(batch, channels, *extents, *kernel)
+    bounded(batch, channels, *extents)
     split = ops.reshape(x, (batch, channels, *kernel, *counts))
     beside = ops.transpose(split, axes=[0, 1, *(2 + i + part for i in range(rank) for part in (0, rank))])
-    flat = ops.reshape(beside, (batch, channels, *(each.size for each in windows)))
-    summed = pad(flat, [(0, 0), (0, 0), *[(0, 1)] * rank])
-    for i in reversed(range(rank)):
-        summed = ops.take(summed, constant(_put_at(windows[i].T.ravel(), extents[i]), "int64"), axis=2 + i)
-    return ops.sum(summed, axis=[3 + 2 * i for i in range(rank)])
+    summed = ops.reshape(beside, (batch, channels, *(each.size for each in windows)))
+    for axis, (window, extent) in enumerate(zip(windows, extents, strict=True), start=2):
+        padded = pad(summed, [(0, int(at == axis)) for at in range(2 + rank)])
+        put = _put_at(window.T.ravel(), extent)
+        if put.shape[1] <= _FEW:
+            summed = reduce(ops.add, (ops.take(padded, constant(at, "int64"), axis=axis) for at in put.T))
+        else:
+            summed = ops.sum(ops.take(padded, constant(put, "int64"), axis=axis), axis=[axis + 1])
+    return summed
 
 
 def _put_at(places: Array, extent: int) -> Array:
     """Return which elements are put at each place; where that are less than elsewhere, the index past the end too."""
-    found = [np.flatnonzero(places == place) for place in range(extent)]
-    most = max(1, *map(len, found))
-    return np.stack([np.pad(each, (0, most - len(each)), constant_values=places.size) for each in found])
+    order = np.argsort(places, kind="stable")
+    order = order[(places[order] >= 0) & (places[order] < extent)]
+    counts = np.bincount(places[order], minlength=extent)
+    bounded(extent, most := int(counts.max(initial=0)))
+    put = np.full((extent, max(most, 1)), places.size)
+    put[places[order], np.arange(order.size) - np.repeat(np.cumsum(counts) - counts, counts)] = order
+    return put
 
 
 def places_in(axes: Sequence[Array], extents: Sequence[int]) -> Array:
