@@ -11,6 +11,7 @@ from compiler.ir.dtype import int_range
 from compiler.ir.expr.primexpr import PrimExpr, Var
 from compiler.te.definition.tensor import Tensor
 from compiler.tir.ir_builder import BufferVar, IRBuilder
+from compiler.topi.arrays.insertion import few_of, inserted
 from compiler.topi.arrays.merging import merge_sorted
 from compiler.topi.compute import by_loops, compute, computes_by_threads, nested
 from compiler.topi.device import has_rows, sorted_rows
@@ -63,6 +64,8 @@ def topk(
     if computes_by_threads() and has_rows(data):
         ordered, order = sorted_rows(data, at, is_ascend)
         first = [_first(ordered, at, count, data.dtype), _first(order, at, count, dtype)]
+    elif few := few_of(count, dims(data), at):
+        first = [*inserted(data, at, is_ascend, few, dtype)]
     else:
         first = [*merge_sorted(data, at, is_ascend, count, dtype)]
     return {"values": first[:1], "indices": first[1:]}.get(ret_type, first)

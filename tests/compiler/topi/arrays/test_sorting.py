@@ -14,6 +14,7 @@ from compiler.relay.op.sorting import order
 from compiler.runtime.arrays.ndarray import array, empty, numpy_dtype
 from compiler.tir.interpreter import interpret
 from tests.compiler.topi.gpu.sorting import DTYPES, program
+from tests.machines import require
 
 
 @pytest.mark.sample(4)
@@ -55,6 +56,51 @@ def test_first_elements_of_a_row_of_any_length(dtype: str, length: int, k: int) 
     np.testing.assert_array_equal(
         results[0].numpy().view(numpy_dtype(dtype)).astype("float32"), np.take_along_axis(x, expected, 1)
     )
+
+
+@pytest.mark.sample(8)
+@pytest.mark.parametrize("cpu", ["native", "haswell", "x86-64-v2"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "int8", "uint8", "bool"])
+@pytest.mark.parametrize("is_ascend", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "axis", "k"), [((16, 1), 1, 1), ((33, 8), 1, 2), ((5, 7, 9), 1, 3), ((64, 3, 17), 0, 4), ((40, 4), 1, 4)]
+)
+def test_the_first_few_of_short_rows_are_inserted_in_order(
+    cpu: str, dtype: str, is_ascend: bool, shape: tuple[int, ...], axis: int, k: int
+) -> None:
+    """Rows side by side, the last ones fewer: of equal elements the first comes first, and NaN is the greatest."""
+    require(f"llvm -mcpu={cpu}")
+    data = te.placeholder(shape, dtype, name="data")
+    values, places = topi.topk(data, k, axis, "both", is_ascend, "int64")
+    x = np.random.default_rng(k).integers(0, 9, shape).astype(numpy_dtype(dtype))
+    if dtype.startswith("float"):
+        x.ravel()[::5] = np.nan
+    schedule = te.create_schedule([values.op])
+    assert "first_values" in str(lower(schedule, [data, values, places])), "not sorted"
+    results = empty(values.shape, dtype), empty(places.shape, "int64")
+    build(schedule, [data, values, places], f"llvm -mcpu={cpu}")(array(x), *results)
+    expected = np.take(order(x, axis, is_ascend), range(k), axis)
+    np.testing.assert_array_equal(results[1].numpy(), expected)
+    np.testing.assert_array_equal(results[0].numpy(), np.take_along_axis(x, expected, axis))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "k", "is_inserted"),
+    [
+        ((16, 64), 1, 4, True),
+        ((15, 64), 1, 4, False),
+        ((16, 65), 1, 4, False),
+        ((16, 64), 1, 5, False),
+        ((64, 4, 4), 0, 4, True),
+        ((te.var("n"), 8), 1, 2, True),
+        ((te.var("n"), 8), 0, 2, False),
+    ],
+)
+def test_what_is_inserted_fits_registers(shape: tuple[int, ...], axis: int, k: int, is_inserted: bool) -> None:
+    data = te.placeholder(shape, name="data")
+    values, places = topi.topk(data, k, axis)
+    text = str(lower(te.create_schedule([values.op]), [data, values, places]))
+    assert ("first_values" in text) == is_inserted == ("run_values" not in text)
 
 
 @pytest.mark.parametrize("k", [100, 400_000])
