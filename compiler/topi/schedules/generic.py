@@ -19,6 +19,7 @@ from compiler.ir.functor import Visitor, nodes_of
 from compiler.target.target import Target, TargetLike
 from compiler.te.definition.operation import ComputeOp
 from compiler.te.definition.tensor import Operation
+from compiler.tir.expressions.builtin import IF_THEN_ELSE
 from compiler.topi.operands import dims
 from compiler.topi.schedules.anchor import output_operations
 from compiler.topi.schedules.kit import (
@@ -90,7 +91,7 @@ def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) 
             in_lanes(schedule, stage, lanes)
             continue
         if op.tag == Tag.COPIES:
-            _copy_rows(stage, is_worth_parallel(op))
+            _copy_rows(stage, lanes, is_worth_parallel(op))
             continue
         if (strided := _strided(op, stored)) is not None and _in_tiles(stage, *strided, lanes):
             continue
@@ -106,14 +107,22 @@ def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) 
         for padded in [s for s in schedule.stages if s.op in stored and _window_over(schedule, s.op) is op]:
             if loop is not None:
                 padded.compute_at(stage, loop)
-            _copy_rows(padded, loop is None and is_worth_parallel(padded.op))
+            _copy_rows(padded, lanes, loop is None and is_worth_parallel(padded.op))
     return schedule
 
 
-def _copy_rows(stage: te.Stage, on_cores: bool) -> None:
-    """Copy what lies between the ends of rows without conditions; LLVM makes that vectors, or calls of ``memcpy``."""
+def _copy_rows(stage: te.Stage, lanes: int, on_cores: bool) -> None:
+    """Copy what lies between the ends of rows without conditions; LLVM makes that vectors, or calls of ``memcpy``.
+
+    Axes after the last one that has ends are copied as they are: vectors of a few channels.
+    """
     *outer, last = stage.op.axis
-    stage.pragma(last, "loop_partition_hint")
+    choices = [n for n in nodes_of(stage.op.body, Call) if n.op is IF_THEN_ELSE]
+    chosen = {var for choice in choices for var in free_vars(choice.args[0])}
+    with_ends = next((axis for axis in reversed(stage.op.axis) if axis.var in chosen), last)
+    stage.pragma(with_ends, "loop_partition_hint")
+    if with_ends is not last and (size := extent(last)) is not None and size % lanes == 0:
+        stage.vectorize(stage.split(last, factor=lanes)[1])
     if on_cores:
         parallel(stage, outer)
 

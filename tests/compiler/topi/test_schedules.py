@@ -430,3 +430,17 @@ def test_zeros_around_windows_are_put_where_an_iteration_reads_them() -> None:
     padded = np.pad(a, [(0, 0), (0, 0), (1, 1), (0, 2)], constant_values=-np.inf)
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))[:, :, ::2]
     np.testing.assert_array_equal(found, windows.max((4, 5)))
+
+
+def test_blocks_of_channels_are_copied_in_vectors_between_the_zeros_around_windows() -> None:
+    """LLVM scattered the column of zeros before them, in thousands of instructions."""
+    x = te.placeholder((1, 2, 40, 40, 16), name="x")
+    pool = topi.nn.pool2d(x, (3, 3), (2, 2), (1, 1), (1, 1, 1, 1), "max", layout="NCHW16c")
+    text, (a,), (found,) = _run(schedule_reduce, [x], [pool])
+    assert re.search(r"for i2, i3, i4_outer in T.grid\(3, \d+, 2\):", text), "vectors of eight of 16 channels"
+    padded = np.pad(a, [(0, 0), (0, 0), (1, 1), (1, 1), (0, 0)], constant_values=-np.inf)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))[:, :, ::2, ::2]
+    np.testing.assert_array_equal(found, windows.max((5, 6)))
+    for target in map(Target, ("llvm -mcpu=skylake-avx512", "llvm -mcpu=znver4")):
+        code = compiler.build(schedule_reduce([pool], target), [x, pool], target).get_source("asm")
+        assert "scatter" not in code
