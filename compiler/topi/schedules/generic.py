@@ -116,6 +116,7 @@ def _copy_rows(stage: te.Stage, lanes: int, on_cores: bool) -> None:
 
     Axes after the last one that has ends are copied as they are: vectors of a few channels.
     """
+    assert isinstance(stage.op, ComputeOp)
     *outer, last = stage.op.axis
     choices = [n for n in nodes_of(stage.op.body, Call) if n.op is IF_THEN_ELSE]
     chosen = {var for choice in choices for var in free_vars(choice.args[0])}
