@@ -183,6 +183,8 @@ def _carry_out(given: argparse.Namespace) -> int:
         from app.shell import challenge
 
         if given.action == "list":
+            if given.names:
+                raise Failure(f"challenge list: lists all, got {' '.join(given.names)}", status=2)
             return challenge.list_problems()
         if given.action == "par":
             return challenge.record_pars(given.names, given.trials)

@@ -43,6 +43,8 @@ def test_challenges_are_listed_and_a_script_is_checked_for_one(
 ) -> None:
     assert main(["challenge", "list"]) == 0
     assert "  matmul-with-tails    Matrix product with tails" in capsys.readouterr().out
+    assert main(["challenge", "list", "matmul-with-tails"]) == 2
+    assert "challenge list: lists all, got matmul-with-tails" in capsys.readouterr().err
     script = tmp_path / "mine.py"
     script.write_text(SMALL)
     assert main(["challenge", "check", "gpu-transposition", str(script)]) == 1
