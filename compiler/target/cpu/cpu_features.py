@@ -107,6 +107,14 @@ def byte_product_bits(triple: str, cpu: str, features: str, first: str, second: 
     return tuple(sorted({_REGISTER_BITS[r] for r in re.findall(r"vpdpbusd\s.*%([xyz])mm", text)}, reverse=True))
 
 
+def integer_products(triple: str, cpu: str, features: str, first: str, second: str) -> int:
+    """Return how many products of integers of 8 or 16 bits an instruction adds to each lane of int32: 4, 2, or 1."""
+    unsigned, signed = sorted((first, second), reverse=True)
+    if {first, second} <= {"int8", "uint8"} and byte_product_bits(triple, cpu, features, unsigned, signed):
+        return 4
+    return 2 if {first, second} <= {"int16", "int8", "uint8"} and int16_vector_bits(triple, cpu, features) else 1
+
+
 _TILES = {"amx-bf16": "bfloat16", "amx-int8": "int8"}
 
 

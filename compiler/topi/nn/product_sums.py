@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.target.cpu.cpu_features import (
-    byte_product_bits,
     half_product_bits,
     int16_vector_bits,
+    integer_products,
     matrix_dtypes,
     tile_dtypes,
 )
@@ -40,9 +40,9 @@ def has_pair_products(target: Target) -> bool:
 
 def has_byte_products(target: Target | None, first: str, second: str) -> bool:
     """Return whether a target multiplies bytes of these data types, in this order or the other, in fours."""
-    if target is None or target.kind != "llvm" or not {first, second} <= {"int8", "uint8"}:
+    if target is None or target.kind != "llvm":
         return False
-    return bool(byte_product_bits(target.triple, target.cpu, target.llvm_features, *sorted((first, second))[::-1]))
+    return integer_products(target.triple, target.cpu, target.llvm_features, first, second) == 4
 
 
 def has_tiles(target: Target | None, dtype: str) -> bool:

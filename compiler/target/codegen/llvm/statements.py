@@ -37,6 +37,7 @@ from compiler.target.codegen.llvm.expressions import Expressions
 from compiler.target.codegen.llvm.memory import divisor
 from compiler.target.codegen.llvm.parallel import OutlinedLoop
 from compiler.target.codegen.llvm.selection.matrix_products import matrix_product
+from compiler.target.codegen.llvm.selection.product_groups import grouped_products
 from compiler.target.codegen.llvm.selection.speculation import is_speculatable
 from compiler.target.codegen.llvm.selection.sum_parts import sum_parts
 from compiler.target.codegen.llvm.selection.tile_products import tile_product
@@ -69,7 +70,7 @@ class Statements(Functor):
         raise BuildError(f"LLVM code generation: {type(n).__name__} must be lowered before code generation")
 
     def visit_SeqStmt(self, n: tir.SeqStmt) -> None:
-        for item in n.seq:
+        for item in grouped_products(n.seq, self.state.shared.target):
             self.visit(item)
 
     def visit_Evaluate(self, n: tir.Evaluate) -> None:
