@@ -260,13 +260,21 @@ def _numbers_of_parts(d: Derivation, facts: BlockFacts, axis: int) -> list[int]:
     return whole or [n for n in divisors(extent, 8 * lanes)[-1:] if n > 1]
 
 
+class _Group(NamedTuple):
+    """Products that an instruction adds at once."""
+
+    axis: int
+    """Which axis is reduced in groups of them."""
+    size: int
+
+
 class _Tiles(NamedTuple):
     """The loops of a tiled reduction, without those of one iteration."""
 
     rows: list[list[LoopRV]]
     """Those of the spatial axes at each of four levels, from outside; the innermost has one of each axis."""
     sums: list[list[LoopRV]]
-    """Those of the reduced axes at each of two levels."""
+    """Those of the reduced axes at each of two levels, and the loop over products that are added at once."""
     vector: int
     """Which of the spatial axes is the vectors'."""
     width: int
@@ -276,8 +284,9 @@ class _Tiles(NamedTuple):
 def _tile(d: Derivation, facts: BlockFacts) -> None:
     name, sch = d.name(facts.rv), d.sch
     epilogue = _epilogue(d, facts)
-    tiles = _split(d, facts)
-    reads = _packed(d, facts, tiles)
+    group = _group(d, facts)
+    tiles = _split(d, facts, group)
+    reads = _packed(d, facts, tiles, group)
     is_last, is_whole = tiles.vector == len(facts.axes("S")) - 1, not tiles.sums[0]
     store = epilogue
     may_be_direct = is_last and is_whole and name not in d.quartered
@@ -290,7 +299,7 @@ def _tile(d: Derivation, facts: BlockFacts) -> None:
     if len(blocks) > 1 and d.pick(f"{name}.turned", (False, True)):
         blocks.reverse()
     inner = [*tiles.sums[0], *rows, *tiles.sums[1], *registers]
-    sch.reorder(*blocks, *panels, *inner)
+    sch.reorder(*blocks, *panels, *inner, *tiles.sums[2])
     outside = [*blocks, *panels]
     tiles_of = (blocks, outside, [*outside, *rows] if is_whole else [])
     places = list(dict.fromkeys(loops[-1] for loops in tiles_of if loops))
@@ -307,6 +316,8 @@ def _tile(d: Derivation, facts: BlockFacts) -> None:
     for loop in registers[:-1]:
         sch.unroll(loop)
     sch.vectorize(registers[-1])
+    for loop in tiles.sums[2]:
+        sch.unroll(loop)
     vectors = math.prod(d.extent(loop) or 1 for loop in registers) // d.machine.lanes(facts.dtype)
     depth = d.extent(tiles.sums[1][-1]) if tiles.sums[1] else None
     if depth and depth * vectors <= _MAX_UNROLLED and d.pick(f"{name}.unroll", (False, True)):
@@ -344,7 +355,20 @@ def _epilogue(d: Derivation, facts: BlockFacts) -> BlockRV | None:
     return consumers[0] if len(read) == 1 and read[0] == after.writes[0] else None
 
 
-def _split(d: Derivation, facts: BlockFacts) -> _Tiles:
+def _group(d: Derivation, facts: BlockFacts) -> _Group | None:
+    """Return how products of narrow integers are added in groups; None if no instruction does that.
+
+    The elements of a group are neighbours in memory of one operand; the other one is packed so.
+    """
+    own, axis = facts.block.writes[0].buffer, _contiguous_reduction(facts)
+    factors = [region.buffer.dtype for region in facts.block.reads if region.buffer is not own]
+    if axis is None or len(factors) != 2 or facts.dtype != "int32":
+        return None
+    size = d.machine.products(factors[0], factors[1])
+    return _Group(axis, size) if size > 1 and facts.extents[axis] % size == 0 else None
+
+
+def _split(d: Derivation, facts: BlockFacts, group: _Group | None) -> _Tiles:
     """Split all axes: the inner tile fits the registers, what is read for a tile is likely to fit the caches."""
     name, spatial, reduced = d.name(facts.rv), facts.axes("S"), facts.axes("R")
     products, axes = (0, [len(spatial) - 1]) if name in d.quartered else (None, _vector_axes(facts))
@@ -354,7 +378,8 @@ def _split(d: Derivation, facts: BlockFacts) -> _Tiles:
     others = math.prod(inner.values()) // inner[vector]
     depths, rooms = dict[int, int](), (panel // inner[vector], panel // others)
     for at in reversed(range(len(reduced))):
-        sizes = divisors(facts.extents[reduced[at]])
+        at_once = group.size if group and group.axis == reduced[at] else 1
+        sizes = [at_once * size for size in divisors(facts.extents[reduced[at]] // at_once)]
         deepest = {size for room in rooms for size in _largest(sizes, room)}
         depths[at] = d.choose(f"{name}.r{at}.inner", _weighed(sizes, deepest))
         rooms = (rooms[0] // depths[at], rooms[1] // depths[at])
@@ -371,12 +396,13 @@ def _split(d: Derivation, facts: BlockFacts) -> _Tiles:
         outer[at] = (count, 1) if at == products else d.picker.pick(f"{name}.{at}.outer", weighed)
         room //= outer[at][1] if at in streamed else 1
     rows: list[list[LoopRV]] = [[], [], [], []]
-    sums: list[list[LoopRV]] = [[], []]
+    sums: list[list[LoopRV]] = [[], [], []]
     for at, axis in enumerate(spatial):
         blocks = -(-facts.extents[axis] // inner[at]) // math.prod(outer[at])
         _levels(d, facts.loops[axis], [blocks, *outer[at], inner[at]], rows)
     for at, axis in enumerate(reduced):
-        _levels(d, facts.loops[axis], [facts.extents[axis] // depths[at], depths[at]], sums)
+        deep = [depths[at] // group.size, group.size] if group and group.axis == axis else [depths[at]]
+        _levels(d, facts.loops[axis], [facts.extents[axis] // depths[at], *deep], sums)
     return _Tiles(rows, sums, vector, inner[vector])
 
 
@@ -490,7 +516,7 @@ def _mapping(rank: int, function: Callable[..., Sequence[PrimExpr]]) -> Callable
     return made
 
 
-def _packed(d: Derivation, facts: BlockFacts, tiles: _Tiles) -> list[BlockRV]:
+def _packed(d: Derivation, facts: BlockFacts, tiles: _Tiles, group: _Group | None) -> list[BlockRV]:
     """Copy operands so that what a vector reads are neighbours, tile after tile."""
     axis, name = facts.axes("S")[tiles.vector], d.name(facts.rv)
     made: list[BlockRV] = []
@@ -499,18 +525,24 @@ def _packed(d: Derivation, facts: BlockFacts, tiles: _Tiles) -> list[BlockRV]:
         if place is None or facts.extents[axis] % tiles.width:
             continue
         is_made = name in d.quartered  # sums are made in whatever order
+        grouped = _index_of(facts, at, group.axis) if group else None
         ways = (True,) if is_made or abs(read[axis]) != 1 else (False, False, True)  # vectors of others are slow
-        if d.pick(f"{name}.pack{at}", ways):
+        if d.pick(f"{name}.pack{at}", ways if grouped is None else (True,)):
             copy = None if is_made else d.sch.cache_read(facts.rv, at, "global")
-            packing = _mapping(len(facts.block.reads[at].region), partial(_pack, place, tiles.width))
+            groups = _Group(grouped, group.size) if group and grouped is not None else None
+            packing = _mapping(len(facts.block.reads[at].region), partial(_pack, place, tiles.width, groups))
             d.sch.transform_layout(facts.rv, ("read", at), packing)
             made += [copy] if copy else []
     return made
 
 
-def _pack(place: int, width: int, *indices: PrimExpr) -> list[PrimExpr]:
-    at = indices[place]
-    return [at // width, *indices[:place], *indices[place + 1 :], at % width]
+def _pack(place: int, width: int, group: _Group | None, *indices: PrimExpr) -> list[PrimExpr]:
+    """Return where an element is: panels of ``width`` along an index, and groups along another one innermost."""
+    at, others, innermost = indices[place], [*indices], list[PrimExpr]()
+    if group is not None:
+        others[group.axis] = indices[group.axis] // group.size
+        innermost = [indices[group.axis] % group.size]
+    return [at // width, *others[:place], *others[place + 1 :], at % width, *innermost]
 
 
 # places and loops of what is not tiled

@@ -20,12 +20,14 @@ from compiler.search.machine import Machine
 from compiler.search.rules import RULES, Derivation, derive
 from compiler.search.space import ScheduleSpace, structure
 from compiler.search.tuning import random_arrays
+from compiler.target.target import Target
 from compiler.tir.interpreter import interpret
 from compiler.tir.schedule.error import ScheduleError
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.script import from_source
 from compiler.tir.statements.function import PrimFunc
 from tests.compiler.search.workloads import matrices
+from tests.machines import require
 
 MACHINE = Machine(vector_bits=256, registers=16, cores=2)
 SUM = """for i, k in T.grid(8, 16):
@@ -488,6 +490,59 @@ def test_what_is_laid_out_for_products_of_four_neighbours_stays_so() -> None:
     known = offered(te.create_prim_func([a, b, c]))
     assert "panels.inline" not in known
     assert known["C.vector"] == {1}, "along the other axis the elements of A are rows apart, and it cannot be packed"
+
+
+def bytes_product(first: str, second: str, transposed: bool, depth: int = 24) -> PrimFunc:
+    """Return a product of matrices of narrow integers, of the rows of the second one if it is ``transposed``."""
+    shape = (32, depth) if transposed else (depth, 32)
+    a, b = te.placeholder((6, depth), first, name="A"), te.placeholder(shape, second, name="B")
+    k = te.reduce_axis((0, depth), name="k")
+
+    def element(i: Any, j: Any) -> Any:
+        other = b[j, k] if transposed else b[k, j]
+        return te.sum(a[i, k].astype("int32") * other.astype("int32"), axis=k)
+
+    return te.create_prim_func([a, b, te.compute((6, 32), element, name="C")])
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("cpu", ["x86-64-v2", "haswell", "skylake-avx512", "icelake-server"])
+@pytest.mark.parametrize("types", [("uint8", "int8"), ("int8", "int8"), ("int16", "int16"), ("int8", "uint8")])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_products_of_narrow_integers_are_summed_in_groups(cpu: str, types: tuple[str, str], transposed: bool) -> None:
+    require(f"llvm -mcpu={cpu}")
+    target = Target(f"llvm -mcpu={cpu}")
+    func = bytes_product(*types, transposed)
+    space = ScheduleSpace(func, Machine.of(target, 1))
+    a, b, result = random_arrays(func, 0)
+    a, b = (np.random.default_rng(0).integers(-(2**15), 2**15, x.shape).astype(x.dtype) for x in (a, b))
+    expected = a.astype("int64") @ (b.T if transposed else b).astype("int64")
+    for seed in range(6):
+        build(space.program(space.sample(random.Random(seed))), target=target)(a, b, result)
+        np.testing.assert_array_equal(result, expected.astype("int32"), f"seed {seed}")
+
+
+@pytest.mark.parametrize(
+    ("cpu", "types", "depth", "group"),
+    [
+        ("icelake-server", ("uint8", "int8"), 24, 4),
+        ("icelake-server", ("int8", "int8"), 24, 2),
+        ("icelake-server", ("uint8", "int8"), 25, None),
+        ("haswell", ("uint8", "int8"), 24, 2),
+        ("haswell", ("int32", "int32"), 24, None),
+    ],
+)
+def test_a_group_of_products_is_innermost_and_packed_side_by_side(
+    cpu: str, types: tuple[str, str], depth: int, group: int | None
+) -> None:
+    func, wishes = bytes_product(*types, transposed=False, depth=depth), Wishes({"C.way": "tiles", "C.vector": 1})
+    space, rng = ScheduleSpace(func, Machine.of(Target(f"llvm -mcpu={cpu}"), 1), wishes), random.Random(0)
+    for _ in range(4):
+        program = str(space.program(space.sample(rng)))
+        copies = re.findall(r"B_global = T.alloc_buffer\(\((.*?)\)", program)
+        assert group is None or [int(copy.split(", ")[-1]) for copy in copies] == [group], program
+        innermost = re.findall(r"for \w+ in T.(\w+)\((\d+)\):\n\s+with T.block\(\"C_update\"\)", program)
+        assert innermost == [("unroll", str(group))] if group else all(kind == "vectorized" for kind, _ in innermost)
 
 
 def test_what_reads_a_product_element_by_element_is_computed_tile_by_tile() -> None:
