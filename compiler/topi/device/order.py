@@ -26,7 +26,7 @@ def precedes(a: PrimExpr, b: PrimExpr, is_ascend: bool) -> PrimExpr:
     if dt.is_bool(less.dtype):
         return And(Not(less), more)
     if dt.is_float(less.dtype):
-        return And(Not(more <= less), Not(tir.isnan(less)))
+        return Or(less < more, And(tir.isnan(more), Not(tir.isnan(less))))
     return less < more
 
 
