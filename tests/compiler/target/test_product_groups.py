@@ -12,6 +12,7 @@ import pytest
 import compiler as tvm
 from compiler import te
 from compiler.ir.expr.primexpr import Cast, PrimExpr, Ramp, const
+from compiler.ir.instrument import CodeForm, Instrument, instrumented
 from compiler.target.codegen.llvm.selection.product_groups import grouped_products
 from compiler.target.target import Target
 from compiler.tir.statements.buffer import Buffer, BufferLoad, BufferStore
@@ -147,4 +148,27 @@ def addition(
 )
 def test_statements_that_are_groups(stmts: list[Stmt], left: int) -> None:
     assert len(grouped_products(stmts, Target("llvm -mcpu=icelake-server"))) == left
-    assert grouped_products(stmts, Target("llvm -mtriple=riscv64-linux-gnu")) == stmts
+    others = grouped_products(stmts, Target("llvm -mtriple=riscv64-linux-gnu"))
+    assert others == [(stmt, stmt) for stmt in stmts]
+
+
+class _Emitted(Instrument):
+    """Keeps the LLVM IR, with the lines of the loops that it comes from."""
+
+    text = ""
+
+    def code_generated(self, form: CodeForm, language: str, text: str, milliseconds: float) -> None:
+        if form == "emitted":
+            self.text = text
+
+
+def test_instructions_of_a_group_come_from_the_line_of_its_first_product() -> None:
+    s, args = product("uint8", "int8", *LAYOUTS["in fours"])
+    lowered, kept = tvm.lower(s, args), _Emitted()
+    with instrumented(kept):
+        tvm.build(lowered, target="llvm -mcpu=icelake-server")
+    places = re.findall(r"call <16 x i32> @\S*vpdpbusd.*!dbg (!\d+)", kept.text)
+    lines = {int(re.findall(rf"^{place} = !DILocation\(.*line: (\d+)", kept.text, re.MULTILINE)[0]) for place in places}
+    assert len(places) == ROWS
+    assert lines
+    assert 0 not in lines

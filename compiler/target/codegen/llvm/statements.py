@@ -70,8 +70,9 @@ class Statements(Functor):
         raise BuildError(f"LLVM code generation: {type(n).__name__} must be lowered before code generation")
 
     def visit_SeqStmt(self, n: tir.SeqStmt) -> None:
-        for item in grouped_products(n.seq, self.state.shared.target):
-            self.visit(item)
+        for item, printed in grouped_products(n.seq, self.state.shared.target):
+            self.expressions.locator.statement(printed)
+            Functor.visit(self, item)
 
     def visit_Evaluate(self, n: tir.Evaluate) -> None:
         if not isinstance(n.value, (IntImm, StringImm)):

@@ -39,23 +39,26 @@ class _Addition(NamedTuple):
         return other.stmt.buffer is self.stmt.buffer and structural_equal(other.stmt.indices, self.stmt.indices)
 
 
-def grouped_products(stmts: Sequence[Stmt], target: Target) -> list[Stmt]:
-    """Return statements of which each adds as many products as an instruction of the target does."""
+def grouped_products(stmts: Sequence[Stmt], target: Target) -> list[tuple[Stmt, Stmt]]:
+    """Return statements of which each adds as many products as an instruction of the target does.
+
+    With each is the first of those that it stands for, which has a line in the printed program.
+    """
     machine = target.triple, target.cpu, target.llvm_features
-    made, group = list[Stmt](), list[_Addition]()
+    made, group = list[tuple[Stmt, Stmt]](), list[_Addition]()
     for stmt in stmts:
         addition = _addition(stmt)
         if group and (addition is None or not group[0].is_followed_by(addition)):
-            made += [each.stmt for each in group]
+            made += [(each.stmt, each.stmt) for each in group]
             group = []
         if addition is None:
-            made.append(stmt)
+            made.append((stmt, stmt))
             continue
         group.append(addition)
         if len(group) == integer_products(*machine, *(dt.element(factor.dtype) for factor in addition.factors)):
-            made.append(_sum(group))
+            made.append((_sum(group), group[0].stmt))
             group = []
-    return [*made, *(each.stmt for each in group)]
+    return [*made, *((each.stmt, each.stmt) for each in group)]
 
 
 def _addition(stmt: Stmt) -> _Addition | None:
@@ -73,5 +76,5 @@ def _addition(stmt: Stmt) -> _Addition | None:
 
 
 def _sum(group: Sequence[_Addition]) -> Stmt:
-    first, *others = group
-    return rebuild(first.stmt, value=reduce(Add, [each.product for each in others], first.stmt.value))
+    first, *others = (each.stmt for each in group)
+    return rebuild(first, value=reduce(lambda total, other: rebuild(other.value, a=total), others, first.value))
