@@ -143,6 +143,7 @@ def addition(
         ([addition(vector(WIDE))] * 4, 4),
         ([addition(predicate=const(True, "boolx16"))] * 4, 4),
         ([addition(factor=Cast("uint8x16", vector(C)))] * 4, 4),
+        ([addition(BufferLoad(C, (Ramp(BufferLoad(C, (const(0),)), const(1), 16),)))] * 4, 4),
         ([addition(), addition(), Evaluate(const(0)), addition(), addition()], 5),
     ],
 )

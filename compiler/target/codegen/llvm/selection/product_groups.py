@@ -69,8 +69,8 @@ def _addition(stmt: Stmt) -> _Addition | None:
         return None
     if before.buffer is not stmt.buffer or not structural_equal(before.indices, stmt.indices):
         return None
-    found = factors(product)
-    if found is None or any(load.buffer.data is stmt.buffer.data for load in nodes_of(product, BufferLoad)):
+    found, loads = factors(product), [load for e in (product, *stmt.indices) for load in nodes_of(e, BufferLoad)]
+    if found is None or any(load.buffer.data is stmt.buffer.data for load in loads):
         return None
     return _Addition(stmt, product, found)
 
