@@ -56,8 +56,9 @@ from compiler.search.search import Evolution
 from compiler.search.space import Numbers, ScheduleSpace
 from compiler.search.tuning import Tuning, digest_of, learn, processor_target, random_array
 from compiler.search.turns import STRATEGIES
-from compiler.target.cpu.peak import measure_peak
+from compiler.target.cpu.peak import measure_peak, peak_of
 from compiler.target.target import Target
+from compiler.tir.analysis.arithmetic import usual_arithmetic
 from compiler.tir.statements.function import PrimFunc
 
 if TYPE_CHECKING:
@@ -350,8 +351,7 @@ class ModelTuning:
         self._usual_ways = {operator: usual for operator, (usual, _) in noted.seen.items()}
         self._untried = [(each, way) for each, (usual, ways) in noted.seen.items() for way in ways if way != usual]
         self._wishes, self._most = wishes or {}, most
-        with self._preparing.spending("measuring"):
-            self._peak = measure_peak("float32", self.threads) * 1e9
+        self._peaks: dict[str, float] = {}
         self._find_tasks()
         learn(self._model, log)
 
@@ -367,9 +367,19 @@ class ModelTuning:
             if len(self.tasks) == self._most:
                 break
             each = taken[name] / calls[name]
-            is_float = {tensor.dtype for tensor in kernel.inputs} == {"float32"}
-            attained = (kernel.flops or 0) / self._peak / max(each, 1e-9) if is_float else 0.0
+            attained = (kernel.flops or 0) / max(each, 1e-9) / self._peak(kernel.usual)
             self._add(name, kernel.usual, calls[name], each, max(_HOPE * (1 - attained), _LEAST_HOPE))
+
+    def _peak(self, kernel: KernelDefinition) -> float:
+        """Return the rate that bounds the arithmetic of a kernel; infinite where none is measured."""
+        try:
+            dtype = peak_of(usual_arithmetic(kernel.blocks()), self._target)
+        except TVMError:  # its definition is no function of blocks
+            return math.inf
+        if dtype is not None and dtype not in self._peaks:
+            with self._preparing.spending("measuring"):
+                self._peaks[dtype] = measure_peak(dtype, self.threads) * 1e9
+        return self._peaks.get(dtype, math.inf) if dtype else math.inf
 
     def _try_ways(self, doing: Callable[[str], object]) -> None:
         """Let operators be computed in the ways in which the model is faster, one after another."""

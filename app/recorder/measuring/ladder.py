@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import msgspec
@@ -30,9 +30,10 @@ from compiler.runtime.parallel.threads import openmp, parallel_runtime, set_num_
 from compiler.target.cpu.bandwidth import measure_bandwidth
 from compiler.target.cpu.caches import TYPICAL
 from compiler.target.cpu.frequency import measure_frequency
-from compiler.target.cpu.peak import fastest_run
+from compiler.target.cpu.peak import fastest_run, peak_of
 from compiler.target.target import Target
 from compiler.te.definition.numpy_reference import NoNumPyProgram
+from compiler.tir.analysis.arithmetic import Arithmetic, usual_arithmetic
 from compiler.tir.analysis.memory_traffic import memory_traffic
 
 Array = np.ndarray[Any, Any]
@@ -295,10 +296,21 @@ class Ladder:
             call, source = partial(function, *inputs), self._numpy_text
         return call, source
 
+    @cached_property
+    def _arithmetic(self) -> Arithmetic:
+        """What kind of arithmetic the program is: that of its result, where it calls what calculates."""
+        written = self._program.parameters[self._program.outputs[0]].dtype
+        try:
+            return usual_arithmetic(self._program.definition()) or Arithmetic(written, written, written)
+        except TVMError:
+            return Arithmetic(written, written, written)
+
     def _peak(self) -> Measurement | None:
         if not self._program.flops:
             return None
-        operations, fastest = fastest_run("float32", self._options.threads)
+        if (dtype := peak_of(self._arithmetic, self._target)) is None:
+            return None
+        operations, fastest = fastest_run(dtype, self._options.threads)
         return Measurement(
             name="peak",
             kind="peak",
@@ -307,7 +319,7 @@ class Ladder:
             disturbed=fastest.is_disturbed,
             threads=self._options.threads,
             cpu=CPU,
-            note="measured FMA peak of this machine",
+            note=f"measured peak of this machine's multiply-adds of {dtype}",
         )
 
     def _bandwidth(self) -> Measurement:

@@ -7,13 +7,12 @@ import re
 import pytest
 
 import compiler as tvm
-from compiler.ir.error import ArgumentError, BuildError, TargetError
+from compiler.ir.error import BuildError, TargetError
 from compiler.ir.expr.primexpr import PrimExpr
 from compiler.target.assembly_targets import assembly_targets
 from compiler.target.codegen import llvm_get_vector_width
 from compiler.target.codegen.llvm import assembly_summary, codegen, runtime_module
 from compiler.target.cpu import host_check
-from compiler.target.cpu.peak import measure_peak
 from compiler.target.llvm_machine import target_machine
 from compiler.target.target import Target
 from tests.compiler.target.kernels import elementwise
@@ -190,15 +189,6 @@ def test_instructions_of_newer_cpus_are_refused(line: str, feature: str, monkeyp
 def test_what_llvm_does_not_know(target: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         codegen(elementwise(scaled, ["float32"] * 3, "float32", 64), Target(target))
-
-
-def test_peak_is_a_rate() -> None:
-    for dtype in ("float32", "float64"):
-        assert 0 < measure_peak(dtype) < 1e5
-    with pytest.raises(ArgumentError, match="dtype must be one of float32, float64, got 'int8'"):
-        measure_peak("int8")
-    with pytest.raises(ArgumentError, match="threads must be positive"):
-        measure_peak("float32", 0)
 
 
 @pytest.mark.parametrize(

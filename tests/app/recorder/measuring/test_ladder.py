@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -18,7 +19,9 @@ from compiler.runtime.modules.function import Function
 from compiler.runtime.parallel import threads as parallel_threads
 from compiler.runtime.parallel.threads import num_threads, set_num_threads
 from compiler.target.codegen.llvm import generate
+from compiler.target.cpu.peak import peak_of
 from compiler.target.target import Target
+from compiler.tir.analysis.arithmetic import Arithmetic
 from tests.machines import needs_openmp
 
 
@@ -59,6 +62,23 @@ def test_a_program_without_arithmetic_is_compared_with_the_memory_s_bandwidth() 
     set_num_threads(threads)
     kinds = [event.measurement.kind for event in events if isinstance(event, Measured)]
     assert kinds == ["numpy", "prefix", "numpy", "bandwidth"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "summed", "bound"), [("float64", "float64", "float64"), ("int8", "int32", "int8|int16"), ("uint8",) * 3]
+)
+def test_the_peak_is_that_of_what_is_multiplied(dtype: str, summed: str, bound: str) -> None:
+    a = te.placeholder((16, 16), dtype, "a")
+    k = te.reduce_axis((0, 16), name="k")
+    b = te.compute((16,), lambda i: te.sum(a[i, k].astype(summed) * a[k, i].astype(summed), axis=k), name="b")
+    events: list[Event] = []
+    threads = num_threads()
+    Ladder(TensorProgram(te.create_schedule(b.op), [a, b]), Target("llvm"), Options(), events.append).run()
+    set_num_threads(threads)
+    notes = [e.measurement.note for e in events if isinstance(e, Measured) and e.measurement.kind == "peak"]
+    assert not [e for e in events if isinstance(e, Failed)]
+    is_known = peak_of(Arithmetic(dtype, dtype, summed), Target("llvm")) is not None
+    assert [re.search(rf"multiply-adds of ({bound})\b", note) is not None for note in notes] == [True] * (2 * is_known)
 
 
 def test_what_all_are_compared_with_is_measured_before_and_after() -> None:

@@ -98,15 +98,17 @@ def _widths(emitter: Emitter, types: tuple[str, str]) -> tuple[int, ...]:
 
 
 def _instruction(emitter: Emitter, types: tuple[str, str], sums: ir.VectorType, factor: ir.VectorType) -> ir.Function:
-    bits = 32 * sums.count
-    if not emitter.state.shared.target.triple.startswith(("x86_64", "i686")):
-        kind = "bf16" if BF16_BITS in types else "i8"
-        name = f"llvm.aarch64.neon.{_AARCH64[types]}.{suffix(sums)}.v{factor.count}{kind}"
-    elif BF16_BITS in types:
-        name = f"llvm.x86.avx512bf16.dpbf16ps.{bits}"
-    else:
-        name = f"llvm.x86.avx512.vpdpbusd.{bits}"
+    name = dot_intrinsic(emitter.state.shared.target.triple, types, sums, factor)
     return emitter.state.shared.declare(name, sums, [sums, factor, factor])
+
+
+def dot_intrinsic(triple: str, types: tuple[str, str], sums: ir.VectorType, factor: ir.VectorType) -> str:
+    """Return the name of LLVM's intrinsic that adds products of these types to sums, on a processor that has it."""
+    if not triple.startswith(("x86_64", "i686")):
+        kind = "bf16" if BF16_BITS in types else "i8"
+        return f"llvm.aarch64.neon.{_AARCH64[types]}.{suffix(sums)}.v{factor.count}{kind}"
+    instruction = "avx512bf16.dpbf16ps" if BF16_BITS in types else "avx512.vpdpbusd"
+    return f"llvm.x86.{instruction}.{32 * sums.count}"
 
 
 def _lanes(emitter: Emitter, value: ir.Value, part: int, group: int) -> Callable[[int], ir.Value]:

@@ -27,21 +27,21 @@ from compiler.tir.transform.legalize.bf16_bits import BITS
 BF16_BITS = BITS
 """The data type that bfloat16 is stored in."""
 _NARROW = ("int16", "int8", "uint8")
-_INTRINSICS = {16: "llvm.x86.avx512.pmaddw.d.512", 8: "llvm.x86.avx2.pmadd.wd", 4: "llvm.x86.sse2.pmadd.wd"}
+PAIR_INTRINSICS = {16: "llvm.x86.avx512.pmaddw.d.512", 8: "llvm.x86.avx2.pmadd.wd", 4: "llvm.x86.sse2.pmadd.wd"}
 """The intrinsics by the number of lanes of the result."""
 
 
 def pair_product(emitter: Emitter, n: Add) -> ir.Value | None:
     """Generate code for a sum that contains two products of 16-bit integers; None for other sums and other targets."""
     lanes = dt.lanes(n.dtype)
-    if dt.element(n.dtype) != "int32" or lanes < min(_INTRINSICS) or lanes & (lanes - 1):
+    if dt.element(n.dtype) != "int32" or lanes < min(PAIR_INTRINSICS) or lanes & (lanes - 1):
         return None
     terms = _terms(n)
     if terms is None:
         return None
     target = emitter.state.shared.target
     width = int16_vector_bits(target.triple, target.cpu, target.llvm_features) // 32
-    part = next((w for w in _INTRINSICS if w <= width and w <= lanes), None)
+    part = next((w for w in PAIR_INTRINSICS if w <= width and w <= lanes), None)
     if part is None:
         return None
     rest, first, second = terms
@@ -179,5 +179,5 @@ def _base(index: PrimExpr, stride: int) -> PrimExpr | None:
 
 def _multiply_add(emitter: Emitter, a: ir.Value, b: ir.Value, part: int) -> ir.Value:
     """Return the sums of the products of pairs."""
-    function = emitter.state.shared.declare(_INTRINSICS[part], ir.VectorType(I32, part), [a.type, b.type])
+    function = emitter.state.shared.declare(PAIR_INTRINSICS[part], ir.VectorType(I32, part), [a.type, b.type])
     return emitter.state.builder.call(function, [a, b])
