@@ -14,8 +14,13 @@ import os
 import time
 from collections.abc import Sequence
 
+import numpy as np
+
 from compiler import relay
+from compiler.ir.module import IRModule
 from compiler.ir.passes.context import PassContext
+from compiler.relay.function import Function
+from compiler.runtime.arrays.ndarray import NDArray, array
 from compiler.runtime.machine import this_machine
 from compiler.runtime.parallel.threads import set_num_threads
 from compiler.search import Database
@@ -23,9 +28,10 @@ from compiler.search.models import KernelTask, ModelTuning
 from compiler.target.target import Target
 from tests import models
 from tests.benchmarks.relay_latency import quantized
-from tests.benchmarks.search import TARGET
+from tests.benchmarks.search import DENSE, TARGET, WORKLOADS
 
-MODELS = ("resnet18", "bert", "mobilenetv2 int8")
+MODELS = ("resnet18", "bert", "mobilenetv2 int8", DENSE)
+"""Models, one of them quantized, and a layer whose weight is known, so that packing it is not part of a call."""
 
 
 def processor_seconds() -> float:
@@ -33,14 +39,25 @@ def processor_seconds() -> float:
     return sum(os.times()[:4])
 
 
-def searched(name: str, given: argparse.Namespace) -> str:
-    """Search a model, print how it goes, and return a line of the table."""
-    kind, *how = name.split()
+def _model(kind: str, how: str = "") -> tuple[IRModule, dict[str, NDArray]]:
     model = models.build(kind)
     inputs = models.inputs_of(model)
     if how:
         model = quantized(model, inputs, "static")
-    mod, params = relay.frontend.from_onnx(model, {key: value.shape for key, value in inputs.items()})
+    return relay.frontend.from_onnx(model, {key: value.shape for key, value in inputs.items()})
+
+
+def _layer() -> tuple[IRModule, dict[str, NDArray]]:
+    expr, random = WORKLOADS[DENSE]().expr, np.random.default_rng(0)
+    data, *weights = relay.analysis.free_vars(expr)
+    shapes = {"w": (3072, 768), "bias": (3072,)}
+    params = {name: array(random.standard_normal(shape, "float32")) for name, shape in shapes.items()}
+    return IRModule.from_expr(Function((data, *weights), expr)), params
+
+
+def searched(name: str, given: argparse.Namespace) -> str:
+    """Search a model, print how it goes, and return a line of the table."""
+    mod, params = _layer() if name == DENSE else _model(*name.split())
     clock = time.monotonic if given.by_clock else processor_seconds
     began = clock()
 

@@ -47,6 +47,7 @@ from compiler.te.lowering.create_prim_func import create_prim_func
 from tests.benchmarks.against_classic.__main__ import CLASSIC, aligned, call_classic
 
 TARGET = "llvm -mcpu=native"
+DENSE = "dense+bias+GELU 128x768x3072"
 STEPS = (16, 64, 256)
 """Trials after which the regret is told."""
 THEIRS = ("auto_scheduler", "meta_schedule")
@@ -119,7 +120,7 @@ def _convolution(channels: int, size: int) -> Workload:
 WORKLOADS: dict[str, Callable[[], Workload]] = {
     "matmul 512": partial(_matmul, 512),
     "matmul 1024": partial(_matmul, 1024),
-    "dense+bias+GELU 128x768x3072": _dense_gelu,
+    DENSE: _dense_gelu,
     "softmax 128x1024": _softmax,
     "layer norm 128x768": _layer_norm,
     "attention 12x128x64": _attention,
