@@ -159,7 +159,8 @@ class StageStorage(StageState):
         """Prefetch what a later iteration of a loop reads of a tensor.
 
         With ``shared``, loops around that read the same again fetch what the loop around *them* reads ``offset``
-        iterations later, a share in each of their iterations.  It is not part of classic TVM.
+        iterations later, a share in each of their iterations: of what the stage reads, or of what was copied for it.
+        It is not part of classic TVM.
 
         ::
 
@@ -170,7 +171,10 @@ class StageStorage(StageState):
         self.require_leaf("prefetch", var)
         if not isinstance(tensor, Tensor):
             raise ArgumentError(f"prefetch: tensor must be a tensor, got {show(tensor)} ({self.describe(var)})")
-        if not any(t is tensor for t in self.op.input_tensors):
+        read = [*self.op.input_tensors]
+        if shared:
+            read += [original for copy in read for original in copy.op.input_tensors]
+        if not any(t is tensor for t in read):
             raise ScheduleError(f"prefetch: stage {self.op.name!r} does not read {tensor.name!r}")
         ahead = convert(offset)
         if not dt.is_integral(ahead.dtype):

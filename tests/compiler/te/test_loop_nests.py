@@ -10,6 +10,7 @@ import pytest
 
 from compiler import build, lower, nd, te
 from compiler.driver.emulate import emulate
+from compiler.ir.error import ScheduleError
 from tests.compiler.te.programs import body_text, matmul
 
 
@@ -493,6 +494,26 @@ def test_what_rows_multiply_next_is_fetched_by_shares() -> None:
     out = nd.array(np.zeros((30, 4, 16), "float32"))
     build(s, [A, W, C])(nd.array(a), nd.array(w), out)
     np.testing.assert_allclose(out.numpy(), np.einsum("ik,jkv->ijv", a, w), rtol=1e-4, atol=1e-4)
+
+
+def test_what_is_copied_next_for_rows_is_fetched_by_shares() -> None:
+    A, W = te.placeholder((30, 48), name="A"), te.placeholder((64, 48), name="W")
+    k = te.reduce_axis((0, 48), name="k")
+    panels = te.compute((4, 48, 16), lambda j, k, v: W[j * 16 + v, k], name="panels")
+    C = te.compute((30, 64), lambda i, j: te.sum(A[i, k] * panels[j // 16, k, j % 16], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    outer, lane = s[C].split(C.op.axis[1], factor=16)
+    s[C].reorder(outer, C.op.axis[0], k, lane)
+    s[panels].compute_at(s[C], outer)
+    with pytest.raises(ScheduleError, match="stage 'C' does not read 'W'"):
+        s[C].prefetch(W, k, 1)
+    s[C].prefetch(W, k, 1, shared=True)
+    text = str(lower(s, [A, W, C]))
+    assert "W_1[j_outer * 768 + i * 48 + k + 768]" in text, "one of 16 rows in each turn, an element in each step"
+    a, w = (np.random.default_rng(0).normal(size=t).astype("float32") for t in ((30, 48), (64, 48)))
+    out = nd.array(np.zeros((30, 64), "float32"))
+    build(s, [A, W, C])(nd.array(a), nd.array(w), out)
+    np.testing.assert_allclose(out.numpy(), a @ w.T, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("shared", [False, True])

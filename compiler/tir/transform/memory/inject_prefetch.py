@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
+from compiler.arith import Analyzer
 from compiler.arith.int_set import IntervalSet, to_set, union
 from compiler.arith.interval_arithmetic import eval_set
 from compiler.ir.expr.primexpr import IntImm, IterVar, PrimExpr, Range, Var, const
@@ -42,6 +43,8 @@ class InjectPrefetch(FunctionRewrite):
                 for k in range(64):        →       for k in range(64):
                     # share of A, 1 ahead              T.prefetch(A, [j + 1, i * 4 + k // 16])
                     C[i, j] += A[j, k]                 C[i, j] += A[j, k]
+
+    Where they read a copy instead, made anew in each iteration of the loop around, it is the next copy's original.
     """
 
     def rewrite(self, func: PrimFunc) -> PrimFunc:
@@ -66,17 +69,40 @@ class _Inject(StmtMutator):
             return rebuild(n, body=body)
         reads = _Reads(n.node)
         reads.visit(n.body)
-        later = self._later(reads, n.attr_key == PREFETCH_SHARE, n.value)
-        if not reads.boxes or not later:
-            return body
-        bounds = []
-        for axis in zip(*reads.boxes, strict=True):
-            hull = union(axis)
-            if not hull.is_bounded() or reads_memory(hull.min_value) or reads_memory(hull.max_value):
-                return body
-            box = Range.from_min_extent(hull.min_value, hull.max_value - hull.min_value + 1)
-            bounds.append(substitute(box, later))
-        return seq([Prefetch(n.node, tuple(bounds)), body])
+        is_shared = n.attr_key == PREFETCH_SHARE
+        if is_shared and not reads.boxes:
+            box = self._share_of_copied(n.node, n.value)
+        else:
+            later = self._later(reads, is_shared, n.value)
+            box = [substitute(each, later) for each in reads.hull() or ()] if later else []
+        return seq([Prefetch(n.node, tuple(box)), body]) if box else body
+
+    def _share_of_copied(self, buffer: Buffer, ahead: PrimExpr) -> list[Range]:
+        """Return rows, or parts of one, of what is copied for the loops around this place in a later iteration.
+
+        The rows are dealt out to the iterations of the outer loops, their columns to those of the innermost one.
+        """
+        reads, inside = _Reads(buffer), list[For]()
+        for around in reversed(self._loops):
+            reads.visit(around.body)
+            if reads.boxes:
+                break
+            inside.append(around)
+        hull = reads.hull()
+        if not inside or hull is None or not reads.depend_on(around.loop_var):
+            return []
+        (turn, turns), (step, steps) = _numbered(inside[1:]), _numbered(inside[:1])
+        extents = [
+            extent.value if isinstance(extent := Analyzer().simplify(each.extent), IntImm) else 0 for each in hull
+        ]
+        if len(extents) < 2 or not all((turns, steps, *extents)) or max((1, *extents[:-2])) > 1:
+            return []
+        rows = -(-extents[-2] // turns)
+        columns = -(-extents[-1] * rows // steps)
+        *others, row, column = [substitute(each.min, {around.loop_var: around.loop_var + ahead}) for each in hull]
+        places = [*others, row + turn * rows + step % rows]
+        across = Range.from_min_extent(column + step // rows * columns, const(columns, column.dtype))
+        return [*(Range.from_min_extent(place, const(1, place.dtype)) for place in places), across]
 
     def _later(self, reads: _Reads, shared: bool, ahead: PrimExpr) -> dict[Var, PrimExpr]:
         """Return the variables of loops where what is fetched will be read, empty if there is nothing to fetch."""
@@ -119,6 +145,14 @@ class _Reads(Visitor):
         """Return whether what is read is something else in each iteration of a loop."""
         ends = (end for box in self.boxes for axis in box for end in (axis.min_value, axis.max_value))
         return any(uses_var(end, var) for end in ends)
+
+    def hull(self) -> list[Range] | None:
+        """Return the smallest box around all; None if there is none, or its place is read from memory."""
+        hulls = [union(axis) for axis in zip(*self.boxes, strict=True)]
+        ends = [(hull.min_value, hull.max_value) for hull in hulls]
+        if not all(hull.is_bounded() for hull in hulls) or any(reads_memory(end) for each in ends for end in each):
+            return None
+        return [Range.from_min_extent(low, Analyzer().simplify(high - low + 1)) for low, high in ends] or None
 
     def visit_For(self, n: For) -> None:
         self._domains[n.loop_var] = to_set(Range.from_min_extent(n.min, n.extent))

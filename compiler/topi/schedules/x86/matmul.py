@@ -147,6 +147,8 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
         parallel(s, order)
         return group.schedule
     stage.compute_at(s, jo)
+    if not is_tiled and _bytes_read([j, *anchor.reduce_axis], anchor) > _FAR:
+        fetch(tile, panels.input_tensors[-1], tile.op.reduce_axis[-1], target)
     if is_worth:
         parallel(s, [jo] if product.is_shared else [*outer, jo])
     return group.schedule

@@ -380,6 +380,21 @@ def test_the_weight_of_a_product_is_fetched_ahead_where_that_was_measured(target
     assert all(place in hint for place, hint in zip(places, hints, strict=True)), "48 rows, and a panel"
 
 
+@pytest.mark.parametrize(("columns", "count"), [(1024, 1), (256, 0)])
+def test_what_is_packed_next_is_fetched_where_it_is_far_away(columns: int, count: int) -> None:
+    """A weight of four megabytes, and one that the second cache keeps."""
+    inputs = [te.placeholder(s, name=n) for n, s in (("x", (48, 1024)), ("w", (columns, 1024)))]
+    with Target("llvm -mcpu=haswell") as target:
+        call = nn.dense(*(relay.var(i.name, shape=i.shape) for i in inputs))
+        infer_expr(call)
+        outputs = call.op.compute(call.attrs, inputs, call.checked_type)
+        schedule = call.op.schedule(call.attrs, outputs, target)
+    text = str(compiler.lower(schedule, [*inputs, *outputs]))
+    hints = re.findall(r"T\.prefetch\(T\.address_of\(w_1\[(.*)\]\)", text)
+    assert len(hints) == count
+    assert all(re.fullmatch(r"j_outer\w* \* (\d+) .* \+ \1", hint) for hint in hints), "of the next panels"
+
+
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("cpu", ["generic", "cortex-a53", "neoverse-n1", "apple-m1"])
 @pytest.mark.parametrize(

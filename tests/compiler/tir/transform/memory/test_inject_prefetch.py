@@ -98,6 +98,57 @@ def test_a_share_of_what_several_loops_read_is_in_their_order() -> None:
     )
 
 
+COPIES = "A: T.Buffer((36, 64), 'int32'), B: T.Buffer((4, 64), 'int32'), C: T.Buffer((9, 12), 'int32')"
+
+
+def test_loops_that_read_a_copy_fetch_what_is_copied_next() -> None:
+    """Three iterations fetch four rows of 64: two rows in each, four elements in each of 32 steps."""
+    assert_pass(
+        INJECT,
+        """
+        for j in range(8):
+            for r, c in T.grid(4, 64):
+                B[r, c] = A[j * 4 + r, c]
+            for i, k in T.grid(3, 32):
+                T.attr(A, "prefetch_share", 1)
+                for r, c in T.grid(4, 64):
+                    C[j, i] = C[j, i] + B[r, c] * k
+        """,
+        """
+        for j in range(8):
+            for r, c in T.grid(4, 64):
+                B[r, c] = A[j * 4 + r, c]
+            for i, k in T.grid(3, 32):
+                T.prefetch(A, [
+                    T.Range(j * 4 + i * 2 + k % 2 + 4, j * 4 + i * 2 + k % 2 + 4 + 1),
+                    T.Range(k // 2 * 4, k // 2 * 4 + 4),
+                ])
+                for r, c in T.grid(4, 64):
+                    C[j, i] = C[j, i] + B[r, c] * k
+        """,
+        params=COPIES,
+        values=(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "turns"),
+    [("r, c", "3"), ("j * 4 + r, B[0, c]", "3"), ("j * 4 + r, c", "n")],
+    ids=["it copies the same again", "a place from memory", "unknown turns"],
+)
+def test_nothing_is_fetched_of_a_copy_where(place: str, turns: str) -> None:
+    body = f"""
+        for j in range(8):
+            for r, c in T.grid(4, 64):
+                B[r, c] = A[{place}]
+            for i, k in T.grid({turns}, 32):
+                T.attr(A, "prefetch_share", 1)
+                C[j, 0] = C[j, 0] + B[0, k]
+    """
+    plain = body.replace('T.attr(A, "prefetch_share", 1)', "pass")
+    assert_pass(INJECT, body, plain, params=COPIES + ", n: T.int32", values=())
+
+
 @pytest.mark.parametrize(
     ("loops", "read"),
     [
