@@ -117,7 +117,7 @@ def _command(
         help='whose assembly is shown, and what is compiled for where a script names no target: "llvm -mcpu=haswell"',
     )
     out.add_argument("--threads", type=int, help="threads of parallel loops")
-    out.add_argument("--file", action="append", default=[], metavar="PATH", help="attach a file, e.g. a model")
+    out.add_argument("--file", action="append", default=[], metavar="PATH", help="attach a model, a module, …")
     out.add_argument("--json", action="store_true", help="print JSON")
     return out
 

@@ -256,7 +256,10 @@ def _not_installed(name: str) -> str:
     """Return who can install a module that the server's Python does not have."""
     module = name.partition(".")[0]
     if module not in _EXTRAS:
-        return "; scripts here have numpy, onnx and tvm, and what else its owner installs beside this server"
+        return (
+            "; scripts here have numpy, onnx and tvm, what else its owner installs beside this server, and modules "
+            f"that are attached: strata run … --file {module}.py"
+        )
     return f"; the owner of this server can install it: pip install 'strata-explorer[{_EXTRAS[module]}]'"
 
 

@@ -11,6 +11,7 @@ from itertools import groupby
 from types import FrameType, TracebackType
 
 from app.artifacts import SCRIPT_NAME
+from app.recorder.scripts.attached_modules import is_attached
 from compiler.ir.error import counted
 
 TRACE_ENDS = 10
@@ -57,15 +58,15 @@ def columns(tb: TracebackType | None, line: int | None) -> tuple[int | None, int
 
 
 def user_trace(tb: TracebackType | None) -> list[str]:
-    """Return the script's own frames, innermost last; frames of the server's files would leak its paths.
+    """Return the frames of the script and of attached modules, innermost last; the server's would leak its paths.
 
     Of equal frames in a row, as a recursion has them, the first is given and the others are counted; of very many, the
     first and the last are given.
     """
     frames = [
-        f"line {frame.lineno}, in {frame.name}: {frame.line}"
+        f"{_of_file(frame.filename)}line {frame.lineno}, in {frame.name}: {frame.line}"
         for frame in traceback.extract_tb(tb)
-        if frame.filename == SCRIPT_NAME
+        if frame.filename == SCRIPT_NAME or is_attached(frame.filename)
     ]
     entries: list[str] = []
     for entry, equal in groupby(frames):
@@ -75,6 +76,10 @@ def user_trace(tb: TracebackType | None) -> list[str]:
     if left_out > 1:
         entries[TRACE_ENDS:-TRACE_ENDS] = [f"… {left_out:,} calls in between …"]
     return entries
+
+
+def _of_file(name: str) -> str:
+    return "" if name == SCRIPT_NAME else f"{name}, "
 
 
 def current_line() -> int | None:

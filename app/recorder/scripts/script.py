@@ -20,6 +20,7 @@ import msgspec
 
 from app.artifacts import SCRIPT_NAME, Console, ConsoleStream, Problem, Severity
 from app.recorder.scripts.allowance import Allowance
+from app.recorder.scripts.attached_modules import attached_modules
 from app.recorder.scripts.cells import CellRunner, cells_of
 from app.recorder.scripts.failures import class_name, exit_problem, printable, problem, problems_of
 from app.recorder.scripts.frames import deepest_line, first_line, lines_after, main_thread_statement, script_lines
@@ -182,7 +183,8 @@ class Script:
         main, arguments, hook = sys.modules["__main__"], sys.argv, threading.excepthook
         sys.modules["__main__"], sys.argv, threading.excepthook = self._module, [SCRIPT_NAME], self._thread_failed
         try:
-            yield
+            with attached_modules():
+                yield
         finally:
             sys.modules["__main__"], sys.argv, threading.excepthook = main, arguments, hook
 

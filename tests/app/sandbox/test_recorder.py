@@ -169,6 +169,30 @@ def test_attached_files(sandbox: Sandbox) -> None:
     assert [entry.text for entry in answer.console] == ["attached\n"]
 
 
+HELPER = b"""
+from tvm import te
+
+def doubled(A):
+    return te.compute(A.shape, lambda i: A[i] * 2.0, name="B")
+"""
+WITH_HELPER = """
+import tvm
+from tvm import te
+from helper import doubled
+
+A = te.placeholder((8,), name="A")
+B = doubled(A)
+tvm.lower(te.create_schedule(B.op), [A, B])
+"""
+
+
+def test_attached_modules_are_imported(sandbox: Sandbox) -> None:
+    _, answer, _ = record(sandbox, "compile", WITH_HELPER, files={"helper.py": HELPER})
+    assert not answer.problems
+    [unit] = answer.units
+    assert unit.name == "main"
+
+
 MODEL = """
 import tvm
 from tvm import relay
