@@ -17,6 +17,8 @@ _MIN_STEPS_OF_TUPLES = 8
 """Steps over a row that are worth the comparisons of the lanes' results, of which tuples take many."""
 _VECTORS = 4
 """Vectors of partial results, so that the next addition need not wait for the last one."""
+_MIN_STEPS, _MIN_STEPS_ALONE = 8, 2
+"""Steps of so many vectors that are worth a last one of fewer; alone, a reduction has registers for that."""
 
 
 def contiguous_axes(op: ComputeOp) -> list[IterVar]:
@@ -50,7 +52,7 @@ def _ends_with(load: ProducerLoad, axes: Sequence[IterVar]) -> bool:
 def partial_results(schedule: te.Schedule, stage: te.Stage, lanes: int, is_alone: bool = False) -> te.Stage | None:
     """Let a reduction of neighbours be one over partial results; return the stage of these, None if it is too short.
 
-    One that ``is_alone`` has registers for several vectors of which the last ones are left out.
+    One that ``is_alone`` is in a loop without any other.
     """
     op = stage.op
     assert isinstance(op, ComputeOp)
@@ -72,7 +74,8 @@ def partial_results(schedule: te.Schedule, stage: te.Stage, lanes: int, is_alone
 
 def _width(size: int, lanes: int, is_tuple: bool, is_alone: bool) -> int:
     many = _VECTORS * lanes
-    if not is_tuple and size > many and (size % many == 0 or (is_alone and size >= 2 * many)):
+    least = (_MIN_STEPS_ALONE if is_alone else _MIN_STEPS) * many
+    if not is_tuple and size > many and (size % many == 0 or size >= least):
         return many
     while size < 2 * lanes:
         lanes //= 2

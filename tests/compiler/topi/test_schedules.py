@@ -303,6 +303,15 @@ def test_what_a_row_needs_is_computed_before_it_two_rows_at_a_time() -> None:
         np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=1e-5)
 
 
+@pytest.mark.parametrize(("columns", "lanes"), [(256, 32), (257, 32), (255, 8), (40, 8), (96, 32)])
+def test_long_rows_have_partial_results_in_several_vectors_that_need_not_divide_them(columns: int, lanes: int) -> None:
+    x = te.placeholder((8, columns), name="x")
+    text, (a,), (found,) = _run(schedule_reduce, [x], [topi.nn.softmax(x)])
+    assert f"pairs = T.allocate([{lanes // 2}]" in text, "the first halves and the second ones are pairs"
+    e = np.exp(a - a.max(1, keepdims=True))
+    np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=1e-5)
+
+
 @pytest.mark.parametrize(("shape", "pairs"), [((4, 6, 9, 56), False), ((4, 9, 6, 56), True)])
 def test_no_two_rows_are_computed_together_that_are_not_of_one_matrix(shape: tuple[int, ...], pairs: bool) -> None:
     """What they need would be computed for all rows of all matrices that they may be of."""
