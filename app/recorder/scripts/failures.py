@@ -21,7 +21,7 @@ from app.artifacts import SCRIPT_NAME, Problem
 from app.recorder.scripts.expected import after_a_dot, elements
 from app.recorder.scripts.fixes import Failure, fixes_of
 from app.recorder.scripts.frames import columns, deepest_line, raised_by_script, user_trace
-from app.recorder.scripts.suggestions import suggestion
+from app.recorder.scripts.suggestions import EXTRAS, suggestion
 from compiler import te
 from compiler.ir.diagnostics import Place, PlacedError
 from compiler.ir.expr.operators import ExprOperators
@@ -204,7 +204,6 @@ _FORBIDDEN = "; a script here starts no programs, reaches no network and writes 
 _NOT_SEEN = "; a script here sees its own files and those of Python, not the others of the machine"
 _NO_INPUT = "; nothing can be typed in for a script here"
 _NOT_ATTACHED = "; no file of that name is attached: drop it on the page, or name it with --file"
-_EXTRAS = {"keras": "keras", "tensorflow": "tensorflow", "tflite": "tflite", "torch": "pytorch"}
 _IMPOSTORS = {
     rb"version https://git-lfs": "a Git LFS pointer, not the file itself: get that with git lfs pull",
     rb"\s*<(?:!doctype\s+html|html)\b": "a web page, not the file that it offers: use its download link",
@@ -255,12 +254,12 @@ def remark(exc: BaseException, statement: str = "") -> str:
 def _not_installed(name: str) -> str:
     """Return who can install a module that the server's Python does not have."""
     module = name.partition(".")[0]
-    if module not in _EXTRAS:
+    if module not in EXTRAS:
         return (
             "; scripts here have numpy, onnx and tvm, what else its owner installs beside this server, and modules "
             f"that are attached: strata run … --file {module}.py"
         )
-    return f"; the owner of this server can install it: pip install 'strata-explorer[{_EXTRAS[module]}]'"
+    return f"; the owner of this server can install it: pip install 'strata-explorer[{EXTRAS[module]}]'"
 
 
 def _of_expressions(message: str, statement: str) -> str:

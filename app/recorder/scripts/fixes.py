@@ -13,7 +13,7 @@ from app.proposals import MAX_EDIT, Edit
 from app.recorder.scripts.cells import is_heading
 from app.recorder.scripts.frames import script_lines
 from app.recorder.scripts.indentation import indented
-from app.recorder.scripts.suggestions import IMPORTS
+from app.recorder.scripts.suggestions import EXTRAS, IMPORTS
 
 SIZE = 64
 """What a dimension begins with whose size the script leaves open."""
@@ -193,11 +193,21 @@ def _cpu(failure: Failure) -> Fix | None:
 
 
 def _attach(failure: Failure) -> Fix | None:
-    """Attach the file that the script does not find."""
-    name = failure.exc.filename if isinstance(failure.exc, FileNotFoundError) else None
+    """Attach the file that the script does not find, or that of a module."""
+    exc = failure.exc
+    name = exc.filename if isinstance(exc, FileNotFoundError) else _file_of_module(failure)
     if not isinstance(name, str) or not re.fullmatch(r"[^/\\\x00-\x1f]{1,120}", name):
         return None
     return Fix(label=f"Choose {name} …", attach=name)
+
+
+def _file_of_module(failure: Failure) -> str | None:
+    """Return the file of a module that a line imports in vain, unless the server's owner can install it."""
+    name = failure.exc.name if isinstance(failure.exc, ModuleNotFoundError) else None
+    if not isinstance(name, str) or not name.isidentifier() or name in EXTRAS:
+        return None
+    line = failure.lines[failure.line - 1]
+    return f"{name}.py" if re.search(rf"\b(import|from)\b.*\b{name}\b(?!\.)", line) else None
 
 
 # indentation

@@ -27,6 +27,8 @@ IMPORTS = {
     "tvm": "import tvm",
 }
 """How the modules that scripts use are imported, by the names that tutorials give them."""
+EXTRAS = {"keras": "keras", "tensorflow": "tensorflow", "tflite": "tflite", "torch": "pytorch"}
+"""Modules that the owner of a server can install for scripts, and the optional extra of each."""
 
 
 def suggestion(exc: BaseException, names: Mapping[str, Any]) -> str:

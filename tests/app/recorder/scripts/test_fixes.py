@@ -121,6 +121,19 @@ def test_a_missing_file_can_be_chosen_under_its_name() -> None:
     assert problem("open('/etc/nothing')\n").fixes == []
 
 
+@pytest.mark.parametrize("line", ["import schedules_of_mine", "from schedules_of_mine import tile"])
+def test_the_file_of_a_module_can_be_chosen(line: str) -> None:
+    [fix] = problem(f"import tvm\n{line}\n").fixes
+    assert fix == Fix(label="Choose schedules_of_mine.py …", attach="schedules_of_mine.py")
+
+
+@pytest.mark.parametrize(
+    "line", ["import mine.schedules", "raise ModuleNotFoundError('x', name='torch')  # import torch"]
+)
+def test_no_file_is_that_of_a_package_or_of_an_optional_library(line: str) -> None:
+    assert problem(f"{line}\n").fixes == []
+
+
 @pytest.mark.parametrize(
     "source",
     [
