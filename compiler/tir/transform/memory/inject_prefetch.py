@@ -92,9 +92,7 @@ class _Inject(StmtMutator):
         if not inside or hull is None or not reads.depend_on(around.loop_var):
             return []
         (turn, turns), (step, steps) = _numbered(inside[1:]), _numbered(inside[:1])
-        extents = [
-            extent.value if isinstance(extent := Analyzer().simplify(each.extent), IntImm) else 0 for each in hull
-        ]
+        extents = [each.extent.value if isinstance(each.extent, IntImm) else 0 for each in hull]
         if len(extents) < 2 or not all((turns, steps, *extents)) or max((1, *extents[:-2])) > 1:
             return []
         rows = -(-extents[-2] // turns)

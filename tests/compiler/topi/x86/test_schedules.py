@@ -380,12 +380,15 @@ def test_the_weight_of_a_product_is_fetched_ahead_where_that_was_measured(target
     assert all(place in hint for place, hint in zip(places, hints, strict=True)), "48 rows, and a panel"
 
 
-@pytest.mark.parametrize(("columns", "count"), [(1024, 1), (256, 0)])
-def test_what_is_packed_next_is_fetched_where_it_is_far_away(columns: int, count: int) -> None:
-    """A weight of four megabytes, and one that the second cache keeps."""
-    inputs = [te.placeholder(s, name=n) for n, s in (("x", (48, 1024)), ("w", (columns, 1024)))]
-    with Target("llvm -mcpu=haswell") as target:
-        call = nn.dense(*(relay.var(i.name, shape=i.shape) for i in inputs))
+@pytest.mark.parametrize(
+    ("cpu", "dtype", "columns", "count"),
+    [("haswell", "float32", 1024, 1), ("haswell", "float32", 256, 0), ("sapphirerapids", "bfloat16", 2048, 0)],
+)
+def test_what_is_packed_next_is_fetched_where_it_is_far_away(cpu: str, dtype: str, columns: int, count: int) -> None:
+    """A weight of four megabytes, one that the second cache keeps, and one that is multiplied in tile registers."""
+    inputs = [te.placeholder(s, dtype, name=n) for n, s in (("x", (48, 1024)), ("w", (columns, 1024)))]
+    with Target(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}") as target:
+        call = nn.dense(*(relay.var(i.name, shape=i.shape, dtype=dtype) for i in inputs), out_dtype="float32")
         infer_expr(call)
         outputs = call.op.compute(call.attrs, inputs, call.checked_type)
         schedule = call.op.schedule(call.attrs, outputs, target)

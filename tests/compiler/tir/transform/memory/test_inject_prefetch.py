@@ -150,6 +150,28 @@ def test_nothing_is_fetched_of_a_copy_where(place: str, turns: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("shape", "place", "loop"),
+    [
+        ("(256,)", "j * 32 + c % 32", "for i, k in T.grid(3, 32)"),
+        ("(9, 4, 64)", "r, j % 4, c", "for i, k in T.grid(3, 32)"),
+        ("(36, 64)", "j * 4 + r, c", "if j < 7"),
+    ],
+    ids=["it has no rows", "it has several boxes of rows", "no loop reads it"],
+)
+def test_nothing_is_fetched_of_a_copy_if(shape: str, place: str, loop: str) -> None:
+    body = f"""
+        for j in range(8):
+            for r, c in T.grid(4, 64):
+                B[r, c] = A[{place}]
+            {loop}:
+                T.attr(A, "prefetch_share", 1)
+                C[j, 0] = C[j, 0] + B[0, 1]
+    """
+    plain = body.replace('T.attr(A, "prefetch_share", 1)', "pass")
+    assert_pass(INJECT, body, plain, params=COPIES.replace("(36, 64)", shape), values=())
+
+
+@pytest.mark.parametrize(
     ("loops", "read"),
     [
         ("j, k in T.grid(8, 64)", "A[j, k, 0]"),
