@@ -373,7 +373,7 @@ class ModelTuning:
     def _peak(self, kernel: KernelDefinition) -> float:
         """Return the rate that bounds the arithmetic of a kernel; infinite where none is measured."""
         try:
-            dtype = peak_of(usual_arithmetic(kernel.blocks()), self._target)
+            dtype = peak_of(usual_arithmetic(kernel.blocks()), Target("llvm"))  # of this machine
         except TVMError:  # its definition is no function of blocks
             return math.inf
         if dtype is not None and dtype not in self._peaks:

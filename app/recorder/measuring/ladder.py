@@ -299,16 +299,17 @@ class Ladder:
     @cached_property
     def _arithmetic(self) -> Arithmetic:
         """What kind of arithmetic the program is: that of its result, where it calls what calculates."""
-        written = self._program.parameters[self._program.outputs[0]].dtype
         try:
-            return usual_arithmetic(self._program.definition()) or Arithmetic(written, written, written)
+            known = usual_arithmetic(self._program.definition())
         except TVMError:
-            return Arithmetic(written, written, written)
+            known = None
+        written = self._program.parameters[self._program.outputs[0]].dtype
+        return known or Arithmetic(written, written, written)
 
     def _peak(self) -> Measurement | None:
         if not self._program.flops:
             return None
-        if (dtype := peak_of(self._arithmetic, self._target)) is None:
+        if (dtype := peak_of(self._arithmetic, Target("llvm"))) is None:  # of this machine, whatever code is for
             return None
         operations, fastest = fastest_run(dtype, self._options.threads)
         return Measurement(

@@ -120,9 +120,15 @@ def _multiply_adds(module: ir.Module, dtype: str, target: Target) -> tuple[ir.Ve
 
 
 def measure_peak(dtype: str = "float32", threads: int = 1) -> float:
-    """Measure the peak rate of multiply-adds of one of :data:`PEAKS` on registers, over all threads, in Gop/s."""
+    """Measure the peak rate of multiply-adds of one of :data:`PEAKS` on registers, over all threads, in Gop/s.
+
+    Raises ArgumentError for others, and for narrow integers whose products this machine has no instruction for.
+    """
     if dtype not in PEAKS:
         raise ArgumentError(f"measure_peak: dtype must be one of {', '.join(PEAKS)}, got {dtype!r}")
+    summed = "int32" if dtype in ("int8", "int16") else dtype
+    if peak_of(Arithmetic(dtype, dtype, summed), Target("llvm")) != dtype:
+        raise ArgumentError(f"measure_peak: this machine has no instruction whose peak for {dtype} is measured")
     if threads < 1:
         raise ArgumentError(f"measure_peak: threads must be positive, got {threads}")
     operations, best = fastest_run(dtype, threads)

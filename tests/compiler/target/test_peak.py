@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from compiler import te
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr.primexpr import const
+from compiler.target.cpu import peak
 from compiler.target.cpu.peak import PEAKS, measure_peak, peak_of
 from compiler.target.target import Target
 from compiler.te.definition.tensor import Tensor
@@ -17,9 +19,11 @@ from compiler.tir.statements.decl_buffer import decl_buffer
 from compiler.tir.statements.function import PrimFunc
 
 HOST = Target("llvm")
-MEASURED = [
-    dtype for dtype in PEAKS if "int8" != dtype != "int16" or peak_of(Arithmetic(dtype, dtype, "int32"), HOST) == dtype
-]
+IS_X86 = HOST.triple.startswith("x86_64")
+NARROW_SUMS = {"int8": ("int32", 4), "int16": ("int32", 2)}
+"""Of which data type the sums of products of narrow integers are, and how many an instruction adds to one."""
+NARROW = {dtype: peak_of(Arithmetic(dtype, dtype, "int32"), HOST) for dtype in ("int8", "int16")}
+MEASURED = [dtype for dtype in PEAKS if NARROW.get(dtype, dtype) == dtype]
 
 
 def product(first: str, second: str, summed: str) -> Tensor:
@@ -71,6 +75,7 @@ def test_an_expression_that_is_used_again_and_again_is_seen_once() -> None:
         ("x86-64", ("int8", "uint8", "int32"), "int16"),
         ("sapphirerapids", ("int8", "int8", "int32"), None),
         ("znver4", ("uint8",) * 3, None),
+        ("znver4", ("int8",) * 3, None),
         ("znver4", ("int16", "int16", "int64"), None),
         ("znver4", ("float16",) * 3, None),
         ("znver4", ("float16", "float16", "float32"), "float32"),
@@ -99,6 +104,35 @@ def test_a_gpu_has_no_such_peak() -> None:
 @pytest.mark.parametrize("dtype", MEASURED)
 def test_a_peak_is_a_rate(dtype: str) -> None:
     assert 0 < measure_peak(dtype) < 1e5
+
+
+@pytest.mark.parametrize("dtype", MEASURED)
+def test_as_many_operations_are_counted_as_the_instructions_do(dtype: str) -> None:
+    """Sums, seen as numbers that are multiplied, are added to as NumPy does it."""
+    _, run, operations = peak._kernel(dtype)
+    summed, products = NARROW_SUMS.get(dtype, (dtype, 1))
+    lanes = operations // (2 * products * peak._CHAINS)
+    memory = np.zeros(64 * lanes, summed)
+    memory[:lanes] = factor = np.arange(1, lanes + 1).astype(summed)
+    run(memory.ctypes.data, 3)
+    sums = np.repeat(np.arange(peak._CHAINS), lanes).reshape(-1, lanes).astype(summed)
+    for _ in range(3):
+        if products == 1:
+            sums = sums * factor + factor
+        else:
+            first = sums.view(dtype if dtype == "int16" or not IS_X86 else "uint8").astype("int64")
+            pairs = (first * factor.view(dtype)).reshape(peak._CHAINS, lanes, products)
+            sums = (sums + pairs.sum(2)).astype(summed)
+    np.testing.assert_allclose(memory[: sums.size], sums.ravel())
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_no_peak_is_measured_of_an_instruction_that_a_machine_lacks(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peak, "integer_products", lambda *_: 1)
+    with pytest.raises(ArgumentError, match=f"no instruction whose peak for {dtype} is measured"):
+        measure_peak(dtype)
 
 
 def test_a_peak_is_that_of_a_known_data_type_on_some_threads() -> None:
