@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from app.artifacts import MAX_EDITS, MAX_FIXES, SCRIPT_NAME, Fix
 from app.proposals import MAX_EDIT, Edit
 from app.recorder.scripts.cells import is_heading
-from app.recorder.scripts.frames import script_lines
+from app.recorder.scripts.frames import script_lines, user_trace
 from app.recorder.scripts.indentation import indented
 from app.recorder.scripts.suggestions import EXTRAS, IMPORTS
 
@@ -202,12 +202,15 @@ def _attach(failure: Failure) -> Fix | None:
 
 
 def _file_of_module(failure: Failure) -> str | None:
-    """Return the file of a module that a line imports in vain, unless the server's owner can install it."""
+    """Return the file of a module that is imported in vain, unless the server's owner can install it.
+
+    The script imports it, or a module that is attached already.
+    """
     name = failure.exc.name if isinstance(failure.exc, ModuleNotFoundError) else None
     if not isinstance(name, str) or not name.isidentifier() or name in EXTRAS:
         return None
-    line = failure.lines[failure.line - 1]
-    return f"{name}.py" if re.search(rf"\b(import|from)\b.*\b{name}\b(?!\.)", line) else None
+    statement = (user_trace(failure.exc.__traceback__) or [""])[-1]
+    return f"{name}.py" if re.search(rf"\b(import|from)\b.*\b{name}\b(?!\.)", statement) else None
 
 
 # indentation

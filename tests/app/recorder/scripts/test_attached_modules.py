@@ -66,6 +66,12 @@ def test_an_error_in_it_is_one_of_the_line_that_came_there_and_tells_its_own(fol
     ]
 
 
+def test_what_it_imports_in_vain_can_be_chosen_too(folder: Path) -> None:
+    (folder / "attached_one.py").write_text("import attached_two\n")
+    [problem] = run("import attached_one")[1]
+    assert [fix.attach for fix in problem.fixes] == ["attached_two.py"]
+
+
 def test_one_that_is_no_python_is_named(folder: Path) -> None:
     (folder / "attached_one.py").write_text("x = 1\ny = = 2\n")
     [problem] = run("import attached_one")[1]
