@@ -54,7 +54,8 @@ def peak_of(arithmetic: Arithmetic | None, target: Target) -> str | None:
     by_tiles = tile_dtypes(*machine)
     if operands == {result}:
         return result if result in PEAKS and dt.bits(result) >= _LEAST_BITS else None
-    if result == "int32" and operands <= {"int8", "uint8", "int16"} and "int8" not in by_tiles:
+    is_tiled = "int8" in by_tiles and "int16" not in operands
+    if result == "int32" and operands <= {"int8", "uint8", "int16"} and not is_tiled:
         return {4: "int8", 2: "int16"}.get(integer_products(*machine, *arithmetic[:2]))
     has_pairs = "bfloat16" in by_tiles or half_product_bits(*machine)
     is_widened = operands == {"float16"} or (operands == {"bfloat16"} and not has_pairs)

@@ -74,6 +74,7 @@ def test_an_expression_that_is_used_again_and_again_is_seen_once() -> None:
         ("znver3", ("int8", "int8", "int32"), "int16"),
         ("x86-64", ("int8", "uint8", "int32"), "int16"),
         ("sapphirerapids", ("int8", "int8", "int32"), None),
+        ("sapphirerapids", ("int16", "int16", "int32"), "int16"),
         ("znver4", ("uint8",) * 3, None),
         ("znver4", ("int8",) * 3, None),
         ("znver4", ("int16", "int16", "int64"), None),
